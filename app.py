@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from planner.serve import beside, health
+from planner.serve import dashboard_mounts, health
 from planner.serve.processes import pool
 from planner.ui import link, live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
@@ -28,8 +28,8 @@ pool.start()
 app = st.App(
     PAGES / "_router.py",
     secrets={"auth": people.auth} if people else None,
-    routes=beside.routes or health.routes_of_pages(live_view.start()),
-    lifespan=beside.lifespan,
+    routes=dashboard_mounts.routes or health.routes_of_pages(live_view.start()),
+    lifespan=dashboard_mounts.lifespan,
     middleware=[
         Middleware(Guard, names=[people.host] if people else [], is_https=people is not None and people.is_https),
         Middleware(

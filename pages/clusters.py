@@ -2,13 +2,13 @@ import streamlit as st
 
 from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.where import WhereSettings
 from planner.ui import cache, clusters_view, downloads, errors, prices
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 first, *others = snapshots = clusters_view.clusters()
-given, settings = Given(others=tuple(others), book=prices.book()), FleetSettings()
+given, settings = Inputs(others=tuple(others), book=prices.book()), FleetSettings()
 with errors.shown():
     together = cache.ask(fleet.QUESTION, first, settings, given)
     clusters_view.show(together)
@@ -17,7 +17,7 @@ with errors.shown():
 
 st.header("Where would this fit?")
 with errors.shown():
-    asked = Asked(WhereSettings)
+    asked = SettingsForm(WhereSettings)
     left, right = st.columns([3, 1])
     with left:
         shape = asked.show("shape", placeholder="gpu=2,cpu=8,memory=64Gi")

@@ -1,18 +1,18 @@
 import streamlit as st
 
 from planner.questions import costs, savings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.ui import (
     cache,
     costs_view,
     downloads,
-    filtered,
     fleet_view,
     frame,
     idle_view,
     link,
     money_view,
     own_history,
+    page_filter,
     prices,
     savings_view,
     session,
@@ -27,8 +27,8 @@ with who:
     settings = costs_view.settings(snapshot)
 with frame.folded("Your own nodes and prices", "own"):
     given = own_history.given(snapshot)
-whole = cache.ask(costs.QUESTION, snapshot, settings, Given(book=book))
-kept = filtered.kept(snapshot)
+whole = cache.ask(costs.QUESTION, snapshot, settings, Inputs(book=book))
+kept = page_filter.kept(snapshot)
 bill = costs.narrowed(whole, kept)
 with stairs:
     every = money_view.settled(snapshot, given)
@@ -39,7 +39,7 @@ with who:
     costs_view.commitments()
 if every is not None:
     found = savings.narrowed(every, kept)
-    asked = savings.SavingsSettings(filter=filtered.wanted())
+    asked = savings.SavingsSettings(filter=page_filter.wanted())
     with spot:
         fleet_view.sums(found)
         if spot.open:

@@ -1,15 +1,15 @@
 import streamlit as st
 
 from planner.questions.drift import QUESTION, narrowed
-from planner.questions.question import Given
-from planner.ui import cache, downloads, drift_inputs, drift_view, filtered, link, session, usage_inputs
+from planner.questions.question import Inputs
+from planner.ui import cache, downloads, drift_inputs, drift_view, link, page_filter, session, usage_inputs
 
 snapshot = session.cluster()
 others = drift_inputs.other_clusters()
 answer = st.container()
 settings = drift_inputs.settings((snapshot, *others))
-given = Given(usages=usage_inputs.history(snapshot), others=others)
-report = narrowed(cache.ask(QUESTION, snapshot, settings, given), filtered.kept(snapshot))
+given = Inputs(usages=usage_inputs.history(snapshot), others=others)
+report = narrowed(cache.ask(QUESTION, snapshot, settings, given), page_filter.kept(snapshot))
 with answer:
     drift_view.headline(report)
     drift_view.services(report)

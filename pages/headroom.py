@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions import capacity as capacity_question
-from planner.ui import cache, capacity_inputs, capacity_view, filtered, frame, link, seats_view, sections, session
+from planner.ui import cache, capacity_inputs, capacity_view, frame, link, page_filter, seats_view, sections, session
 
 snapshot = session.cluster()
 said, face = st.container(), st.container()
@@ -14,7 +14,7 @@ with pools:
 with fits:
     shape = capacity_inputs.shape()
 whole = cache.ask(capacity_question.QUESTION, snapshot, settings, given)
-kept = filtered.kept(snapshot)
+kept = page_filter.kept(snapshot)
 answer = capacity_question.narrowed(whole, kept)
 with said:
     capacity_view.sentence(whole, kept)

@@ -3,15 +3,15 @@ import streamlit as st
 from planner.figures import memory_eviction
 from planner.ground.words import literal
 from planner.questions import memory as plan_memory
-from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, filtered, link, memory_inputs, memory_view, session
+from planner.questions.question import Inputs
+from planner.ui import cache, charts, downloads, link, memory_inputs, memory_view, page_filter, session
 
 snapshot = session.cluster()
 said = st.container()
 kubelet, stats = memory_inputs.kubelet(snapshot)
 settings = plan_memory.MemorySettings(kubelet=kubelet)
-whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=stats))
-plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
+whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Inputs(stats=stats))
+plan = plan_memory.narrowed(whole, page_filter.kept(snapshot))
 with said:
     memory_view.stop_without_nodes(plan.cluster)
     memory_view.headline(plan)

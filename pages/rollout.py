@@ -1,11 +1,20 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, frame, opening, rollout_inputs, rollout_view, session, workload_tabs
+from planner.ui import (
+    capacity_inputs,
+    errors,
+    frame,
+    object_links,
+    rollout_inputs,
+    rollout_view,
+    session,
+    workload_tabs,
+)
 
 snapshot = session.cluster()
 (title := st.empty()).title("Rollout")
 if key := rollout_inputs.pick(snapshot):
-    title.title(opening.title(key))
+    title.title(object_links.title(key))
 place = st.container()
 if rollout_inputs.rolls_out(snapshot, key):
     with errors.shown(place):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, text_of
+from planner.capacity.free_capacity import CapacityAnswer, capacity
 from planner.capacity.headroom import Fit, fits
-from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.room import shape
 from planner.capacity.what_if import Step, apply
@@ -20,7 +20,7 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 
 
 class VerdictChange(Record):
@@ -70,8 +70,8 @@ def what_if(
     Raises what `apply` and `shape` do.
     """
     today = compiled(snapshot)
-    made = apply(today, changes, limits)
-    then = _named(snapshot, changes, made.snapshot)
+    applied_changes = apply(today, changes, limits)
+    then = _named(snapshot, changes, applied_changes.snapshot)
     before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
     money = monthly_bills(book, snapshot, then)
@@ -79,11 +79,11 @@ def what_if(
     answer = WhatIfAnswer(
         sentence=NO_WORDS,
         changes=text_of(changes),
-        steps=made.steps,
+        steps=applied_changes.steps,
         before=before,
         after=after,
         fits=(*_typed(snapshot, then, shape_text), *shapes),
-        waiting_before=made.waiting_before,
+        waiting_before=applied_changes.waiting_before,
         waiting_after=len(compiled(then).waiting),
         usd_per_month_before=money[0],
         usd_per_month_after=money[1],
@@ -107,7 +107,7 @@ def monthly_bills(book: PriceBook | None, today: Snapshot, then: Snapshot) -> tu
     if book is None:
         return None, None
     before, after = cost_cluster(book, today), cost_cluster(book, then)
-    lacking = [sorted(name for one in cost.unpriced for name in one.nodes) for cost in (before, after)]
+    lacking = [sorted(name for nodes_group in cost.unpriced for name in nodes_group.nodes) for cost in (before, after)]
     return before.usd_per_month, after.usd_per_month if lacking[0] == lacking[1] else None
 
 
@@ -121,9 +121,14 @@ def _with_rollouts(
     return replace(
         answer,
         verdicts=tuple(
-            VerdictChange(workload=one.workload, before=before[one.workload], after=one.verdict, sentence=one.sentence)
-            for one in later
-            if before.get(one.workload, one.verdict) is not one.verdict
+            VerdictChange(
+                workload=rollout.workload,
+                before=before[rollout.workload],
+                after=rollout.verdict,
+                sentence=rollout.sentence,
+            )
+            for rollout in later
+            if before.get(rollout.workload, rollout.verdict) is not rollout.verdict
         ),
         completing_before=todays[Verdict.COMPLETES],
         completing_after=thens[Verdict.COMPLETES],
@@ -155,7 +160,9 @@ def _sentence(answer: WhatIfAnswer) -> str:
         return "nothing is changed"
     parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
     worse = sum(verdict.before is Verdict.COMPLETES for verdict in answer.verdicts)
-    better = sum(one.after is Verdict.COMPLETES and one.before is not Verdict.UNKNOWN for one in answer.verdicts)
+    better = sum(
+        verdict.after is Verdict.COMPLETES and verdict.before is not Verdict.UNKNOWN for verdict in answer.verdicts
+    )
     if worse:
         parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
     if better:

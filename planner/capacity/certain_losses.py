@@ -21,7 +21,7 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATE
 from planner.kubernetes.kinds import STATEFUL_SET, kind_called
 from planner.kubernetes.records import FrozenMap, Labels, Pod, PodSpec, ReplicaSet, Workload
 from planner.rollout.admission import Admission
-from planner.rollout.certain import is_tried_as_told
+from planner.rollout.certain_course import is_tried_as_told
 from planner.rollout.ownership import pods_by_node, pods_by_owner, sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.pods import unfinished
 from planner.rollout.simulation import units_of_attempt
@@ -33,7 +33,7 @@ from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.scheduling.state import State
 
 
-class Outcome(Record):
+class LossOutcome(Record):
     """What a loss comes to.
 
     Attributes
@@ -116,8 +116,8 @@ def _is_calm(cluster: Cluster) -> bool:
     is_ending = any(group.is_terminating for group in cluster.groups)
     if is_ending or cluster.later or cluster.closed or cluster.absent:
         return False
-    rest, state = waiting_of(cluster), State(cluster)
-    return not rest.others and all(is_judged_alone(state, line.shape) for line in rest.lines)
+    pending_pods, state = waiting_of(cluster), State(cluster)
+    return not pending_pods.others and all(is_judged_alone(state, line.shape) for line in pending_pods.lines)
 
 
 @once_a_cluster
@@ -137,7 +137,7 @@ class Counting:
         self._open: dict[Shape, BoolArray | None] = {}
         self._lowest = min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
 
-    def outcome(self, nodes: Sequence[int]) -> Outcome | None:
+    def outcome(self, nodes: Sequence[int]) -> LossOutcome | None:
         """What becomes of the pods on the nodes; None where it has to be played."""
         cluster, lost = self._before, dict[_Maker, list[Pod]]()
         if not _is_calm(cluster) or (cluster is not self.cluster and cluster.unbound):
@@ -151,36 +151,40 @@ class Counting:
                 if maker is None:
                     return None
                 lost.setdefault(maker, []).append(pod)
-        in_turn = {maker: sorted(some, key=lambda pod: (len(pod.name), pod.name)) for maker, some in lost.items()}
-        made = {
-            maker: [_shape(self.cluster, maker, maker.labels(pod)) for pod in some] for maker, some in in_turn.items()
+        in_turn = {maker: sorted(pods, key=lambda pod: (len(pod.name), pod.name)) for maker, pods in lost.items()}
+        new_shapes = {
+            maker: [_shape(self.cluster, maker, maker.labels(pod)) for pod in pods] for maker, pods in in_turn.items()
         }
-        shapes = [shape for some in made.values() for shape in some]
+        shapes = [shape for maker_shapes in new_shapes.values() for shape in maker_shapes]
         current().spend(len(shapes))
-        found = self._places(nodes, Counter(shapes))
-        if found is None:  # played, each is tried once at least, of those that are made one after the other the first
-            tried = [shape for maker, some in made.items() for shape in (some[:1] if maker.is_ordered else some)]
+        places = self._places(nodes, Counter(shapes))
+        if places is None:  # played, each is tried once at least, of those that are made one after the other the first
+            tried = [
+                shape
+                for maker, maker_shapes in new_shapes.items()
+                for shape in (maker_shapes[:1] if maker.is_ordered else maker_shapes)
+            ]
             current().foresee(sum(map(units_of_attempt, tried)))
             return None
         has_spares = cluster is not self.cluster  # who starts is Ready then before the loss
         ticks, missing = [0.0 if has_spares else _starting_seconds(cluster)], Counter[str]()
-        for maker, some in made.items():
-            placed = sum(found[shape] for shape in some)
-            if maker.is_ordered and placed < len(some) > 1:
+        for maker, pod_shapes in new_shapes.items():
+            placed = sum(places[shape] for shape in pod_shapes)
+            if maker.is_ordered and placed < len(pod_shapes) > 1:
                 return None
             steps = placed if maker.is_ordered else min(placed, 1)
             ticks += [0.0] * (steps - len(ticks))
             ticks[:steps] = [max(tick, start_seconds(cluster, maker.key)) for tick in ticks[:steps]]
-            missing[maker.key] += len(some) - placed
-        waiting = Counter(shape for shape in shapes if not found[shape])
-        seconds = sum(ticks) if any(found.values()) else 0.0
-        return Outcome(
+            missing[maker.key] += len(pod_shapes) - placed
+        waiting = Counter(shape for shape in shapes if not places[shape])
+        seconds = sum(ticks) if any(places.values()) else 0.0
+        return LossOutcome(
             pods=len(shapes), missing=+missing, waiting=waiting.total(), unknown=0, preempted={}, seconds=seconds, shapes=waiting,
         )  # fmt: skip
 
     def _places(self, nodes: Sequence[int], shapes: Counter[Shape]) -> dict[Shape, bool] | None:
         """Whether pods of each shape surely find a place, or surely don't; None where that isn't certain of all."""
-        found, count, lost = dict[Shape, bool](), shapes.total(), np.array(nodes, dtype=np.intp)
+        fits_by_shape, count, lost = dict[Shape, bool](), shapes.total(), np.array(nodes, dtype=np.intp)
         lowest = min((self._lowest, *(shape.priority for shape in shapes)))
         for shape in shapes:
             is_open = self._open_to(shape)
@@ -189,13 +193,13 @@ class Counting:
             number = int(np.count_nonzero(is_open)) - int(np.count_nonzero(is_open[lost]))
             if not number and shape.may_preempt and shape.priority > lowest:
                 return None
-            found[shape] = number > 0
+            fits_by_shape[shape] = number > 0
             if 0 < number < count:
                 is_left = is_open.copy()
                 is_left[lost] = False
                 if not self._holds_all(shape, shapes, np.flatnonzero(is_left)):
                     return None
-        return found
+        return fits_by_shape
 
     def _open_to(self, shape: Shape) -> BoolArray | None:
         """The nodes that take a pod of the shape now: bool[node]; None where more than what is on a node itself decides."""
@@ -214,17 +218,17 @@ class Counting:
 
     def _holds_all(self, shape: Shape, shapes: Counter[Shape], nodes: NDArray[np.intp]) -> bool:
         """Whether more of the nodes hold all the pods together than pods that keep one of the shape off could take."""
-        cluster, left = self.cluster, self._state.free[:, nodes].copy()
+        cluster, free_resources = self.cluster, self._state.free[:, nodes].copy()
         for other, number in shapes.items():
             for row, amount in (*other.asks, (PODS_ROW, 1)):
-                left[row] -= number * amount
+                free_resources[row] -= number * amount
         rivals = sum(
             number - (other is shape)
             for other, number in shapes.items()
             if _speaks_of(cluster, shape, other) or _speaks_of(cluster, other, shape)
         )
-        return int((left >= 0).all(axis=0).sum()) > rivals
+        return int((free_resources >= 0).all(axis=0).sum()) > rivals
 
 
-def _speaks_of(cluster: Cluster, one: Shape, other: Shape) -> bool:
-    return any(term.matches(cluster, other.namespace, other.labels) for term in one.anti_affinity)
+def _speaks_of(cluster: Cluster, shape: Shape, other: Shape) -> bool:
+    return any(term.matches(cluster, other.namespace, other.labels) for term in shape.anti_affinity)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from planner.capacity.limits import LIMITS
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
 
@@ -47,8 +47,8 @@ class _Form(Record):
     parts: int | None = None
 
 
-_KINDS: Final = typed.decode(table_beside(__name__, "changes.json"), dict[ChangeKind, _Form])
-FORMS: Final = {kind: (one.form, one.what) for kind, one in _KINDS.items()}
+_KINDS: Final = typed_json.decode(table_beside(__name__, "changes.json"), dict[ChangeKind, _Form])
+FORMS: Final = {kind: (change_kind.form, change_kind.what) for kind, change_kind in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
 _LONGEST = 86_400  # seconds after which something may come
 _DURATION = re.compile(r"(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?", re.ASCII)
@@ -74,13 +74,13 @@ class Change(Record):
         ChangeError
             For a part that isn't ``name:value``.
         """
-        found = {}
+        settings = {}
         for part in filter(None, (piece.strip() for piece in self.value.split(","))):
             name, colon, value = (piece.strip() for piece in part.partition(":"))
             if not colon or not name or not value:
                 raise _refused(self.kind, str(self))
-            found[name] = value
-        return found
+            settings[name] = value
+        return settings
 
 
 def parse_changes(text: str) -> tuple[Change, ...]:
@@ -95,22 +95,22 @@ def parse_changes(text: str) -> tuple[Change, ...]:
 
 
 def _listed(text: str, called: str) -> list[str]:
-    found = [part for part in (piece.strip() for piece in text.split(";")) if part]
-    if len(found) > LIMITS.changes:
-        raise ChangeError(f"there are {len(found)} {called}", mend=f"Give {LIMITS.changes} at most")
-    return found
+    parts = [part for part in (piece.strip() for piece in text.split(";")) if part]
+    if len(parts) > LIMITS.changes:
+        raise ChangeError(f"there are {len(parts)} {called}", mend=f"Give {LIMITS.changes} at most")
+    return parts
 
 
 def parse_change(text: str) -> Change:
     """One change, such as ``add:gpu-t4=2`` or ``drain:gke-edu-gpu-t4-1``."""
-    word, colon, rest = text.strip().partition(":")
+    word, colon, suffix = text.strip().partition(":")
     try:
         kind = ChangeKind(word.strip())
     except ValueError:
         forms = ", ".join(sorted(ChangeKind))
         raise ChangeError(f'"{text[:60]}" is not a change', mend=f"Begin with one of {forms}") from None
     is_file = kind is ChangeKind.APPLY
-    target, equals, value = (rest.strip(), "", "") if is_file else (piece.strip() for piece in rest.partition("="))
+    target, equals, value = (suffix.strip(), "", "") if is_file else (piece.strip() for piece in suffix.partition("="))
     if (
         not colon
         or not (target if is_file else _NAME.match(target))
@@ -145,7 +145,7 @@ def parse_later(text: str) -> tuple[Later, ...]:
 
 
 def _later(text: str) -> Later:
-    time, _, rest = text.partition(":")
+    time, _, change_text = text.partition(":")
     parts = _DURATION.fullmatch(time.strip())
     if parts is None or not any(parts.groups()):
         raise ChangeError(
@@ -155,13 +155,13 @@ def _later(text: str) -> Later:
     after = 3600 * hours + 60 * minutes + seconds
     if after > _LONGEST:
         raise ChangeError(f"{time} is more than a day", where=text[:120], mend="Give 24h at most")
-    return Later(after_seconds=float(after), change=parse_change(rest))
+    return Later(after_seconds=float(after), change=parse_change(change_text))
 
 
 def _duration_text(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_part = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
+    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (seconds_part, "s")) if amount]
     return "".join(parts) or "0s"
 
 
@@ -173,8 +173,8 @@ def _check(change: Change) -> None:
     ):  # of a ClusterQueue; RESOURCE may have a slash
         return
     parts = [part for part in change.target.split("/") if part]
-    wanted = _KINDS[change.kind].parts
-    if wanted not in (None, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
+    part_count = _KINDS[change.kind].parts
+    if part_count not in (None, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
         raise _refused(change.kind, str(change))
     if change.kind is ChangeKind.ADD:
         whole_number(change, value, LIMITS.nodes_of_a_change)

@@ -39,9 +39,11 @@ class _Option(Record, eq=False):
         capacity = self.group.template.capacity or self.group.template.allocatable
         total = 0.0
         for resource in (CPU, MEMORY):
-            there = capacity.get(resource, 0) * self.nodes
-            asked = sum(pod_requests(shape.spec).get(resource, 0) * pods for shape, pods in Counter(self.pods).items())
-            total += (there - asked) / there if there else 0.0
+            capacity_amount = capacity.get(resource, 0) * self.nodes
+            requested = sum(
+                pod_requests(shape.spec).get(resource, 0) * pods for shape, pods in Counter(self.pods).items()
+            )
+            total += (capacity_amount - requested) / capacity_amount if capacity_amount else 0.0
         return total
 
 
@@ -63,14 +65,14 @@ def scale_up(
     waiting : LivePods
         All that find no node, whosever they are.
     """
-    found: list[NodeGroup] = []
-    left = unschedulable(state, waiting, how)
-    while left and len(found) <= LIMITS.nodes_brought:
+    scaled_groups: list[NodeGroup] = []
+    pending_pods = unschedulable(state, waiting, how)
+    while pending_pods and len(scaled_groups) <= LIMITS.nodes_brought:
         options = [
             option
             for group in groups
             if group.pool.is_autoscaled is not False and sizes.room(group) != 0
-            if (option := _estimated(cluster, state, left, group)) is not None
+            if (option := _estimated(cluster, state, pending_pods, group)) is not None
         ]
         if not options:
             break
@@ -78,14 +80,14 @@ def scale_up(
         if not now:
             break
         coming = [
-            with_daemons_aside(cluster, named(one.template, f"{one.template.name}-coming-{len(found) + i}"))
-            for i, one in enumerate(now)
+            with_daemons_aside(cluster, named(group.template, f"{group.template.name}-coming-{len(scaled_groups) + i}"))
+            for i, group in enumerate(now)
         ]
-        found += now
+        scaled_groups += now
         cluster = cluster.grown(tuple(coming))
         state = state.over(cluster)
-        left = without_room(state, left)
-    return found
+        pending_pods = without_room(state, pending_pods)
+    return scaled_groups
 
 
 def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) -> list[LivePod]:
@@ -97,19 +99,19 @@ def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) ->
 
 def without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
     """The pods that fit on no node there is, those before them on theirs."""
-    left = []
+    pending_pods = []
     shapes = {shape: recompiled(state.cluster, shape) for shape in dict.fromkeys(pod.shape for pod in pods)}
     full: set[Shape] = set()  # more pods make no room for one that only amounts keep away
     for pod in pods:
         shape = shapes[pod.shape]
         if shape in full:
-            left.append(pod)
+            pending_pods.append(pod)
         elif len(nodes := feasible_nodes(state, shape)):
             state.add(shape, int(nodes[0]))
         else:
-            left.append(pod)
+            pending_pods.append(pod)
             full |= {shape} if is_judged_by_node(state, shape) else set()
-    return left
+    return pending_pods
 
 
 # ── how many nodes of one group ──────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +130,7 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
         tried.shut(place)
     shapes = {shape: recompiled(larger, shape) for shape in takes}
     tried.open(new[0])
-    takes = {shape for shape, there in shapes.items() if fails_on(tried, there, new[0]) == Fails.NOTHING}
+    takes = {shape for shape, pod_count in shapes.items() if fails_on(tried, pod_count, new[0]) == Fails.NOTHING}
     able = [pod for pod in able if pod.shape in takes]
     tried.shut(new[0])
     packing = _Packing(tried, new)
@@ -160,11 +162,11 @@ class _Packing:
             if place is None:
                 return
             # where only amounts decide, the next would go there too until it is full
-            there = min(pods, int(seats(shape, self._state.free[:, [place]])[0])) if is_alone else 1
-            self._state.add(shape, place, there)
+            pod_count = min(pods, int(seats(shape, self._state.free[:, [place]])[0])) if is_alone else 1
+            self._state.add(shape, place, pod_count)
             self.with_pods.add(place)
-            self.placed += [shape] * there
-            pods -= there
+            self.placed += [shape] * pod_count
+            pods -= pod_count
 
     def _on_new(self, shape: Shape) -> int | None:
         if self._open and self._nodes[self._open - 1] not in self.with_pods:
@@ -184,8 +186,10 @@ def _by_size(pods: Sequence[tuple[str, Shape]], node: Node) -> list[tuple[Shape,
     """Pods of one owner that are alike, and how many; those that take most of a node's CPU and memory first."""
 
     def share(shape: Shape) -> float:
-        asked = pod_requests(shape.spec)
-        return sum(asked.get(name, 0) / node.allocatable[name] for name in (CPU, MEMORY) if node.allocatable.get(name))
+        requests = pod_requests(shape.spec)
+        return sum(
+            requests.get(name, 0) / node.allocatable[name] for name in (CPU, MEMORY) if node.allocatable.get(name)
+        )
 
     groups = [(shape, number) for (_, shape), number in Counter(pods).items()]
     return sorted(groups, key=lambda group: -share(group[0]))
@@ -194,13 +198,13 @@ def _by_size(pods: Sequence[tuple[str, Shape]], node: Node) -> list[tuple[Shape,
 # ── which group ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def _best(options: Sequence[_Option], how: Autoscaling) -> _Option:
     """As the expander chooses; among equals it draws, and here the first by name is taken."""
-    ordered = sorted(options, key=lambda one: one.group.key)
+    ordered = sorted(options, key=lambda option: option.group.key)
     if how.expander is Expander.MOST_PODS:
-        return max(ordered, key=lambda one: len(one.pods))
+        return max(ordered, key=lambda option: len(option.pods))
     if how.expander is Expander.LEAST_NODES:
-        return min(ordered, key=lambda one: one.nodes)
+        return min(ordered, key=lambda option: option.nodes)
     if how.expander is Expander.LEAST_WASTE:
-        return min(ordered, key=lambda one: one.waste)
+        return min(ordered, key=lambda option: option.waste)
     return ordered[0]
 
 
@@ -209,23 +213,23 @@ def _balanced(best: _Option, others: Sequence[NodeGroup], sizes: Sizes) -> list[
     stated = best.group.pool.stated
     balances = stated is None or stated.balances
     groups = [node_group for node_group in others if node_group.pool is best.group.pool] if balances else [best.group]
-    given: list[NodeGroup] = []
+    balanced_groups: list[NodeGroup] = []
     for _ in range(best.nodes):
         open_to = [group for group in groups if sizes.room(group) != 0]
         if not open_to:
             break
-        smallest = min(open_to, key=lambda one: (sizes.size(one), one.key))
+        smallest = min(open_to, key=lambda group: (sizes.size(group), group.key))
         sizes.added[smallest.key] += 1
-        given.append(smallest)
-    return given
+        balanced_groups.append(smallest)
+    return balanced_groups
 
 
 # ── a node that isn't there yet ──────────────────────────────────────────────────────────────────────────────────────
 def with_daemons_aside(cluster: Cluster, template: Node) -> Node:
     """The template, with what its DaemonSets will take already set aside."""
     taken = daemon_overhead(cluster, template)
-    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
-    return replace(template, allocatable=FrozenMap(left))
+    allocatable = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
+    return replace(template, allocatable=FrozenMap(allocatable))
 
 
 def named(node: Node, name: str) -> Node:
@@ -236,9 +240,9 @@ def named(node: Node, name: str) -> Node:
 def could_take(node: Node, shape: Shape) -> bool:
     """Whether the pod would go to that node with no other pod there, neighbours apart."""
     spec = shape.spec
-    asked = {**pod_requests(spec), PODS: 1}
+    requests = {**pod_requests(spec), PODS: 1}
     return (
-        all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+        all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
         and tolerates_taints(spec.tolerations, node.taints)
         and node_affinity_matches(spec, node.labels, node.name)
     )

@@ -18,7 +18,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Severity
 from planner.rollout.attachments import VOLUME_ELSEWHERE
-from planner.rollout.evicting import on_nodes
+from planner.rollout.eviction_requests import on_nodes
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
@@ -91,7 +91,7 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
     by_owner = {pod.owner.key(pod.namespace): keys[pod.uid] for pod in cluster.snapshot.pods if pod.owner}
-    held = tuple(
+    held_pods = tuple(
         HeldBack(
             pod=f"{pod.namespace}/{pod.name}",
             workload=keys.get(pod.uid, by_owner.get(pod.owner, pod.owner)),
@@ -103,21 +103,21 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
     )
     unplaced = _unplaced(run, keys, by_owner)
     placed = Counter(node_pool(cluster.nodes[p.node]) for p in run.made if p.is_bound and not p.is_gone)
-    result = DrainResult(
+    drain = DrainResult(
         nodes=tuple(names),
         drained=not run.left,
         sentence=Text(),
         evicted=run.evicted,
         ticks=run.ticks,
-        held_back=held,
+        held_back=held_pods,
         unplaced=unplaced,
-        moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
+        moved_to=tuple(sorted(placed.items(), key=lambda node_count: (-node_count[1], node_count[0]))),
         lost=tuple(f"{pod.namespace}/{pod.name}" for pod in run.lost),
         unjudged=tuple(Counter(keys[pod.uid] for pod in run.moved if is_unplayed(cluster, pod)).most_common()),
         findings=_findings(run),
         unattached=sum(pod.number > 0 for pod in run.simulation.attachments.waiting),
     )
-    return replace(result, sentence=Text(_sentence(result)))
+    return replace(drain, sentence=Text(_sentence(drain)))
 
 
 def _unplaced(run: EvictionRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:
@@ -135,10 +135,10 @@ def _unplaced(run: EvictionRun, keys: dict[str, str], by_owner: dict[str, str]) 
 
 def _findings(run: EvictionRun) -> tuple[Finding, ...]:
     """What kubectl would ask for on the way."""
-    found = []
+    findings = []
     if run.lost:
         names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in run.lost[:5])
-        found.append(
+        findings.append(
             Finding(
                 severity=Severity.WARNING,
                 code="drain-loses-pods",
@@ -149,7 +149,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
         )
     local = [pod for pod in run.moved if deletes_with(pod.shape.spec.volumes)]
     if local:
-        found.append(
+        findings.append(
             Finding(
                 severity=Severity.INFO,
                 code="drain-deletes-local-data",
@@ -158,7 +158,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 mend="kubectl drain refuses until --delete-emptydir-data is given",
             )
         )
-    return tuple(found)
+    return tuple(findings)
 
 
 def gone_words(names: Sequence[str]) -> str:
@@ -168,28 +168,28 @@ def gone_words(names: Sequence[str]) -> str:
     return f"{len(names):,} pods have no controller ({listing(list(names))}) and are gone with their work"
 
 
-def _sentence(result: DrainResult) -> str:
+def _sentence(drain: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
-    what = begin_with(result.nodes[0], "node") if len(result.nodes) == 1 else count(len(result.nodes), "node")
-    fewer = sum(unplaced.count - unplaced.before for unplaced in result.unplaced)
-    moved = f"{count(result.evicted, 'pod')} evicted"
-    others = "all others" if result.lost else "all"
-    where = f"; {others} find another node" if result.evicted > len(result.lost) else ""
-    if result.unjudged:
-        several = count(sum(number for _, number in result.unjudged), "pod")
-        back = "those that are made anew find another node; " if result.moved_to else ""
-        where = f"; {back}whether {several} of {listing([key for key, _ in result.unjudged])} {plural(result.unjudged[0][1], 'comes', 'come')} back isn't known"
+    what = begin_with(drain.nodes[0], "node") if len(drain.nodes) == 1 else count(len(drain.nodes), "node")
+    fewer = sum(unplaced.count - unplaced.before for unplaced in drain.unplaced)
+    moved = f"{count(drain.evicted, 'pod')} evicted"
+    others = "all others" if drain.lost else "all"
+    where = f"; {others} find another node" if drain.evicted > len(drain.lost) else ""
+    if drain.unjudged:
+        several = count(sum(number for _, number in drain.unjudged), "pod")
+        back = "those that are made anew find another node; " if drain.moved_to else ""
+        where = f"; {back}whether {several} of {listing([key for key, _ in drain.unjudged])} {plural(drain.unjudged[0][1], 'comes', 'come')} back isn't known"
     if fewer:
         where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
-    if result.unattached:
-        verb = plural(result.unattached, "waits", "wait")
-        where += f"; {result.unattached:,} of them {verb} there {VOLUME_ELSEWHERE}"
-    if result.lost:
-        where += f"; {gone_words(result.lost)}, which kubectl drain refuses without --force"
-    if result.drained:
-        only = " only with --force" if result.lost else ""
+    if drain.unattached:
+        verb = plural(drain.unattached, "waits", "wait")
+        where += f"; {drain.unattached:,} of them {verb} there {VOLUME_ELSEWHERE}"
+    if drain.lost:
+        where += f"; {gone_words(drain.lost)}, which kubectl drain refuses without --force"
+    if drain.drained:
+        only = " only with --force" if drain.lost else ""
         return f"{what} can be drained{only}: {moved}{where}"
-    budgets = sorted({held_back.budget for held_back in result.held_back if held_back.budget})
+    budgets = sorted({held_back.budget for held_back in drain.held_back if held_back.budget})
     by = f" by the {plural(len(budgets), 'disruption budget')} {', '.join(budgets)}" if budgets else ""
-    held = f"{count(len(result.held_back), 'pod is', 'pods are')} held back{by}"
-    return f"{what} can't be drained: {held}; {moved}{where}"
+    held_words = f"{count(len(drain.held_back), 'pod is', 'pods are')} held back{by}"
+    return f"{what} can't be drained: {held_words}; {moved}{where}"

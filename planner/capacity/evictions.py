@@ -14,7 +14,7 @@ from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import Node, Snapshot, Taint
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers.registry import making_anew
-from planner.rollout.evicting import Evictor, Wanted
+from planner.rollout.eviction_requests import Evictor, Wanted
 from planner.rollout.simulation import Simulation
 from planner.rollout.timing import Stopwatch
 from planner.scheduling.cluster import Cluster
@@ -103,9 +103,9 @@ def _hanging(simulation: Simulation, evicted: Sequence[LivePod]) -> Iterator[tup
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def evict(
-    cluster: Cluster, wanted: Wanted, *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
+    cluster: Cluster, evictions: Wanted, *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
 ) -> EvictionRun:
-    """Evict the `wanted` pods until nothing moves. `watch` is told each quiet moment and its seconds, the first before any eviction.
+    """Evict the `evictions` pods until nothing moves. `watch` is told each quiet moment and its seconds, the first before any eviction.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def evict(
     simulation.clock.tick = 0
     simulation.replacement = partial(making_anew, simulation)
     clock = Stopwatch(cluster, lambda _: None, lambda _: "")
-    evictor = Evictor(simulation, wanted)
+    evictor = Evictor(simulation, evictions)
     if watch is not None:
         watch(simulation, 0.0)
     while True:
@@ -135,7 +135,7 @@ def evict(
         evicted=len(evictor.evicted),
         ticks=simulation.clock.tick,
         seconds=clock.seconds,
-        left=(*((pod, *evictor.refusal(pod)) for pod in wanted(simulation)), *_hanging(simulation, evictor.evicted)),
+        left=(*((pod, *evictor.refusal(pod)) for pod in evictions(simulation)), *_hanging(simulation, evictor.evicted)),
         lost=tuple(pod for pod in evictor.evicted if not pod.owner),
         moved=tuple(evictor.evicted),
         made=tuple(pod for pod in simulation.queue.arrivals if pod.number > 0),

@@ -56,7 +56,7 @@ class Solution(Record):
 
 def solve(problem: Problem) -> Solution | None:
     """The solution; None where there are more variables than are tried, or the solver doesn't come to its end."""
-    size = sum(len(guest.nodes) for guest in problem.guests) + sum(len(one.nodes) for one in problem.residents)
+    size = sum(len(guest.nodes) for guest in problem.guests) + sum(len(holder.nodes) for holder in problem.residents)
     if size > LIMITS.variables:
         return None
     places = [(guest, node) for guest in problem.guests for node in guest.nodes]
@@ -64,7 +64,7 @@ def solve(problem: Problem) -> Solution | None:
     program = _Program(problem, places, ways)
     for priority in sorted({guest.priority for guest in problem.guests}, reverse=True):
         started = [1.0 if guest.priority == priority else 0.0 for guest, _ in places] + [0.0] * len(ways)
-        best = program.optimise([-one for one in started])
+        best = program.optimise([-cost for cost in started])
         if best is None:
             return None
         program.keep(started, round(-best[0]))
@@ -72,12 +72,12 @@ def solve(problem: Problem) -> Solution | None:
     if best is None:
         return None
     at_least, values = best
-    found: dict[int, list[int]] = {id(guest): [] for guest in (*problem.guests, *problem.residents)}
-    for (some, node), value in zip((*places, *ways), values, strict=True):
-        found[id(some)] += [node] * value
+    nodes_by_pod: dict[int, list[int]] = {id(guest): [] for guest in (*problem.guests, *problem.residents)}
+    for (party, node), value in zip((*places, *ways), values, strict=True):
+        nodes_by_pod[id(party)] += [node] * value
     return Solution(
-        hosts=tuple(tuple(found[id(guest)]) for guest in problem.guests),
-        leaves=tuple(tuple(found[id(resident)]) for resident in problem.residents),
+        hosts=tuple(tuple(nodes_by_pod[id(guest)]) for guest in problem.guests),
+        leaves=tuple(tuple(nodes_by_pod[id(resident)]) for resident in problem.residents),
         at_least=at_least,
     )
 
@@ -107,15 +107,15 @@ class _Program:
         columns: dict[int, list[int]] = {}  # of each guest and resident
         on_node: dict[tuple[int, int], dict[int, float]] = {}  # (row, node) → column → amount
         every: list[tuple[Guest | Resident, int]] = [*places, *ways]
-        for column, (one, node) in enumerate(every):
-            columns.setdefault(id(one), []).append(column)
-            for row, amount in one.asks.items():
+        for column, (mover, node) in enumerate(every):
+            columns.setdefault(id(mover), []).append(column)
+            for row, amount in mover.asks.items():
                 on_node.setdefault((row, node), {})[column] = float(amount)
-                if isinstance(one, Resident):
-                    on_node.setdefault((row, one.home), {})[column] = -float(amount)
+                if isinstance(mover, Resident):
+                    on_node.setdefault((row, mover.home), {})[column] = -float(amount)
         parties: list[Guest | Resident] = [*problem.guests, *problem.residents]
-        for some in parties:
-            self._row(dict.fromkeys(columns.get(id(some), ()), 1.0), float(some.count))
+        for party in parties:
+            self._row(dict.fromkeys(columns.get(id(party), ()), 1.0), float(party.count))
         for (row, node), amounts in on_node.items():
             if any(amount > 0 for amount in amounts.values()):
                 unit = float(np.gcd.reduce([int(abs(amount)) for amount in amounts.values()])) or 1.0
@@ -131,7 +131,7 @@ class _Program:
 
     def keep(self, amounts: Sequence[float], least: float) -> None:
         """So much of it stays in what follows."""
-        self._row({column: one for column, one in enumerate(amounts) if one}, np.inf, least)
+        self._row({column: amount for column, amount in enumerate(amounts) if amount}, np.inf, least)
 
     def optimise(self, costs: Sequence[float]) -> tuple[float, list[int]] | None:
         """(the least cost, whole values)."""

@@ -62,7 +62,7 @@ class Moves(Record):
 
 
 @dataclass(slots=True, eq=False)
-class _Kind:
+class _PendingKind:
     """Waiting pods that are alike. `may`: bool[node], by the static filters."""
 
     shape: Shape
@@ -88,15 +88,15 @@ def fewest(cluster: Cluster, waiting: Sequence[int], weights: Mapping[int, float
     """
     best: Moves | None = None
     for order in Order:
-        found = _Search(cluster, waiting, weights).greedy(order)
-        if best is None or (len(found.hosts), -found.weight) > (len(best.hosts), -best.weight):
-            best = found
+        moves = _MoveSearch(cluster, waiting, weights).greedy(order)
+        if best is None or (len(moves.hosts), -moves.weight) > (len(best.hosts), -best.weight):
+            best = moves
         if best.is_proven and best.is_most:
             return best
         if not best.hosts:
             break  # nothing was changed for anybody, so that no order is another
     assert best is not None
-    better = _Search(cluster, waiting, weights).exact() if exact else None
+    better = _MoveSearch(cluster, waiting, weights).exact() if exact else None
     return best if better is None else better
 
 
@@ -114,10 +114,10 @@ class Order(Enum):
     SMALLEST = auto()
 
 
-class _Search:
+class _MoveSearch:
     def __init__(self, cluster: Cluster, waiting: Sequence[int], weights: Mapping[int, float]) -> None:
         self.cluster, self.state, self.weights = cluster, State(cluster), weights
-        self.kinds: dict[object, _Kind] = {}
+        self.kinds: dict[object, _PendingKind] = {}
         for number in waiting:
             self._kind(shape_of(cluster, number)).pods.append(number)
         self.shape_of: dict[int, Shape] = {}
@@ -143,14 +143,14 @@ class _Search:
         self.on_at_first = {node: tuple(pods) for node, pods in self.on.items()}
         self._version = [0] * cluster.node_count
 
-    def _kind(self, shape: Shape) -> _Kind:
+    def _kind(self, shape: Shape) -> _PendingKind:
         key: object = shape
         if shape.is_plain:
             key = (shape.asks, shape.priority, shape.absent, shape.candidates.tobytes())
         if key not in self.kinds:
             may = np.zeros(self.cluster.node_count, dtype=np.bool_)
             may[shape.candidates] = not shape.absent and not shape.blocked
-            self.kinds[key] = _Kind(shape, (*shape.asks, (PODS_ROW, 1)), may)
+            self.kinds[key] = _PendingKind(shape, (*shape.asks, (PODS_ROW, 1)), may)
         return self.kinds[key]
 
     # ── one node ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,14 +162,14 @@ class _Search:
         if not lacks:
             return Covering(0.0, (), 0.0)
         rows = tuple(lacks)
-        given = [
+        lenders = [
             (self.weights[n] + _TIE * self._size[n], tuple(self._asks[n].get(row, 0) for row in rows)) for n in pods
         ]
         current().spend(10 + 5 * len(pods))
-        found = covering(tuple(lacks.values()), given)
-        return found and Covering(found.weight, tuple(pods[place] for place in found.picked), found.least)
+        cover = covering(tuple(lacks.values()), lenders)
+        return cover and Covering(cover.weight, tuple(pods[place] for place in cover.picked), cover.least)
 
-    def _hopeful(self, kind: _Kind) -> list[int]:
+    def _hopeful(self, kind: _PendingKind) -> list[int]:
         """Nodes that take a pod of the kind once every pod that may leave has left."""
         hopeful = kind.may.copy()
         room = self.free_at_first + self.movable
@@ -178,7 +178,7 @@ class _Search:
         return [int(node) for node in np.flatnonzero(hopeful)]
 
     # ── the search ──────────────────────────────────────────────────────────────────────────────────────────────────
-    def _shares(self, kind: _Kind) -> list[float]:
+    def _shares(self, kind: _PendingKind) -> list[float]:
         """What a pod of the kind asks for of the largest node, the largest share first."""
         return sorted((amount / int(self._largest[row]) for row, amount in kind.need), reverse=True)
 
@@ -210,26 +210,26 @@ class _Search:
             is_most=len(hosts) + len(hopeless) == every, curve=tuple(curve),
         )  # fmt: skip
 
-    def _place(self, kind: _Kind, targets: set[int], leaves: dict[int, int]) -> int | None:
+    def _place(self, kind: _PendingKind, targets: set[int], leaves: dict[int, int]) -> int | None:
         """Room for one more pod of the kind; the node that takes it."""
         landed, tries, put_back = set(leaves.values()), 0, []
-        found = None
-        while kind.heap and tries < LIMITS.hosts_tried and found is None:
-            entry = heapq.heappop(kind.heap)
-            _, node, version, leaving = entry
+        target = None
+        while kind.heap and tries < LIMITS.hosts_tried and target is None:
+            heap_row = heapq.heappop(kind.heap)
+            _, node, version, leaving = heap_row
             if node in landed or version != self._version[node]:
                 continue
             tries += 1
-            gone = self._landed(kind, node, targets, leaving.picked)
-            if gone is None:
-                put_back.append(entry)
+            leaving_pods = self._landed(kind, node, targets, leaving.picked)
+            if leaving_pods is None:
+                put_back.append(heap_row)
                 continue
-            leaves.update(gone)
-            found = node
-            self._changed({node, *gone.values()})
-        for entry in put_back:
-            heapq.heappush(kind.heap, entry)
-        return found
+            leaves.update(leaving_pods)
+            target = node
+            self._changed({node, *leaving_pods.values()})
+        for heap_row in put_back:
+            heapq.heappush(kind.heap, heap_row)
+        return target
 
     def _changed(self, nodes: set[int]) -> None:
         for node in nodes:
@@ -240,27 +240,27 @@ class _Search:
                     if leaving is not None:
                         heapq.heappush(kind.heap, (leaving.weight, node, self._version[node], leaving))
 
-    def _landed(self, kind: _Kind, node: int, targets: set[int], picked: Sequence[int]) -> dict[int, int] | None:
+    def _landed(self, kind: _PendingKind, node: int, targets: set[int], picked: Sequence[int]) -> dict[int, int] | None:
         """Where the picked pods go when one of the kind takes their room; None, and nothing changed, where they can't."""
         state, before = self.state, self.state.position
         for number in picked:
             state.remove(self.shape_of[number], node, is_terminating=False)
-        gone: dict[int, int] = {}
+        targets_by_pod: dict[int, int] = {}
         fits = node in feasible_nodes(state, kind.shape)
         if fits:
             state.add(kind.shape, node)
-            for number in sorted(picked, key=lambda one: -self._size[one]):
+            for number in sorted(picked, key=lambda pod: -self._size[pod]):
                 to = self._target(self.shape_of[number], {node, *targets})
                 if to is None:
                     break
                 state.add(self.shape_of[number], to)
-                gone[number] = to
-        if not fits or len(gone) < len(picked):
+                targets_by_pod[number] = to
+        if not fits or len(targets_by_pod) < len(picked):
             state.take_back(before)
             return None
         for number in picked:
             self.on[node].remove(number)
-        return gone
+        return targets_by_pod
 
     def _target(self, shape: Shape, but: set[int]) -> int | None:
         """The fullest node, by what the pod asks for that is rarest, that takes it."""
@@ -273,35 +273,35 @@ class _Search:
     def _prices(self) -> dict[int, list[tuple[float, int]]]:
         """Kind → of each node, what a pod of the kind that starts there costs at least, and how many may."""
         smallest = self._smallest()
-        found: dict[int, list[tuple[float, int]]] = {}
+        prices_by_node: dict[int, list[tuple[float, int]]] = {}
         for kind in self.kinds.values():
-            prices = found[id(kind)] = []
+            prices = prices_by_node[id(kind)] = []
             for node in self._hopeful(kind):
                 pods = self.on_at_first.get(node, ())
                 alone = self._leaving(kind.need, self.free_at_first[:, node], pods)
                 if alone is not None:
                     kind.heap.append((alone.weight, node, 0, alone))
                     prices.append(self._price(kind, node, alone.least, smallest))
-        return found
+        return prices_by_node
 
     def _smallest(self) -> dict[int, int]:
         """What every waiting pod asks for at least, by row."""
         kinds = [dict(kind.need) for kind in self.kinds.values()]
         return {row: min(kind.get(row, 0) for kind in kinds) for row in set().union(*kinds)} if kinds else {}
 
-    def _price(self, kind: _Kind, node: int, alone: float, smallest: Mapping[int, int]) -> tuple[float, int]:
+    def _price(self, kind: _PendingKind, node: int, alone: float, smallest: Mapping[int, int]) -> tuple[float, int]:
         """Pods that start on one node share what leaves it: the least of a share, with any others beside it."""
         room = self.free_at_first[:, node] + self.movable[:, node]
         need = dict(kind.need)
         seats = min(int(room[row]) // amount for row, amount in need.items() if amount)
-        beside = min(
+        neighbors = min(
             (max(0, int(room[row]) - need.get(row, 0)) // amount for row, amount in smallest.items() if amount),
             default=0,
         )
-        if beside >= LIMITS.hosted:
+        if neighbors >= LIMITS.hosted:
             return 0.0, seats
         share, pods = alone, self.on_at_first.get(node, ())
-        for others in range(1, min(beside, sum(len(k.pods) for k in self.kinds.values()) - 1) + 1):
+        for others in range(1, min(neighbors, sum(len(k.pods) for k in self.kinds.values()) - 1) + 1):
             both = {row: need.get(row, 0) + others * smallest.get(row, 0) for row in {*need, *smallest}}
             more = self._leaving(both.items(), self.free_at_first[:, node], pods)
             if more is not None:
@@ -312,11 +312,11 @@ class _Search:
         """The cheapest seats for so many pods of each kind."""
         total = 0.0
         for kind, number in started.items():
-            left = number
+            unplaced_pods = number
             for price, seats in sorted(prices[kind]):
-                taken = min(left, seats)
-                total, left = total + taken * price, left - taken
-                if not left:
+                taken = min(unplaced_pods, seats)
+                total, unplaced_pods = total + taken * price, unplaced_pods - taken
+                if not unplaced_pods:
                     break
         return self._rounded(total)
 
@@ -344,24 +344,24 @@ class _Search:
             ].append(number)
         members = list(alike.values())
         residents = tuple(
-            Resident(asks=self._asks[some[0]], home=self.home[some[0]], count=len(some), weight=self.weights[some[0]],
-                     nodes=tuple(self.shape_of[some[0]].candidates.tolist()))
-            for some in members
+            Resident(asks=self._asks[member_pods[0]], home=self.home[member_pods[0]], count=len(member_pods), weight=self.weights[member_pods[0]],
+                     nodes=tuple(self.shape_of[member_pods[0]].candidates.tolist()))
+            for member_pods in members
         )  # fmt: skip
-        found = solve(Problem(free=self.free_at_first, guests=guests, residents=residents))
-        if found is None:
+        solution = solve(Problem(free=self.free_at_first, guests=guests, residents=residents))
+        if solution is None:
             return None
         hosts: dict[int, int] = {}
-        for kind, nodes in zip(self.kinds.values(), found.hosts, strict=True):
+        for kind, nodes in zip(self.kinds.values(), solution.hosts, strict=True):
             hosts.update(zip(kind.pods, nodes, strict=False))
         leaves = {
             number: node
-            for some, nodes in zip(members, found.leaves, strict=True)
-            for number, node in zip(some, nodes, strict=False)
+            for member_pods, nodes in zip(members, solution.leaves, strict=True)
+            for number, node in zip(member_pods, nodes, strict=False)
         }
         weight = sum(self.weights[number] for number in leaves)
         hopeless = tuple(n for kind in self.kinds.values() if not self._hopeful(kind) for n in kind.pods)
         return Moves(
-            hosts=hosts, leaves=leaves, weight=weight, at_least=self._rounded(found.at_least), hopeless=hopeless,
+            hosts=hosts, leaves=leaves, weight=weight, at_least=self._rounded(solution.at_least), hopeless=hopeless,
             is_most=True, is_exact=True,
         )  # fmt: skip

@@ -9,7 +9,7 @@ from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.drain import play
 from planner.capacity.evictions import at_rest, evict
 from planner.capacity.losses import Player
-from planner.capacity.timeline import Beside, timeline
+from planner.capacity.timeline import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError
@@ -20,14 +20,14 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Verdict, WorkloadRollout
-from planner.rollout.evicting import these
+from planner.rollout.eviction_requests import these
 from planner.rollout.film import Camera, Doings, Film, Frame, count_at, developed, kept, scarce_resource
 from planner.rollout.ownership import workloads_by_owner
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run_result import event_words, workload_keys_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.told import event_words, workload_keys_by_owner
 from planner.rollout.unknowns import is_blind
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Static
@@ -37,7 +37,7 @@ def rollout_film(
     snapshot: Snapshot,
     scenario: Scenario,
     shown: WorkloadRollout,
-    beside: Beside | None = None,
+    later_events: LaterEvents | None = None,
     is_wanted: Callable[[], bool] | None = None,
 ) -> Film | None:
     """The run that `shown` tells, played once more with a camera beside it; where it tells of a pool that grows, the run with
@@ -49,7 +49,7 @@ def rollout_film(
         When the scenario doesn't apply to the snapshot.
     """
     with part(is_wanted):
-        planned = timeline(prepare(snapshot, scenario), beside or Beside(), namespace=scenario.namespace)
+        planned = timeline(prepare(snapshot, scenario), later_events or LaterEvents(), namespace=scenario.namespace)
         prepared, cluster = planned.prepared, planned.cluster
         place = prepared.place_of(shown.workload)
         if place is None or not shown.timeline or any(is_blind(cluster, revision) for revision in prepared.revisions):
@@ -63,7 +63,7 @@ def rollout_film(
 
 
 def _runs(cluster: Cluster, revisions: Sequence[Revision], scenario: Scenario) -> Iterator[tuple[Run, Camera]]:
-    """The placements in the order in which `planner.rollout.ties.sample` tries them."""
+    """The placements in the order in which `planner.rollout.tie_breaks.sample` tries them."""
     for number in range(max(1, scenario.runs)):
         camera, draws = Camera(), number > 0
         seed = scenario.seed + number
@@ -102,7 +102,7 @@ def _of_run(
         resource=resource, keys=workload_keys_by_owner(run), is_stuck=not run.done[key], wait_for=shown.wait_for,
         candidates=() if shape is None else [int(n) for n in shape.candidates if shape.static[n] == Static.PASSES],
     )  # fmt: skip
-    return replace(film, about=(key, *(one for one in film.about if one != key)), skipped=len(moments) - len(frames))
+    return replace(film, about=(key, *(name for name in film.about if name != key)), skipped=len(moments) - len(frames))
 
 
 # ── what a user does to nodes ──────────────────────────────────────────────────────────────────────────────────────
@@ -120,17 +120,26 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
     """
     with part(is_wanted):
         cluster, out = at_rest(snapshot), dict[str, str]()
-        case, shot, left, lost, title = ChangeCase(cluster, change, ()), Shot(), 0, tuple[str, ...](), str(change)
+        case, shot, blocked_pods, lost, title = (
+            ChangeCase(cluster, change, ()),
+            Shot(),
+            0,
+            tuple[str, ...](),
+            str(change),
+        )
         if change.kind is ChangeKind.EVICT:
-            left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
+            blocked_pods = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
         elif change.kind is ChangeKind.DRAIN:
-            left, out = len(play(cluster, case.nodes(), watch=shot.look).left), dict.fromkeys(case.nodes(), "drained")
+            blocked_pods, out = (
+                len(play(cluster, case.nodes(), watch=shot.look).left),
+                dict.fromkeys(case.nodes(), "drained"),
+            )
         elif change.kind is ChangeKind.UPGRADE:
             steps = list(upgrade_steps(case, shot.look))
             if not steps:
                 return None
             cluster, out, more = _upgraded(case, steps, shot.camera)
-            left = len(steps[-1].run.left)
+            blocked_pods = len(steps[-1].run.left)
             shot.steps, title = steps[0].of, f"{title}{more}"
         elif change.kind in FILMED:
             lost = case.zone() if change.kind is ChangeKind.REMOVE_ZONE else case.nodes()
@@ -140,9 +149,11 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
             raise ChangeError(f"{change.kind} has no film", mend=f"One of {', '.join(FILMED)}")
         before = {pod.uid for pod in cluster.snapshot.pods}
         pods = shot.camera.pods
-        made = [uid for uid in shot.camera.seen if uid not in before and not kind_in(pods[uid].owner).is_per_node]
-        film = of_shot(cluster, shot, made, title=title, words="Ready again", left=left)
-        return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
+        new_pods = [uid for uid in shot.camera.seen if uid not in before and not kind_in(pods[uid].owner).is_per_node]
+        film = of_shot(cluster, shot, new_pods, title=title, words="Ready again", left=blocked_pods)
+        return film and replace(
+            film, nodes=tuple(replace(node, note=out.get(node.name, node.note)) for node in film.nodes)
+        )
 
 
 def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
@@ -151,14 +162,18 @@ def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) ->
     together = Cluster(replace(steps[0].cluster.snapshot, nodes=tuple(nodes[name] for name in camera.nodes)))
     at = ["" if steps[0].of == 1 else f", step {number}" for number in range(1, len(steps) + 1)]
     notes = dict[str, str]()
-    for upgrade_step, said in zip(steps, at, strict=True):
+    for upgrade_step, time_text in zip(steps, at, strict=True):
         for name in upgrade_step.cluster.node_names:
             if name not in case.cluster.node_index:
-                notes.setdefault(name, f"in{said}")
-    notes |= {name: f"out{said}" for upgrade_step, said in zip(steps, at, strict=True) for name in upgrade_step.nodes}
+                notes.setdefault(name, f"in{time_text}")
+    notes |= {
+        name: f"out{moment_text}"
+        for upgrade_step, moment_text in zip(steps, at, strict=True)
+        for name in upgrade_step.nodes
+    }
     more = f", the first {len(steps)} of {steps[0].of:,} steps" if steps[0].of > len(steps) else ""
-    if held := sum(len(step.run.left) for step in steps):
-        more += f"; {count(held, 'pod')} held back, deleted after {PATIENCE}, which isn't in the times"
+    if held_pods := sum(len(step.run.left) for step in steps):
+        more += f"; {count(held_pods, 'pod')} held back, deleted after {PATIENCE}, which isn't in the times"
     return together, notes, more
 
 
@@ -189,16 +204,18 @@ def of_shot(
 ) -> Film | None:
     """`counted`: the pods, by uid, of which the frames tell how many are Ready and wait; `left`: pods that should have gone."""
     camera, before = shot.camera, {pod.uid: pod for pod in cluster.snapshot.pods}
-    went = [uid for uid, seen in camera.seen.items() if uid in before and any(one is None for _, one in seen)]
+    went = [
+        uid for uid, sightings in camera.seen.items() if uid in before and any(state is None for _, state in sightings)
+    ]
     keys = workload_keys(cluster.snapshot)
-    gone = [before[uid] for uid in went if before[uid].node_name and not kind_in(keys[uid]).is_per_node]
-    if not gone:
+    removed_pods = [before[uid] for uid in went if before[uid].node_name and not kind_in(keys[uid]).is_per_node]
+    if not removed_pods:
         return None
-    asked = [scarce_resource(pod_requests(pod.spec)) for pod in gone]
-    resource = next((name for name in asked if name), "")
+    requested_resources = [scarce_resource(pod_requests(pod.spec)) for pod in removed_pods]
+    resource = next((name for name in requested_resources if name), "")
     looks = kept(camera.looks)
-    seen = [uid for uid in counted if uid in camera.seen]
-    counts = [count_at(camera, seen, resource, cluster, look) for look in looks]
+    seen_uids = [uid for uid in counted if uid in camera.seen]
+    counts = [count_at(camera, seen_uids, resource, cluster, look) for look in looks]
     ending = [count_at(camera, went, resource, cluster, look).terminating for look in looks]
     frames = tuple(
         Frame(
@@ -208,9 +225,9 @@ def of_shot(
         for n, look in enumerate(looks)
     )  # fmt: skip
     waited = [before[uid] for uid in counted if uid in before]
-    about = tuple(dict.fromkeys(keys[pod.uid] for pod in (*waited, *gone)))
+    about = tuple(dict.fromkeys(keys[pod.uid] for pod in (*waited, *removed_pods)))
     film = developed(
-        cluster, camera, frames, looks, title=title, about=about, wanted=len(waited) or len(gone), resource=resource,
+        cluster, camera, frames, looks, title=title, about=about, wanted=len(waited) or len(removed_pods), resource=resource,
         keys=workloads_by_owner(cluster), is_revised=False, is_stuck=bool(counts[-1].waiting or left),
     )  # fmt: skip
     return replace(film, counts=words)

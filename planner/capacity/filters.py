@@ -51,7 +51,7 @@ class Filter(Record):
         return not any(getattr(self, field.name) for field in fields(self))
 
 
-class Kept(Record):
+class Selection(Record):
     """What a filter lets through of a snapshot. `said`: ``in namespace prod``, or empty where nothing is filtered."""
 
     said: Text = NO_WORDS
@@ -82,14 +82,14 @@ class Kept(Record):
 
     def about(self, key: str) -> bool:
         """Whether a finding's object passes; one about all that was read ("") always does."""
-        kind, _, rest = key.partition("/")
+        kind, _, name = key.partition("/")
         if self.is_all or not key or key in self.workloads:
             return True
         if kind == NODE.name:
-            return rest in self.nodes
+            return name in self.nodes
         if kind == POD.name:
-            return rest in self.pods
-        return kind not in _WORKLOADS and rest.partition("/")[0] in self.namespaces
+            return name in self.pods
+        return kind not in _WORKLOADS and name.partition("/")[0] in self.namespaces
 
     def headline(self, shown: int, total: int, noun: str) -> Text:
         """``5 workloads in namespace prod; 15 hidden``."""
@@ -100,11 +100,11 @@ class Kept(Record):
         return Text(f"{self.headline(shown, total, noun)}. Whole cluster: {whole}")
 
 
-ALL: Final = Kept()
+ALL: Final = Selection()
 
 
-def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = EMPTY) -> Kept:
-    """What `wanted` lets through. A workload is in a pool where it has pods on its nodes; a node is listed for the pods on it.
+def keep(snapshot: Snapshot, query: Filter, verdicts: Mapping[str, Verdict] = EMPTY) -> Selection:
+    """What `query` lets through. A workload is in a pool where it has pods on its nodes; a node is listed for the pods on it.
 
     `verdicts` of each workload's own rollout (`overview`) are only needed where the filter asks for one.
 
@@ -113,46 +113,46 @@ def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = E
     InputError
         For a selector that can't be read, and for a namespace or a pool that isn't in the snapshot.
     """
-    if wanted.is_empty:
+    if query.is_empty:
         return ALL
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes}
-    _check("namespace", wanted.namespaces, namespaces_of(snapshot))
-    _check("pool", wanted.pools, pool_of.values())
+    _check("namespace", query.namespaces, namespaces_of(snapshot))
+    _check("pool", query.pools, pool_of.values())
     keys = workload_keys(snapshot)
     own: dict[str, Labels | dict[str, str]] = {w.key: {**w.template.labels, **w.labels} for w in snapshot.workloads}
-    passes = _passes(wanted, verdicts)
+    passes = _passes(query, verdicts)
     pods, nodes, workloads = set(), set(), set()
     for pod in snapshot.pods:
-        key, is_there = keys[pod.uid], not wanted.pools or pool_of.get(pod.node_name) in wanted.pools
+        key, is_there = keys[pod.uid], not query.pools or pool_of.get(pod.node_name) in query.pools
         if is_there and passes(key, pod.namespace, {**pod.labels, **own.get(key, EMPTY)}, pod.name):
             pods.add(f"{pod.namespace}/{pod.name}")
             nodes.add(pod.node_name)
             workloads.add(key)
-    if not wanted.pools:
+    if not query.pools:
         workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
-    if not (wanted.namespaces or wanted.labels or wanted.verdicts):  # what is left asks for nodes as well
-        asked = [name for name, pool in pool_of.items() if not wanted.pools or pool in wanted.pools]
-        nodes |= {name for name in asked if wanted.search.casefold() in name.casefold()}
-    return _kept(wanted, pods, nodes, workloads, pool_of)
+    if not (query.namespaces or query.labels or query.verdicts):  # what is left asks for nodes as well
+        pool_nodes = [name for name, pool in pool_of.items() if not query.pools or pool in query.pools]
+        nodes |= {name for name in pool_nodes if query.search.casefold() in name.casefold()}
+    return _kept(query, pods, nodes, workloads, pool_of)
 
 
-def _passes(wanted: Filter, verdicts: Mapping[str, Verdict]) -> Callable[..., bool]:
-    selector, sought = read_selector(wanted.labels), wanted.search.casefold()
+def _passes(query: Filter, verdicts: Mapping[str, Verdict]) -> Callable[..., bool]:
+    selector, sought = read_selector(query.labels), query.search.casefold()
 
     def passes(key: str, namespace: str, labels: Mapping[str, str], *names: str) -> bool:
         return (
-            (not wanted.namespaces or namespace in wanted.namespaces)
+            (not query.namespaces or namespace in query.namespaces)
             and (not sought or any(sought in name.casefold() for name in (key, *names)))
-            and (not wanted.labels or labels_match(selector, labels))
-            and (not wanted.verdicts or verdicts.get(key) in wanted.verdicts)
+            and (not query.labels or labels_match(selector, labels))
+            and (not query.verdicts or verdicts.get(key) in query.verdicts)
         )
 
     return passes
 
 
-def _kept(wanted: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], pool_of: Mapping[str, str]) -> Kept:
-    return Kept(
-        said=said(wanted),
+def _kept(query: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], pool_of: Mapping[str, str]) -> Selection:
+    return Selection(
+        said=said(query),
         workloads=frozenset(workloads),
         pods=frozenset(pods),
         nodes=frozenset(nodes & pool_of.keys()),
@@ -167,24 +167,26 @@ def namespaces_of(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(of | {namespace.name for namespace in snapshot.namespaces})
 
 
-def said(wanted: Filter) -> Text:
+def said(query: Filter) -> Text:
     """``in namespace prod, with app=api, with verdict stuck, on pool gpu-t4``."""
     parts = []
-    if wanted.namespaces:
-        parts.append(f"in {plural(len(wanted.namespaces), 'namespace')} {listing(wanted.namespaces, most=None)}")
-    if wanted.labels:
-        parts.append(f"with {wanted.labels}")
-    if wanted.verdicts:
-        parts.append(f"with verdict {' or '.join(WORD[verdict].lower() for verdict in wanted.verdicts)}")
-    if wanted.pools:
-        parts.append(f"on {plural(len(wanted.pools), 'pool')} {listing(wanted.pools, most=None)}")
-    if wanted.search:
-        parts.append(f"with “{wanted.search}” in the name")
+    if query.namespaces:
+        parts.append(f"in {plural(len(query.namespaces), 'namespace')} {listing(query.namespaces, most=None)}")
+    if query.labels:
+        parts.append(f"with {query.labels}")
+    if query.verdicts:
+        parts.append(f"with verdict {' or '.join(WORD[verdict].lower() for verdict in query.verdicts)}")
+    if query.pools:
+        parts.append(f"on {plural(len(query.pools), 'pool')} {listing(query.pools, most=None)}")
+    if query.search:
+        parts.append(f"with “{query.search}” in the name")
     return Text(", ".join(parts))
 
 
-def _check(what: str, asked: Iterable[str], there: Iterable[str]) -> None:
-    known = sorted(set(there))
-    for one in asked:
-        if one not in known:
-            raise InputError(f'there is no {what} "{one[:60]}" in the snapshot', where=what, mend=choice(one, known))
+def _check(what: str, names: Iterable[str], existing: Iterable[str]) -> None:
+    choices = sorted(set(existing))
+    for name in names:
+        if name not in choices:
+            raise InputError(
+                f'there is no {what} "{name[:60]}" in the snapshot', where=what, mend=choice(name, choices)
+            )

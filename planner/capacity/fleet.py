@@ -87,7 +87,7 @@ def models_of(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
         for line in cluster.gpus:
             by[line.model, line.resource, line.sharing, line.profile].append((cluster.cluster, line))
     for (model, resource, how, profile), lines in sorted(by.items()):
-        name, most = max(((name, line.free or 0) for name, line in lines), key=lambda one: one[1])
+        name, most = max(((name, line.free or 0) for name, line in lines), key=lambda pair: pair[1])
         yield FleetModel(
             gpu_model=model,
             resource=resource,
@@ -107,12 +107,12 @@ def models_of(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
 
 def workload_of(key: str, where: Sequence[InCluster]) -> FleetWorkload:
     """The workload `key`, and what of it isn't the same everywhere."""
-    seen: dict[str, set[object]] = {
+    variants: dict[str, set[object]] = {
         "replicas": {in_cluster.replicas for in_cluster in where},
         "images": {in_cluster.images for in_cluster in where},
         "GPUs": {(in_cluster.gpus, in_cluster.gpus and in_cluster.nouns) for in_cluster in where},
         "verdict": {in_cluster.verdict for in_cluster in where},
     }
     return FleetWorkload(
-        workload=key, where=tuple(where), differs=tuple(name for name, values in seen.items() if len(values) > 1)
+        workload=key, where=tuple(where), differs=tuple(name for name, values in variants.items() if len(values) > 1)
     )

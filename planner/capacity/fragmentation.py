@@ -27,10 +27,10 @@ from planner.kubernetes.records import Amounts, Finding, FrozenMap, PodSpec, Sev
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.units import card_by_card
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import counted, gpu_models, offering, offers
+from planner.scheduling.node_facts import counted, gpu_models, offering, offers
 from planner.scheduling.shape import Static
 
 Floats = NDArray[np.float64]
@@ -79,12 +79,12 @@ class SizeFragments(Record):
     @property
     def by_reason(self) -> tuple[tuple[StrandedReason, int, int], ...]:
         """(reason, stranded GPUs, nodes), most GPUs first."""
-        found: Counter[StrandedReason] = Counter()
+        counts: Counter[StrandedReason] = Counter()
         nodes: Counter[StrandedReason] = Counter()
         for node in self.nodes:
-            found[node.reason] += node.stranded
+            counts[node.reason] += node.stranded
             nodes[node.reason] += 1
-        return tuple((reason, number, nodes[reason]) for reason, number in found.most_common())
+        return tuple((reason, number, nodes[reason]) for reason, number in counts.most_common())
 
 
 class PoolFragments(Record):
@@ -121,7 +121,7 @@ class Fragments(Record):
         return noun_of(self.resource, self.sharing)
 
 
-class _Kind(Record, eq=False):
+class _MixKind(Record, eq=False):
     """One kind of the mix: how many of its pods each node takes (int64[node]), and its static refusals (uint8[node])."""
 
     spec: PodSpec
@@ -139,7 +139,9 @@ def fragments(cluster: Cluster) -> Fragments:
         return _not_told(cluster, resource, how)
     is_offered = offering(cluster, resource, how)
     nothing = np.zeros(cluster.node_count, dtype=np.int64)
-    free: IntArray = next((one.free for one in counted(cluster) if one.resource == resource), nothing) * is_offered
+    free: IntArray = (
+        next((supply.free for supply in counted(cluster) if supply.resource == resource), nothing) * is_offered
+    )
     kinds = [replace(kind, room=kind.room * is_offered) for kind in _kinds(cluster, resource)]
     expected = free.astype(np.float64)
     total = sum(kind.weight for kind in kinds)
@@ -167,17 +169,17 @@ def fragments(cluster: Cluster) -> Fragments:
 
 def _not_told(cluster: Cluster, resource: str, how: Sharing) -> Fragments:
     """Where no node has a number of anything, and where another scheduler counts card by card."""
-    said = "no GPU is free"
+    sentence = "no GPU is free"
     if offers(cluster):
-        said = f"which pods can use the free {noun_of(resource, how)} is for their own scheduler to say"
+        sentence = f"which pods can use the free {noun_of(resource, how)} is for their own scheduler to say"
     elif counted(cluster) or device_table(cluster).devices:
-        said = "no node offers a number of GPUs; what parts and devices are left stands above"
+        sentence = "no node offers a number of GPUs; what parts and devices are left stands above"
     return Fragments(
-        resource=resource, sharing=how, free=0, stranded=0, fragmented=0.0, sentence=Text(said), sizes=(), pools=(), mix=(),
+        resource=resource, sharing=how, free=0, stranded=0, fragmented=0.0, sentence=Text(sentence), sizes=(), pools=(), mix=(),
     )  # fmt: skip
 
 
-def _left(free: IntArray, kinds: Sequence[_Kind]) -> IntArray:
+def _left(free: IntArray, kinds: Sequence[_MixKind]) -> IntArray:
     """Free GPUs that stay when a node takes as many pods of one kind as it can: int64[node]."""
     if not kinds:
         return free
@@ -185,39 +187,39 @@ def _left(free: IntArray, kinds: Sequence[_Kind]) -> IntArray:
     return free - np.minimum(free, usable)
 
 
-def _of_size(cluster: Cluster, free: IntArray, gpus: int, kinds: Sequence[_Kind]) -> SizeFragments:
-    left = _left(free, kinds)
-    nodes = [_stranded(cluster, n, int(free[n]), int(left[n]), kinds) for n in np.flatnonzero(left).tolist()]
+def _of_size(cluster: Cluster, free: IntArray, gpus: int, kinds: Sequence[_MixKind]) -> SizeFragments:
+    leftover = _left(free, kinds)
+    nodes = [_stranded(cluster, n, int(free[n]), int(leftover[n]), kinds) for n in np.flatnonzero(leftover).tolist()]
     return SizeFragments(
         gpus=gpus,
         pods=sum(kind.weight for kind in kinds),
         free=int(free.sum()),
-        stranded=int(left.sum()),
-        nodes=tuple(sorted(nodes, key=lambda one: (-one.stranded, one.node_pool, one.node))),
+        stranded=int(leftover.sum()),
+        nodes=tuple(sorted(nodes, key=lambda node: (-node.stranded, node.node_pool, node.node))),
     )
 
 
-def _kinds(cluster: Cluster, resource: str) -> list[_Kind]:
+def _kinds(cluster: Cluster, resource: str) -> list[_MixKind]:
     """Pods that ask for the resource, bound or waiting, grouped by what decides where they can go."""
     asking = asking_pods(cluster, resource)
-    rooms: dict[int, _Kind] = {}
+    rooms: dict[int, _MixKind] = {}
     for (shape, number), (likeness, room, static) in zip(
         asking, room_by_node(cluster, [s for s, _ in asking]), strict=True
     ):
-        known = rooms.get(likeness)
-        asked = pod_requests(shape.spec)
-        rooms[likeness] = _Kind(
+        earlier_kind = rooms.get(likeness)
+        requests = pod_requests(shape.spec)
+        rooms[likeness] = _MixKind(
             spec=shape.spec,
-            requests=asked,
-            gpus=asked[resource],
-            weight=number + (known.weight if known else 0),
+            requests=requests,
+            gpus=requests[resource],
+            weight=number + (earlier_kind.weight if earlier_kind else 0),
             room=room,
             static=static,
         )
     return list(rooms.values())
 
 
-def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequence[_Kind]) -> Stranded:
+def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequence[_MixKind]) -> Stranded:
     node = cluster.nodes[n]
     reason, words = _reason(cluster, n, stranded, kinds)
     return Stranded(
@@ -231,7 +233,7 @@ def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequenc
     )
 
 
-def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> tuple[StrandedReason, str]:
+def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_MixKind]) -> tuple[StrandedReason, str]:
     """What keeps the observed pods away from the GPUs that are left on node `n`."""
     node = cluster.nodes[n]
     matching = [kind for kind in kinds if kind.static[n] == Static.PASSES]
@@ -264,38 +266,40 @@ def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> 
         return StrandedReason.OTHER, "ports, affinity, spread or volumes keep the pods away"
     name = lacking.most_common(1)[0][0]
     row = cluster.row[name]
-    rest = int(cluster.allocatable[row, n] - cluster.requested[row, n]) - used.get(name, 0)
-    asked = min(kind.requests[name] for kind in matching if kind.gpus <= stranded and kind.requests.get(name, 0) > rest)
-    what = shape_name(FrozenMap({name: max(0, rest)}))
-    words = f"{what} left, and pods that may go here need {shape_name(FrozenMap({name: asked}))} or more"
-    known = {CPU: StrandedReason.CPU, MEMORY: StrandedReason.MEMORY}
-    return known.get(name, StrandedReason.OTHER), words
+    free_amount = int(cluster.allocatable[row, n] - cluster.requested[row, n]) - used.get(name, 0)
+    least_request = min(
+        kind.requests[name] for kind in matching if kind.gpus <= stranded and kind.requests.get(name, 0) > free_amount
+    )
+    what = shape_name(FrozenMap({name: max(0, free_amount)}))
+    words = f"{what} left, and pods that may go here need {shape_name(FrozenMap({name: least_request}))} or more"
+    reason_by_resource = {CPU: StrandedReason.CPU, MEMORY: StrandedReason.MEMORY}
+    return reason_by_resource.get(name, StrandedReason.OTHER), words
 
 
-def _by_pool(cluster: Cluster, free: IntArray, left: IntArray, expected: Floats) -> tuple[PoolFragments, ...]:
+def _by_pool(cluster: Cluster, free: IntArray, leftover: IntArray, expected: Floats) -> tuple[PoolFragments, ...]:
     sums: dict[str, list[float]] = {}
     for n in np.flatnonzero(free).tolist():
         line = sums.setdefault(pool_key(cluster.nodes[n]), [0, 0, 0.0])
         line[0] += int(free[n])
-        line[1] += int(left[n])
+        line[1] += int(leftover[n])
         line[2] += float(expected[n])
     return tuple(
         PoolFragments(node_pool=name, free=int(line[0]), stranded=int(line[1]), fragmented=line[2])
-        for name, line in sorted(sums.items(), key=lambda item: (-item[1][1], item[0]))
+        for name, line in sorted(sums.items(), key=lambda pool_line: (-pool_line[1][1], pool_line[0]))
     )
 
 
 def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments], noun: Callable[..., str]) -> str:
     """``48 of 2,221 free GPUs …; pods of 8 GPUs can use none of them``."""
-    one, many = noun(number=1), noun(number=2)
+    singular, many = noun(number=1), noun(number=2)
     if not free:
-        return f"no {one} is free"
+        return f"no {singular} is free"
     if not sizes[0].pods:
         return f"{free:,} {noun(number=free)} {plural(free, 'is', 'are')} free, and no pod asks for any"
     share = f"{100 * fragmented / free:.0f}%"
     parts = [f"to a pod drawn from the mix, {share} of the {free:,} free {many} are of no use"]
     if free == 1:
-        parts = [f"the one free {one} is of no use to {share} of the pods"]
+        parts = [f"the one free {singular} is of no use to {share} of the pods"]
     shut_out = [str(size.gpus) for size in sizes[1:] if size.stranded == size.free]
     if shut_out:
         parts.append(f"pods of {' or '.join(shut_out)} {many} can use none")
@@ -315,12 +319,12 @@ def waiting_in_vain(snapshot: Snapshot) -> tuple[Finding, ...]:
         or card_by_card(snapshot, [resource])
     ):
         return ()
-    free = next((one.free for one in counted(cluster) if one.resource == resource), None)
+    free = next((supply.free for supply in counted(cluster) if supply.resource == resource), None)
     free = None if free is None else free * offering(cluster, resource, how)
     if free is None or not len(free):
         return ()
     total, most = int(free.sum()), int(free.max())
-    asked = Counter(pod_requests(snapshot.pods[number].spec).get(resource, 0) for number in cluster.waiting)
+    requested_gpus = Counter(pod_requests(snapshot.pods[number].spec).get(resource, 0) for number in cluster.waiting)
     noun = partial(noun_of, resource, how)
     return tuple(
         Finding(
@@ -331,6 +335,6 @@ def waiting_in_vain(snapshot: Snapshot) -> tuple[Finding, ...]:
             f"{noun(number=total)} {plural(total, 'is', 'are')} free: no node has more than {most:,}",
             mend="Make room (headroom make-room) says which pods would have to move",
         )
-        for gpus, pods in sorted(asked.items())
+        for gpus, pods in sorted(requested_gpus.items())
         if most < gpus <= total
     )

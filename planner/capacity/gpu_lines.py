@@ -24,7 +24,7 @@ from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer, Units, parts_held
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models
+from planner.scheduling.node_facts import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
 
 OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what no pod holds there
@@ -70,8 +70,8 @@ class GpuModelLine(Record):
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
     """GPUs by model, resource and way of sharing: allocatable, requested by bound pods, free, and asked for by pods that wait;
     none where the nodes, which have them, weren't seen."""
-    known = cluster.snapshot.if_known
-    if not known(True, NODE.name):
+    if_known = cluster.snapshot.if_known
+    if not if_known(True, NODE.name):
         return ()
     waiting: Counter[tuple[str, str]] = Counter()
     for i in cluster.waiting:
@@ -79,15 +79,15 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
             if is_gpu_resource(name):
                 waiting[_wanted_model(cluster, i), _called(cluster, name)] += amount
     lines = []
-    for one in gpu_supply(cluster):
-        if one.sharing is Sharing.DEVICES and accelerator(one.resource) is None:
+    for supply in gpu_supply(cluster):
+        if supply.sharing is Sharing.DEVICES and accelerator(supply.resource) is None:
             continue
         lines.append(
             GpuModelLine(
-                model=one.model, resource=one.resource, node_count=one.nodes, allocatable=one.offered, requested=one.requested,
-                free=one.free, pending=known(waiting.pop((one.model, one.resource), 0), POD.name), overcommitted=one.overcommitted,
-                out_of_use=one.out_of_use, sharing=one.sharing, physical=one.physical, profile=one.profile,
-                labels=one.labels, parts_held=parts_held(cluster.snapshot).get(one.resource, ""),
+                model=supply.model, resource=supply.resource, node_count=supply.nodes, allocatable=supply.offered, requested=supply.requested,
+                free=supply.free, pending=if_known(waiting.pop((supply.model, supply.resource), 0), POD.name), overcommitted=supply.overcommitted,
+                out_of_use=supply.out_of_use, sharing=supply.sharing, physical=supply.physical, profile=supply.profile,
+                labels=supply.labels, parts_held=parts_held(cluster.snapshot).get(supply.resource, ""),
             )
         )  # fmt: skip
     for (model, name), amount in waiting.items():
@@ -101,20 +101,31 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
 def _with_unoffered(cluster: Cluster, lines: Sequence[GpuModelLine]) -> list[GpuModelLine]:
     """The lines with devices that no pod can use (`planner.kubernetes.nodes.unoffered`), each beside its like that is offered, where there
     is any."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    nodes_by_model: dict[tuple[str, str], dict[str, int]] = {}
     for node, model in zip(cluster.nodes, gpu_models(cluster), strict=True):
         for name, amount in unoffered(node).items():
-            found.setdefault((model, _called(cluster, name)), {})[node.name] = amount
-    made = list(lines)
-    for (model, resource), nodes in found.items():
+            nodes_by_model.setdefault((model, _called(cluster, name)), {})[node.name] = amount
+    model_lines = list(lines)
+    for (model, resource), nodes in nodes_by_model.items():
         number, names = sum(nodes.values()), tuple(sorted(nodes))
-        place = next((i for i, one in enumerate(made) if (one.model, one.resource) == (model, resource)), None)
+        place = next(
+            (
+                i
+                for i, model_line in enumerate(model_lines)
+                if (model_line.model, model_line.resource) == (model, resource)
+            ),
+            None,
+        )
         if place is None:
             waiting = next(
-                (i for i, one in enumerate(made) if (one.model, one.resource) == ("", resource) and not one.node_count),
+                (
+                    i
+                    for i, model_line in enumerate(model_lines)
+                    if (model_line.model, model_line.resource) == ("", resource) and not model_line.node_count
+                ),
                 None,
             )
-            pending = made.pop(waiting).pending if waiting is not None else 0
+            pending = model_lines.pop(waiting).pending if waiting is not None else 0
             line = GpuModelLine(
                 model=model,
                 resource=resource,
@@ -124,10 +135,10 @@ def _with_unoffered(cluster: Cluster, lines: Sequence[GpuModelLine]) -> list[Gpu
                 free=0,
                 pending=pending,
             )
-            made.append(replace(line, unoffered=number, unoffered_on=names))
+            model_lines.append(replace(line, unoffered=number, unoffered_on=names))
         else:
-            made[place] = replace(made[place], unoffered=number, unoffered_on=names)
-    return made
+            model_lines[place] = replace(model_lines[place], unoffered=number, unoffered_on=names)
+    return model_lines
 
 
 def unoffered_words(lines: Iterable[GpuModelLine]) -> str:
@@ -196,45 +207,45 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
         of = units.get(unit(key[0]) or Unit.DEVICE, len(units))
         return ways.index(key[1]), of, -sum(gpu_model_line.allocatable for gpu_model_line in by[key])
 
-    there = Units(offered={Offer(resource=name, sharing=how, profile=profile): 0 for name, how, profile in by})
+    offered_units = Units(offered={Offer(resource=name, sharing=how, profile=profile): 0 for name, how, profile in by})
     pending = Counter[str]()  # wanted of a resource, of no model that there is
     for line in lines:
         pending[line.resource] += 0 if line.allocatable else line.pending or 0
-    found = []
+    totals = []
     for key in sorted(by, key=rank):
         resource, how, profile = key
-        some = by[key]
-        found.append(
+        supply_lines = by[key]
+        totals.append(
             Supply(
                 resource=resource,
                 sharing=how,
                 profile=profile,
-                noun=noun_of(resource, how, is_only=there.is_only(resource), profile=profile),
-                cards=_cards(some),
-                allocatable=sum(line.allocatable for line in some),
-                free=known_sum(line.free for line in some),
-                overcommitted=known_sum(line.overcommitted for line in some),
-                pending=known_sum((*(line.pending for line in some), pending.pop(resource, 0))),
-                out_of_use=known_sum(line.out_of_use for line in some),
-                parts_held=some[0].parts_held,
+                noun=noun_of(resource, how, is_only=offered_units.is_only(resource), profile=profile),
+                cards=_cards(supply_lines),
+                allocatable=sum(line.allocatable for line in supply_lines),
+                free=known_sum(line.free for line in supply_lines),
+                overcommitted=known_sum(line.overcommitted for line in supply_lines),
+                pending=known_sum((*(line.pending for line in supply_lines), pending.pop(resource, 0))),
+                out_of_use=known_sum(line.out_of_use for line in supply_lines),
+                parts_held=supply_lines[0].parts_held,
             )
         )
-    return tuple(found)
+    return tuple(totals)
 
 
 def known_sum(numbers: Iterable[int | None]) -> int | None:
     """Their sum; None where one of them isn't known."""
-    known = list(numbers)
-    return None if None in known else sum(filter(None, known))
+    known_numbers = list(numbers)
+    return None if None in known_numbers else sum(filter(None, known_numbers))
 
 
-def _cards(some: Sequence[GpuModelLine]) -> str:
+def _cards(model_lines: Sequence[GpuModelLine]) -> str:
     """``1 T4``, ``3 GPUs``: the physical ones; their model alone where it is not known how many."""
-    models = {line.model for line in some}
+    models = {line.model for line in model_lines}
     model = models.pop() if len(models) == 1 else ""
-    if any(line.physical is None for line in some):
+    if any(line.physical is None for line in model_lines):
         return model
-    number = sum(line.physical or 0 for line in some)
+    number = sum(line.physical or 0 for line in model_lines)
     return (f"{number:,} {model}" if model else count(number, "GPU")) if number else model
 
 
@@ -246,38 +257,57 @@ def free_words(supplies: Sequence[Supply]) -> str:
         offered = listing([_offered(supply) for supply in supplies], most=len(supplies))
         return f"{offered} in all; how many are free is not known"
     plain = [supply for supply in supplies if supply.is_whole or supply.sharing is Sharing.PARTS]
-    parts = [f"{one.free or 0:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
+    parts = [
+        f"{supply.free or 0:,} of {supply.allocatable:,} {supply.noun_for(supply.allocatable)}" for supply in plain
+    ]
     is_single = len(plain) == 1 and 1 in (
         plain[0].free,
         plain[0].allocatable,
     )  # "1 of 4 GPUs is free", "0 of 1 GPU is free"
     verb = "is" if is_single else "are"
-    shut = [f"{one.out_of_use:,} more{f' {one.noun}' if len(plain) > 1 else ''}" for one in plain if one.out_of_use]
+    shut = [
+        f"{supply.out_of_use:,} more{f' {supply.noun}' if len(plain) > 1 else ''}"
+        for supply in plain
+        if supply.out_of_use
+    ]
     is_one = known_sum(supply.out_of_use for supply in plain) == 1
     aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
-    said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
-    said += [_shared(supply) for supply in supplies if supply not in plain]
-    said += [
-        f"pods hold parts of {one.noun} too, {one.parts_held}: fewer may be free" for one in supplies if one.parts_held
+    clauses = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
+    clauses += [_shared(supply) for supply in supplies if supply not in plain]
+    clauses += [
+        f"pods hold parts of {supply.noun} too, {supply.parts_held}: fewer may be free"
+        for supply in supplies
+        if supply.parts_held
     ]
     return "; ".join(
-        [*said, *(f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted)]
+        [
+            *clauses,
+            *(
+                f"{supply.noun} are overcommitted by {supply.overcommitted:,}"
+                for supply in supplies
+                if supply.overcommitted
+            ),
+        ]
     )
 
 
-def _offered(one: Supply) -> str:
+def _offered(supply: Supply) -> str:
     """``6,212 GPUs``, ``1 T4, offered as 4 time slices``."""
-    is_plain = one.is_whole or one.sharing is Sharing.PARTS
-    noun = one.noun if is_plain else noun_of(one.resource, one.sharing, number=one.allocatable, profile=one.profile)
-    offered = f"{one.allocatable:,} {noun}"
-    return f"{one.cards}, offered as {offered}" if one.cards and not is_plain else offered
+    is_plain = supply.is_whole or supply.sharing is Sharing.PARTS
+    noun = (
+        supply.noun
+        if is_plain
+        else noun_of(supply.resource, supply.sharing, number=supply.allocatable, profile=supply.profile)
+    )
+    offered = f"{supply.allocatable:,} {noun}"
+    return f"{supply.cards}, offered as {offered}" if supply.cards and not is_plain else offered
 
 
-def _shared(one: Supply) -> str:
+def _shared(supply: Supply) -> str:
     """``1 T4, offered as 4 time slices: 3 time slices free``."""
-    free = one.free or 0
-    shut = f", {one.out_of_use:,} more {OUT_OF_USE}" if one.out_of_use else ""
-    return f"{_offered(one)}: {free:,} {plural(free, PART[one.sharing].split()[-1])} free{shut}"
+    free = supply.free or 0
+    shut = f", {supply.out_of_use:,} more {OUT_OF_USE}" if supply.out_of_use else ""
+    return f"{_offered(supply)}: {free:,} {plural(free, PART[supply.sharing].split()[-1])} free{shut}"
 
 
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:
@@ -324,9 +354,18 @@ _GPU_FIGURES: Final = {"allocatable": "in all", "free": "free", "out_of_use": "o
 
 def gpu_figures(*sides: Sequence[GpuModelLine]) -> Iterator[GpuFigure]:
     """GPUs in all, free, wanted, and out of use where some are: each resource of either side by itself."""
-    today, then = ({(one.resource, one.sharing, one.profile): one for one in supplies_of(side)} for side in sides)
-    for key, one in {**then, **today}.items():
+    today, then = (
+        {(supply.resource, supply.sharing, supply.profile): supply for supply in supplies_of(side)} for side in sides
+    )
+    for key, resource_supply in {**then, **today}.items():
         for field, called in _GPU_FIGURES.items():
             now, later = (getattr(side.get(key), field, 0) for side in (today, then))
             if now or later or field != "out_of_use":
-                yield GpuFigure(noun=one.noun, resource=one.resource, field=field, called=called, today=now, then=later)
+                yield GpuFigure(
+                    noun=resource_supply.noun,
+                    resource=resource_supply.resource,
+                    field=field,
+                    called=called,
+                    today=now,
+                    then=later,
+                )

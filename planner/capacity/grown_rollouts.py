@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from planner.capacity import scale_down
 from planner.capacity.growth import Growth, grow, waiting_shape
+from planner.capacity.incidental_scale_up import unasked
 from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import may_not_come, unseen_quotas
-from planner.capacity.unasked import unasked
-from planner.capacity.untold import not_told
+from planner.capacity.unseen_node_groups import not_told
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd
@@ -23,9 +23,9 @@ from planner.rollout.answers import (
 )
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.prepared import Prepared, compiled
+from planner.rollout.prepared_change import Prepared, compiled
 from planner.rollout.run import Run
-from planner.rollout.told import (
+from planner.rollout.run_result import (
     capacity_of,
     jointly,
     peak_held,
@@ -37,58 +37,58 @@ from planner.rollout.told import (
 from planner.rollout.unknowns import Unknown
 from planner.rollout.verdict import pending_pods
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import node_pools as pool_of_each
+from planner.scheduling.node_facts import node_pools as pool_of_each
 
 
-def as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
-    """`result`, not known where what isn't known could make it another: no placement proves anything then."""
-    decisive = next((u for u in unknown if u.may_help or result.verdict is not Verdict.STUCK), None)
-    if decisive is None or result.verdict is Verdict.UNKNOWN:
-        return result
-    verb = "" if len(result.workloads) > 1 else "it is " if result.verdict is Verdict.STUCK else "it "
+def as_far_as_known(rollout: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
+    """`rollout`, not known where what isn't known could make it another: no placement proves anything then."""
+    decisive = next((u for u in unknown if u.may_help or rollout.verdict is not Verdict.STUCK), None)
+    if decisive is None or rollout.verdict is Verdict.UNKNOWN:
+        return rollout
+    verb = "" if len(rollout.workloads) > 1 else "it is " if rollout.verdict is Verdict.STUCK else "it "
     return replace(
-        result,
+        rollout,
         verdict=Verdict.UNKNOWN,
         headline=Text("whether it finishes hangs on what isn't known"),
-        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{result.sentence}"),
+        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{rollout.sentence}"),
         ties=None,
     )
 
 
 def grown(
-    result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
+    rollout: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
     keys: dict[str, str], seed: int, how: Autoscaling,
 ) -> RolloutResult:  # fmt: skip
     """The stuck result, or what it comes to once a pool has grown, where one may."""
     answer = grow(cluster, prepared.timed, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
     if answer.growth is not None:
-        return _needs_growth(result, prepared, answer.growth, keys, how)
+        return _needs_growth(rollout, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
-    stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
+    stays = replace(rollout, growth=answer.sentence, sentence=Text(f"{rollout.sentence}{more}"))
     mend = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
     unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
     return as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
-def of_todays_nodes(result: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
+def of_todays_nodes(rollout: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
     """What is stuck in a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do
     may be proven."""
     names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
-    if result.ties is None or not names:
-        return result
+    if rollout.ties is None or not names:
+        return rollout
     why = f"whether {plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')} isn't known"
     about = f"node {plural(len(names), 'pool')} {listing(names)}"
     doubt = Doubt(about=about, why=Text(why), could_change=Effect.VERDICT, advice="Give --node-pools or --limits")
-    ties, doubts = result.ties, each_once((*result.doubts, doubt))
+    ties, doubts = rollout.ties, each_once((*rollout.doubts, doubt))
     if ties.proven:
         outcome = Text(f"{ties.outcome} on today's nodes (proven)")
-        said = Text(f"{outcome}; {why}: give --node-pools or --limits")
-        ties = replace(ties, proven=False, sentence=said, outcome=outcome)
-    return replace(result, ties=ties, doubts=doubts)
+        sentence = Text(f"{outcome}; {why}: give --node-pools or --limits")
+        ties = replace(ties, proven=False, sentence=sentence, outcome=outcome)
+    return replace(rollout, ties=ties, doubts=doubts)
 
 
 def with_unasked(
-    result: RolloutResult,
+    rollout: RolloutResult,
     prepared: Prepared,
     cluster: Cluster,
     pools: tuple[NodePool, ...],
@@ -98,26 +98,26 @@ def with_unasked(
 ) -> RolloutResult:
     """The result that completes, with the nodes that an autoscaler brings all the same."""
     try:
-        found = unasked(cluster, prepared.timed, pools, how, seed=seed)
+        scale_up = unasked(cluster, prepared.timed, pools, how, seed=seed)
     except TooLargeError:
-        return result
-    if found is None:
-        return result
+        return rollout
+    if scale_up is None:
+        return rollout
     mend = (
         "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
     )
-    price = found.usd(book)
-    said = found.sentence if price is None else f"{found.sentence}, {usd(price)}"
-    key = result.workloads[0].workload
-    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=said, mend=mend)
+    price = scale_up.usd(book)
+    sentence = scale_up.sentence if price is None else f"{scale_up.sentence}, {usd(price)}"
+    key = rollout.workloads[0].workload
+    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=sentence, mend=mend)
     return replace(
-        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {said}"),
-        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds), unasked_usd=price,
+        rollout, findings=(*rollout.findings, finding), sentence=Text(f"{rollout.sentence}; {sentence}"),
+        unasked_nodes=scale_up.nodes, unasked_node_seconds=sum(scale_up.stays_seconds), unasked_usd=price,
     )  # fmt: skip
 
 
-def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> RolloutResult:
-    """`result` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
+def _without_proof(rollout: RolloutResult, unknown: Unknown, key: str) -> RolloutResult:
+    """`rollout` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
     parts = tuple(
         replace(
             workload,
@@ -126,25 +126,27 @@ def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> Rollout
         )
         if workload.verdict is Verdict.STUCK
         else workload
-        for workload in result.workloads
+        for workload in rollout.workloads
     )
-    return replace(result, workloads=parts, findings=(*result.findings, unknown_finding(key, unknown)))
+    return replace(rollout, workloads=parts, findings=(*rollout.findings, unknown_finding(key, unknown)))
 
 
 def _like(snapshot: Snapshot, nodes: Sequence[Node]) -> str:
     """A node that is there, of the pool of the first of `nodes`; "" where that has none."""
-    return next((one.name for node in nodes[:1] for one in snapshot.nodes if node_pool(one) == node_pool(node)), "")
+    return next(
+        (sample.name for node in nodes[:1] for sample in snapshot.nodes if node_pool(sample) == node_pool(node)), ""
+    )
 
 
 def _needs_growth(
-    result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str], how: Autoscaling
+    rollout: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str], how: Autoscaling
 ) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
     pending = pending_pods(run, keys)
     words = {happening.words for happening in run.happened}
     parts = []
-    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
+    for today, revision, pod_times in zip(rollout.workloads, prepared.revisions, prepared.pod_times, strict=True):
         grown = workload_rollout(run, revision, pod_times, pending)
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
@@ -166,14 +168,14 @@ def _needs_growth(
             )
         )
     shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
-    sentence, headline = jointly(parts, shown, result.but)
+    sentence, headline = jointly(parts, shown, rollout.but)
     warnings = [
-        one
+        warning
         for come in growth.comes
-        for one in may_not_come(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
+        for warning in may_not_come(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
     ]
     return replace(
-        result,
+        rollout,
         verdict=Verdict.NEEDS_GROWTH,
         sentence=sentence,
         headline=headline,
@@ -189,19 +191,19 @@ def _needs_growth(
         growth=Text(growth.sentence),
         is_growth_automatic=growth.grows_by_itself,
         findings=(
-            *result.findings,
+            *rollout.findings,
             *warnings,
             *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
         ),
         doubts=each_once(
             (
                 *(
-                    Doubt(about=one.object, why=Text(one.what), could_change=Effect.VERDICT, advice=one.mend)
-                    for one in warnings
+                    Doubt(about=doubt.object, why=Text(doubt.what), could_change=Effect.VERDICT, advice=doubt.mend)
+                    for doubt in warnings
                 ),
-                *(one for come in growth.comes for one in unseen_quotas(come.pool, growth.nodes)),
+                *(quota for come in growth.comes for quota in unseen_quotas(come.pool, growth.nodes)),
                 *standing_doubts(run.simulation.cluster, prepared.revisions, run),
-                *result.doubts,
+                *rollout.doubts,
             )
         ),
         extra_nodes=len(growth.nodes),

@@ -17,7 +17,7 @@ from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of
 from planner.capacity.spare import Consumers, buffered, request_told
-from planner.capacity.untold import strangers, untold, without_devices
+from planner.capacity.unseen_node_groups import strangers, untold, without_devices
 from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
@@ -31,13 +31,13 @@ from planner.kubernetes.records import FrozenMap, Node, Pod
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.verdict import fits_without
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.empty_node import bare_copy, empty_copy
-from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
@@ -78,7 +78,7 @@ class Growth(Record, eq=False):
     @property
     def pool(self) -> NodePool:
         """The pool that grows most."""
-        return max(self.comes, key=lambda one: one.nodes).pool
+        return max(self.comes, key=lambda pool_growth: pool_growth.nodes).pool
 
     @property
     def grows_by_itself(self) -> bool:
@@ -98,15 +98,21 @@ class Growth(Record, eq=False):
     @property
     def sentence(self) -> str:
         """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8); the autoscaler will bring 4``."""
-        said = f"completes if {' and '.join(pool_growth.sentence for pool_growth in self.fewest)}"
+        sentence = f"completes if {' and '.join(pool_growth.sentence for pool_growth in self.fewest)}"
         few, many = sum(pool_growth.nodes for pool_growth in self.fewest), sum(come.nodes for come in self.comes)
         if many > few:
-            by_pool = ", ".join(f"{one.nodes} of {one.pool.name}" for one in self.comes) if len(self.comes) > 1 else ""
-            said += f"; the autoscaler will bring {many}" + (f" ({by_pool})" if by_pool else "")
+            by_pool = (
+                ", ".join(f"{pool_growth.nodes} of {pool_growth.pool.name}" for pool_growth in self.comes)
+                if len(self.comes) > 1
+                else ""
+            )
+            sentence += f"; the autoscaler will bring {many}" + (f" ({by_pool})" if by_pool else "")
         if self.taken:
-            told = ", ".join(f"{nodes} to {key}" for key, nodes in self.taken[: LIMITS.others_named])
-            said += f"; of the new nodes go {told}, {plural(len(self.taken), 'which waits', 'which wait')} too"
-        return said
+            takers_text = ", ".join(f"{nodes} to {key}" for key, nodes in self.taken[: LIMITS.others_named])
+            sentence += (
+                f"; of the new nodes go {takers_text}, {plural(len(self.taken), 'which waits', 'which wait')} too"
+            )
+        return sentence
 
 
 class GrowthAnswer(Record, eq=False):
@@ -157,19 +163,19 @@ def grow(
     if node := tied_to(stuck, revisions):
         why = f"more nodes don't help: a pod of it can only run on {node}" if says_why else ""
         return GrowthAnswer(growth=None, sentence=Text(why))
-    asked = _Asked(cluster, revisions, stuck, how or Autoscaling(), seed)
+    question = _GrowthRequest(cluster, revisions, stuck, how or Autoscaling(), seed)
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
     foreign = strangers(pools)
-    for some in (stated, pools) if len(stated) < len(pools) else (pools,):
-        if not some:
+    for tried_pools in (stated, pools) if len(stated) < len(pools) else (pools,):
+        if not tried_pools:
             continue
-        tried = _Scaling(asked, some)
+        tried = _Scaling(question, tried_pools)
         try:
             if tried.play():
-                found = tried.growth()
-                if not (strange := [foreign[come.pool.name] for come in found.comes if come.pool.name in foreign]):
-                    return GrowthAnswer(growth=found, sentence=Text(found.sentence))
+                growth = tried.growth()
+                if not (strange := [foreign[come.pool.name] for come in growth.comes if come.pool.name in foreign]):
+                    return GrowthAnswer(growth=growth, sentence=Text(growth.sentence))
                 unknown += strange[:1]
                 continue
             if not unknown and (lacks := tried.missing(waiting) or tried.luck(waiting)):
@@ -177,13 +183,13 @@ def grow(
         except TooLargeError:
             unknown.append(f"whether it completes once {tried.names} {tried.has_grown} is {TOO_LARGE}")
             break
-    if not unknown and (lacks := _lacking(asked, pools, waiting)):
+    if not unknown and (lacks := _lacking(question, pools, waiting)):
         unknown.append(lacks)
-    said = [request_told(cluster.snapshot, revision) for revision in revisions]
-    unknown += [words for words, is_known in said if not is_known]
-    refused = [words for words, is_known in said if words and is_known]
+    requests = [request_told(cluster.snapshot, revision) for revision in revisions]
+    unknown += [words for words, is_known in requests if not is_known]
+    refused = [words for words, is_known in requests if words and is_known]
     if says_why and not refused and not unknown:
-        refused += _past_limits(asked, pools) or _too_small(asked, pools, waiting) or _why_none(asked, waiting)
+        refused += _past_limits(question, pools) or _too_small(question, pools, waiting) or _why_none(question, waiting)
     return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(dict.fromkeys(unknown)))
 
 
@@ -210,8 +216,8 @@ def tied_to(stuck: Run, revisions: Sequence[Revision]) -> str:
             if pod.is_bound or pod.is_gone or not places:
                 continue
             movers = [
-                one for place in places for one in pods.on(place)
-                if owners.get(one.owner, one.owner) in rolling - {key} and not one.is_new
+                live_pod for place in places for live_pod in pods.on(place)
+                if owners.get(live_pod.owner, live_pod.owner) in rolling - {key} and not live_pod.is_new
             ]  # fmt: skip
             if not fits_without(stuck, pod.shape, movers):
                 return listing([cluster.node_names[place] for place in places])
@@ -225,7 +231,7 @@ class _New(Record, eq=False):
     node: Node
 
 
-class _Asked:
+class _GrowthRequest:
     """The question, which is the same whatever may grow."""
 
     def __init__(
@@ -305,25 +311,30 @@ class _Scaling:
     """Autoscalers at work on one rollout; `is_bound` False: as if no pool had a limit."""
 
     def __init__(
-        self, asked: _Asked, pools: Sequence[NodePool], *, is_bound: bool = True, untold: Sequence[NodeGroup] = ()
+        self,
+        question: _GrowthRequest,
+        pools: Sequence[NodePool],
+        *,
+        is_bound: bool = True,
+        untold: Sequence[NodeGroup] = (),
     ) -> None:
-        self._asked = asked
+        self._asked = question
         if not is_bound:
             pools = [replace(pool, is_autoscaled=None) if pool.is_autoscaled is False else pool for pool in pools]
         self._pools = pools
         self._of_karpenter = [pool for pool in pools if is_karpenters(pool)]
-        self._groups, self._missing = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
+        self._groups, self._missing = node_groups(question.cluster, [pool for pool in pools if not is_karpenters(pool)])
         self._groups += tuple(untold)
         self.grown: set[NodeGroup] = set()
-        self._sizes = Sizes(asked.cluster, [*pools, *(node_group.pool for node_group in untold)], is_bound=is_bound)
-        self._offer = karpenter.Provisioner(asked.cluster, self._of_karpenter, is_bound=is_bound)
+        self._sizes = Sizes(question.cluster, [*pools, *(node_group.pool for node_group in untold)], is_bound=is_bound)
+        self._offer = karpenter.Provisioner(question.cluster, self._of_karpenter, is_bound=is_bound)
         self._waves: list[list[_New]] = []
-        self._run = asked.stuck
+        self._run = question.stuck
 
     @property
     def names(self) -> str:
-        found = dict.fromkeys(new.pool.name for wave in self._waves for new in wave)
-        return "node pools" if not found else ("pool " if len(found) == 1 else "pools ") + " and ".join(found)
+        names = dict.fromkeys(new.pool.name for wave in self._waves for new in wave)
+        return "node pools" if not names else ("pool " if len(names) == 1 else "pools ") + " and ".join(names)
 
     @property
     def has_grown(self) -> str:
@@ -354,16 +365,16 @@ class _Scaling:
         """What they add now."""
         run, how = self._run, self._asked.how
         cluster = run.simulation.cluster
-        found: list[_New] = []
+        wave: list[_New] = []
         if self._groups:
             waiting = (*self._asked.consumers.without(run, run.waiting), *self._asked.buffered)
             more = scale_up(cluster, self._asked.at_rest(run), waiting, self._groups, self._sizes, how)
-            found += [self._made(group, number) for number, group in enumerate(more)]
+            wave += [self._made(group, number) for number, group in enumerate(more)]
         if self._of_karpenter:
             state = run.simulation.state.over(cluster)
             for pool, node in self._offer.provision(cluster, state, run.waiting):
-                found.append(_New(pool=pool, node=bare_copy(node, self._name(node.name, len(found)))))
-        return found
+                wave.append(_New(pool=pool, node=bare_copy(node, self._name(node.name, len(wave)))))
+        return wave
 
     def _made(self, group: NodeGroup, number: int) -> _New:
         self.grown.add(group)
@@ -379,29 +390,30 @@ class _Scaling:
         """What completed it."""
         new, run = self.new, self._run
         fewest, smaller = self._fewest()
-        if not all(one.pool.grows_by_itself for one in new):
+        if not all(new_node.pool.grows_by_itself for new_node in new):
             new, run = new[:fewest], smaller
         return Growth(
             comes=_by_pool(new),
             fewest=_by_pool(self.new[:fewest]),
             run=run,
-            nodes=tuple(one.node for one in new),
-            taken=_taken(run, [one.node.name for one in new]),
+            nodes=tuple(new_node.node for new_node in new),
+            taken=_taken(run, [new_node.node.name for new_node in new]),
             arrival_seconds=self._asked.arrival_of(self._waves[0]),
         )
 
     def _fewest(self) -> tuple[int, Run]:
         """With how many of the nodes, in the order they come, it completes; and how it goes then."""
-        asked, new = self._asked, self.new
-        grown = asked.cluster.grown(tuple(one.node for one in new))
-        rooms = [RoomWhenEmpty.of(asked.stuck, revision) for revision in asked.revisions]
+        question, new = self._asked, self.new
+        grown = question.cluster.grown(tuple(new_node.node for new_node in new))
+        rooms = [RoomWhenEmpty.of(question.stuck, revision) for revision in question.revisions]
         least = (
-            room.least_growth(grown, len(new), one.after) for room, one in zip(rooms, asked.revisions, strict=True)
+            room.least_growth(grown, len(new), revision.after)
+            for room, revision in zip(rooms, question.revisions, strict=True)
         )
         low, high, run = min(len(new), max(1, *least)), len(new), self._run
         middle, step = low, 1  # it mostly is what holds them, or little more
         while low < high:
-            smaller = asked.played([new[:middle]])
+            smaller = question.played([new[:middle]])
             if smaller.completed:
                 high, run = middle, smaller
             else:
@@ -435,11 +447,11 @@ class _Scaling:
         """Of what it would take, how far that is past limits."""
         fewest, _ = self._fewest()
         rooms = Sizes(self._asked.cluster, self._pools)
-        said = (
-            _past(one, rooms, self._new_zones(one.pool, fewest), self._binding(one.pool, fewest))
-            for one in _by_pool(self.new[:fewest])
+        limit_words = (
+            _past(growth, rooms, self._new_zones(growth.pool, fewest), self._binding(growth.pool, fewest))
+            for growth in _by_pool(self.new[:fewest])
         )
-        return [words for words in said if words is not None]
+        return [words for words in limit_words if words is not None]
 
     def _binding(self, pool: NodePool, fewest: int) -> str:
         """The limits on resources that its new nodes pass, beside those that are there or on their way."""
@@ -462,65 +474,67 @@ class _Scaling:
         """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
         of = {pool.name: pool for pool in self._pools}
         pairs = [(str(missing), of[missing.pool]) for missing in self._missing]
-        found = [
-            said for said, pool in pairs if pool.room() != 0 and tolerates_taints(waiting.spec.tolerations, pool.taints)
+        reasons = [
+            reason
+            for reason, pool in pairs
+            if pool.room() != 0 and tolerates_taints(waiting.spec.tolerations, pool.taints)
         ]
         devices = without_devices(self._pools, waiting)
-        return "; ".join(filter(None, (*found, *self._offer.missing(waiting), devices)))
+        return "; ".join(filter(None, (*reasons, *self._offer.missing(waiting), devices)))
 
 
 def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
-    pools = {one.pool.name: one.pool for one in new}
-    counted = Counter(one.pool.name for one in new)
+    pools = {new_node.pool.name: new_node.pool for new_node in new}
+    counted = Counter(new_node.pool.name for new_node in new)
     return tuple(PoolGrowth(pool=pools[name], nodes=nodes) for name, nodes in counted.items())
 
 
 def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Of the new nodes those on which only others' pods are, by whose."""
-    simulation, found = run.simulation, Counter[str]()
+    simulation, pods_by_workload = run.simulation, Counter[str]()
     daemons = {workload.key for workload in simulation.snapshot.every_workload if workload.traits.is_per_node}
     owners = workloads_by_owner(simulation.cluster)
     for name in names:
         pods = [pod for pod in simulation.pods.on(simulation.cluster.node_index[name]) if pod.owner not in daemons]
         if pods and all(run.is_others(pod) for pod in pods):
-            found[owners.get(pods[0].owner, pods[0].owner or POD.key(pods[0].namespace, pods[0].name))] += 1
-    return tuple(found.most_common())
+            pods_by_workload[owners.get(pods[0].owner, pods[0].owner or POD.key(pods[0].namespace, pods[0].name))] += 1
+    return tuple(pods_by_workload.most_common())
 
 
-def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
+def _lacking(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Shape) -> str:
     """What is not known of the pools there are, where it would complete if that were as its pods ask; "" else."""
-    more = dict(untold(asked.cluster, pools, waiting))
+    more = dict(untold(question.cluster, pools, waiting))
     if not more:
         return ""
-    if any(one.pool.source is LimitSource.KARPENTER for one in more):  # whatever the priority of who waits
-        how = replace(asked.how, expendable_below=-(2**31))
-        asked = _Asked(asked.cluster, asked.revisions, asked.stuck, how, asked.seed)
-    tried = _Scaling(asked, pools, untold=list(more))
+    if any(new_node.pool.source is LimitSource.KARPENTER for new_node in more):  # whatever the priority of who waits
+        how = replace(question.how, expendable_below=-(2**31))
+        question = _GrowthRequest(question.cluster, question.revisions, question.stuck, how, question.seed)
+    tried = _Scaling(question, pools, untold=list(more))
     try:
         completes = tried.play()
     except TooLargeError:
         completes = True  # for all that is known
-    said = [what for group, what in more.items() if group in tried.grown] or more.values()
-    return "; ".join(dict.fromkeys(said)) if completes else ""
+    reasons = [what for group, what in more.items() if group in tried.grown] or more.values()
+    return "; ".join(dict.fromkeys(reasons)) if completes else ""
 
 
 # ── where nothing helps ──────────────────────────────────────────────────────────────────────────────────────────────
-def _past_limits(asked: _Asked, pools: Sequence[NodePool]) -> list[str]:
+def _past_limits(question: _GrowthRequest, pools: Sequence[NodePool]) -> list[str]:
     """What it would take if no pool had a limit."""
-    tried = _Scaling(asked, pools, is_bound=False)
+    tried = _Scaling(question, pools, is_bound=False)
     try:
         return tried.past_limits() if tried.play() else []
     except TooLargeError:
         return []
 
 
-def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]], binding: str = "") -> str | None:
+def _past(growth: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]], binding: str = "") -> str | None:
     """``pool gpu-a100 would need 1 more node; its maximum is 2 (gcloud node-pools list)``."""
-    pool, now = one.pool, one.pool.node_count
-    wish = f"pool {pool.name} would need {count(one.nodes, 'more node')}"
+    pool, now = growth.pool, growth.pool.node_count
+    wish = f"pool {pool.name} would need {count(growth.nodes, 'more node')}"
     if any(group.pool.is_autoscaled is None for group, _ in zones) and pool.source is not LimitSource.UNKNOWN:
         return f"{wish}; its size is fixed ({pool.source})"
-    if pool.maximum is not None and now + one.nodes > pool.maximum:
+    if pool.maximum is not None and now + growth.nodes > pool.maximum:
         return f"{wish}; its maximum is {pool.maximum} ({pool.source})"
     for group, nodes in zones:
         room = rooms.room(group)
@@ -531,40 +545,40 @@ def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]],
     return None
 
 
-def _too_small(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> list[str]:
+def _too_small(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Shape) -> list[str]:
     """The pools that may grow and whose new node is one that the pod may run on, with too little of what it asks for even empty.
 
     Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator` ("wouldn't fit if a new node is added").
     """
-    groups, _ = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
-    sizes, spec, said = Sizes(asked.cluster, pools), waiting.spec, dict[str, str]()
-    wanted = pod_requests(spec)
+    groups, _ = node_groups(question.cluster, [pool for pool in pools if not is_karpenters(pool)])
+    sizes, spec, sentences = Sizes(question.cluster, pools), waiting.spec, dict[str, str]()
+    requests = pod_requests(spec)
     for group in groups:
-        node, pool = with_daemons_aside(asked.cluster, group.template), group.pool
+        node, pool = with_daemons_aside(question.cluster, group.template), group.pool
         has = node.allocatable
-        lacking = [name for name, amount in wanted.items() if amount > has.get(name, 0)]
+        lacking = [name for name, amount in requests.items() if amount > has.get(name, 0)]
         may_run = tolerates_taints(spec.tolerations, node.taints) and node_affinity_matches(
             spec, node.labels, node.name
         )
         if not may_run or sizes.room(group) == 0 or not lacking or any(not has.get(name, 0) for name in lacking):
             continue
-        there = listing([f"{roughly(has[name], name)} {name}" for name in lacking])
-        asks = listing([f"{roughly(wanted[name], name)} {name}" for name in lacking])
+        capacity_text = listing([f"{roughly(has[name], name)} {name}" for name in lacking])
+        asks = listing([f"{roughly(requests[name], name)} {name}" for name in lacking])
         machine = f" {machine_type(group.template)}" if machine_type(group.template) else ""
         now = f"{pool.node_count} now, {limit_of(pool)}"
-        said[pool.name] = (
-            f"pool {pool.name} ({now}) doesn't help: a new{machine} node has {there} for pods, and the pod needs {asks}"
+        sentences[pool.name] = (
+            f"pool {pool.name} ({now}) doesn't help: a new{machine} node has {capacity_text} for pods, and the pod needs {asks}"
         )
-    return list(said.values())[: LIMITS.others_named]
+    return list(sentences.values())[: LIMITS.others_named]
 
 
-def _why_none(asked: _Asked, waiting: Shape) -> list[str]:
+def _why_none(question: _GrowthRequest, waiting: Shape) -> list[str]:
     """Why cluster-autoscaler adds nothing for the pod, where that isn't plain."""
-    cutoff = asked.how.expendable_below
+    cutoff = question.how.expendable_below
     if waiting.priority < cutoff:
         return [f"the autoscaler adds no node for pods of a priority below {cutoff}, which are expendable to it"]
-    left = unschedulable(asked.at_rest(asked.stuck), asked.stuck.waiting, asked.how)
-    if all(pod.shape is not waiting for pod in left):
+    pending_pods = unschedulable(question.at_rest(question.stuck), question.stuck.waiting, question.how)
+    if all(pod.shape is not waiting for pod in pending_pods):
         what = f"it takes the room of expendable pods (priority below {cutoff}) for free, and the pod may not push them out"
         return [f"the autoscaler adds no node: {what}"]
     return []
@@ -596,8 +610,12 @@ def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, 
     sizes = Sizes(cluster, [pool])
     chosen = []
     for _ in range(count):
-        free = [one for one in groups if pool.maximum_per_zone is None or sizes.size(one) < pool.maximum_per_zone]
-        group = min(free or groups, key=lambda one: (sizes.size(one), one.zone))
+        free = [
+            node_group
+            for node_group in groups
+            if pool.maximum_per_zone is None or sizes.size(node_group) < pool.maximum_per_zone
+        ]
+        group = min(free or groups, key=lambda node_group: (sizes.size(node_group), node_group.zone))
         sizes.added[group.key] += 1
         chosen.append(group.template)
     return tuple(chosen)

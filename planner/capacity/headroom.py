@@ -33,8 +33,8 @@ from planner.rollout.pods import Pods
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
+from planner.scheduling.node_facts import counted, machines, node_pools, offering, offers, zones
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.said_of_nodes import counted, machines, node_pools, offering, offers, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
@@ -114,7 +114,7 @@ class Fit(Record):
 
 
 # ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = LIMITS.pods_placed) -> Fit:
+def fit(cluster: Cluster, pod_shape: PodShape, *, seed: int = 0, most: int = LIMITS.pods_placed) -> Fit:
     """One shape, with kube-scheduler's words for the first pod that doesn't fit, and the nodes.
 
     Parameters
@@ -124,9 +124,9 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = LIMITS.
     most : int
         Pods placed one by one at most.
     """
-    if asked.group_size > 1:
-        return _groups(cluster, asked, seed, most)
-    retained, last = _shapes_of(cluster, asked)
+    if pod_shape.group_size > 1:
+        return _groups(cluster, pod_shape, seed, most)
+    retained, last = _shapes_of(cluster, pod_shape)
     shape, state = last, _state(cluster)
     placed = None if retained else _count(state, shape)
     if placed is None:
@@ -134,63 +134,67 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = LIMITS.
     else:
         _fill(state, shape, placed.counts)
         placed.message = _scheduler(state, seed).attempt(_pod(shape, 0)).message
-    found = replace(_described(cluster, asked.name, shape, placed), sharing=asked.sharing)
+    shape_fit = replace(_described(cluster, pod_shape.name, shape, placed), sharing=pod_shape.sharing)
     by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
-    found, quota = replace(found, message=placed.message, by_node=by_node), _quota_of(cluster, asked)
-    if not placed.is_at_least and not found.unknown:
-        more = None if quota.limit is None else max(0, quota.limit - found.count)
-        found = _with_preemption(found, state, chain(retained[found.count :], repeat(last)), seed, more)
-    return _with_quota(found, quota)
+    shape_fit, quota = replace(shape_fit, message=placed.message, by_node=by_node), _quota_of(cluster, pod_shape)
+    if not placed.is_at_least and not shape_fit.unknown:
+        more = None if quota.limit is None else max(0, quota.limit - shape_fit.count)
+        shape_fit = _with_preemption(shape_fit, state, chain(retained[shape_fit.count :], repeat(last)), seed, more)
+    return _with_quota(shape_fit, quota)
 
 
-def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = LIMITS.pods_placed) -> tuple[Fit, ...]:
+def fits(cluster: Cluster, pod_shapes: Iterable[PodShape], *, most: int = LIMITS.pods_placed) -> tuple[Fit, ...]:
     """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
-    known: dict[tuple[Likeness, Sharing | None], Fit] = {}
+    fit_by_shape: dict[tuple[Likeness, Sharing | None], Fit] = {}
     answers = []
     shared = _state(cluster)
-    for one in asked:
-        if one.group_size > 1:
-            answers.append(_groups(cluster, one, 0, most))
+    for pod_shape in pod_shapes:
+        if pod_shape.group_size > 1:
+            answers.append(_groups(cluster, pod_shape, 0, most))
             continue
-        if one.retained:  # each such pod is another, and preempting isn't played in lists
-            retained, shape = _shapes_of(cluster, one)
-            some, shape = _one_by_one(_state(cluster), _in_turn(retained, shape), 0, most)
+        if pod_shape.retained:  # each such pod is another, and preempting isn't played in lists
+            retained, shape = _shapes_of(cluster, pod_shape)
+            placements, shape = _one_by_one(_state(cluster), _in_turn(retained, shape), 0, most)
             pushed = None if _may_push_out(shared, shape) else 0
-            found = replace(_described(cluster, one.name, shape, some), by_preempting=pushed)
-            answers.append(_with_quota(found, _quota_of(cluster, one)))
+            pod_fit = replace(_described(cluster, pod_shape.name, shape, placements), by_preempting=pushed)
+            answers.append(_with_quota(pod_fit, _quota_of(cluster, pod_shape)))
             continue
-        key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
-        if key not in known:
+        key = likeness(cluster, pod_shape.namespace, pod_shape.labels, pod_shape.spec), pod_shape.sharing
+        if key not in fit_by_shape:
             spec = key[0].spec.value
-            shape = _offered_so(cluster, one.sharing, compile_shape(cluster, one.namespace, one.labels, spec))
+            shape = _offered_so(
+                cluster, pod_shape.sharing, compile_shape(cluster, pod_shape.namespace, pod_shape.labels, spec)
+            )
             placed = _count(shared, shape)
             if placed is None:
-                shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
-                shape = _offered_so(cluster, one.sharing, shape)
+                shape = compile_shape(
+                    cluster, pod_shape.namespace, pod_shape.labels, spec, default_selector=pod_shape.default_selector
+                )
+                shape = _offered_so(cluster, pod_shape.sharing, shape)
                 placed, _ = _one_by_one(_state(cluster), _in_turn((), shape), 0, most)
             pushed = None if _may_push_out(shared, shape) else 0
-            known[key] = replace(
-                _described(cluster, one.name, shape, placed), sharing=one.sharing, by_preempting=pushed
+            fit_by_shape[key] = replace(
+                _described(cluster, pod_shape.name, shape, placed), sharing=pod_shape.sharing, by_preempting=pushed
             )
-        answers.append(_with_quota(replace(known[key], shape=one.name), _quota_of(cluster, one)))
+        answers.append(_with_quota(replace(fit_by_shape[key], shape=pod_shape.name), _quota_of(cluster, pod_shape)))
     return tuple(answers)
 
 
-def _shapes_of(cluster: Cluster, asked: PodShape) -> tuple[list[Shape], Shape]:
+def _shapes_of(cluster: Cluster, request: PodShape) -> tuple[list[Shape], Shape]:
     """Of the pods whose claims are there already, one after another, and of all that come after them."""
     *retained, last = (
         _offered_so(
-            cluster, asked.sharing,
-            compile_shape(cluster, asked.namespace, asked.labels, spec, default_selector=asked.default_selector),
+            cluster, request.sharing,
+            compile_shape(cluster, request.namespace, request.labels, spec, default_selector=request.default_selector),
         )
-        for spec in (*asked.retained, asked.spec)
+        for spec in (*request.retained, request.spec)
     )  # fmt: skip
     return retained, last
 
 
 def _in_turn(retained: Sequence[Shape], shape: Shape) -> Iterator[_Group]:
     """Pods by themselves: those whose claims are there already first."""
-    return ([(one, 1)] for one in chain(retained, repeat(shape)))
+    return ([(member, 1)] for member in chain(retained, repeat(shape)))
 
 
 def _offered_so(cluster: Cluster, sharing: Sharing | None, shape: Shape) -> Shape:
@@ -214,31 +218,31 @@ def _state(cluster: Cluster) -> State:
         first = cluster.row.get(same_as(name))
         if first is not None:
             both = cluster.allocatable[first] > 0
-            left = next(one for one in counted(cluster) if one.resource == same_as(name))
-            free = np.maximum(left.allocatable - left.requested, 0)
-            for one in (row, first):
-                state.free[one] = np.where(both, np.minimum(state.free[one], free), state.free[one])
+            counted_resource = next(supply for supply in counted(cluster) if supply.resource == same_as(name))
+            free = np.maximum(counted_resource.allocatable - counted_resource.requested, 0)
+            for start in (row, first):
+                state.free[start] = np.where(both, np.minimum(state.free[start], free), state.free[start])
     return state
 
 
-def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int, IntArray, NDArray[np.uint8]]]:
+def room_by_node(cluster: Cluster, pod_shapes: Sequence[PodShape]) -> list[tuple[int, IntArray, NDArray[np.uint8]]]:
     """Per shape: a number that alike shapes share, how many more pods of it each node takes by itself (int64[node]),
     and the static filter that refuses it there (uint8[node] of `Static`).
 
     A node is judged alone: where pods on different nodes decide about each other, one pod a node is counted.
     """
-    known: dict[Likeness, tuple[int, IntArray, NDArray[np.uint8]]] = {}
+    room_by_likeness: dict[Likeness, tuple[int, IntArray, NDArray[np.uint8]]] = {}
     shared = _state(cluster)
     answers = []
-    for pod_shape in asked:
+    for pod_shape in pod_shapes:
         key = likeness(cluster, pod_shape.namespace, pod_shape.labels, pod_shape.spec)
-        if key not in known:
+        if key not in room_by_likeness:
             spec = key.spec.value
             shape = _offered_so(cluster, None, compile_shape(cluster, pod_shape.namespace, pod_shape.labels, spec))
             placed = _count(shared, shape)
             room = placed.counts if placed is not None else feasible(shared, shape).astype(np.int64)
-            known[key] = (len(known), room, shape.static)
-        answers.append(known[key])
+            room_by_likeness[key] = (len(room_by_likeness), room, shape.static)
+        answers.append(room_by_likeness[key])
     return answers
 
 
@@ -265,9 +269,9 @@ def likeness(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) ->
     )
 
 
-def _bare(cluster: Cluster, given: Same[PodSpec]) -> Same[PodSpec]:
+def _bare(cluster: Cluster, pod_spec: Same[PodSpec]) -> Same[PodSpec]:
     """A spec without what doesn't decide whether a node takes the pod, so that more of them are one."""
-    spec = given.value
+    spec = pod_spec.value
     affinity = spec.node_affinity
     bare = PodSpec(
         containers=tuple(_bare_container(c) for c in spec.containers),
@@ -356,15 +360,15 @@ def _shortages(state: State, shape: Shape, counts: IntArray, codes: NDArray[np.u
     """What the next pod lacks, on the nodes where nothing but resources refuses it."""
     judged = np.flatnonzero((codes == Fails.NOTHING) | (codes == Fails.RESOURCES))
     more = counts[judged]
-    found: Counter[str] = Counter({name: len(judged) for name in shape.absent if len(judged)})
+    shortages: Counter[str] = Counter({name: len(judged) for name in shape.absent if len(judged)})
     full = state.free[PODS_ROW, judged] - more < 1
     if full.any():
-        found[PODS] = int(full.sum())
+        shortages[PODS] = int(full.sum())
     for row, amount in shape.asks:
         number = int((state.free[row, judged] - more * amount < amount).sum())
         if number:
-            found[state.cluster.resources[row]] = number
-    return found
+            shortages[state.cluster.resources[row]] = number
+    return shortages
 
 
 def _fill(state: State, shape: Shape, counts: IntArray) -> None:
@@ -383,12 +387,12 @@ def _fill(state: State, shape: Shape, counts: IntArray) -> None:
 
 def _scheduler(state: State, seed: int) -> Scheduler:
     """kube-scheduler over `state`; pods that may be preempted are brought to life only when it comes to that."""
-    kept: list[Pods] = []
+    cached_pods: list[Pods] = []
 
     def pods() -> Pods:
-        if not kept:
-            kept.append(Simulation(state.cluster).pods)
-        return kept[0]
+        if not cached_pods:
+            cached_pods.append(Simulation(state.cluster).pods)
+        return cached_pods[0]
 
     return Scheduler(
         state,
@@ -412,12 +416,12 @@ def _one_by_one(state: State, groups: Iterable[_Group], seed: int, most: int) ->
     budget, failed = current(), None
     message, number = "", 0
     for group in groups:
-        units = sum(units_of_attempt(shape) * some for shape, some in group)
+        units = sum(units_of_attempt(shape) * pod_count for shape, pod_count in group)
         if failed is not None or budget.left < units or number >= most:
             break
         budget.spend(units)
         nodes: list[int] = []
-        for shape in (shape for shape, some in group for _ in range(some)):
+        for shape in (shape for shape, pod_count in group for _ in range(pod_count)):
             pod, number = _pod(shape, number), number + 1
             attempt = scheduler.attempt(pod)
             if attempt.node == NOWHERE:
@@ -434,19 +438,21 @@ def _one_by_one(state: State, groups: Iterable[_Group], seed: int, most: int) ->
     ), shape
 
 
-def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
+def _groups(cluster: Cluster, pod_shape: PodShape, seed: int, most: int) -> Fit:
     """Whole groups, one after another."""
-    pods = ((asked.spec, asked.labels, 1), *asked.beside)
-    shapes = [(compile_shape(cluster, asked.namespace, labels, spec), number) for spec, labels, number in pods]
+    pods = ((pod_shape.spec, pod_shape.labels, 1), *pod_shape.beside)
+    shapes = [(compile_shape(cluster, pod_shape.namespace, labels, spec), number) for spec, labels, number in pods]
     placed, failed = _one_by_one(_state(cluster), repeat(shapes), seed, most)
-    found = _described(cluster, f"{asked.name} (groups of {asked.group_size} pods)", failed, placed)
-    quotas = any(quota.used for quota in cluster.remember(_quotas).get(asked.namespace, ()))
-    lacks = "its groups keep each other away, which isn't counted" if asked.keeps_apart else ""
-    lacks = found.unknown or lacks or ("what quotas let in is counted for single pods only" if quotas else "")
-    said = (
-        Text(f"not known: {lacks}") if lacks else Text(str(found.sentence).replace(" more fit", " more groups fit", 1))
+    group_fit = _described(cluster, f"{pod_shape.name} (groups of {pod_shape.group_size} pods)", failed, placed)
+    quotas = any(quota.used for quota in cluster.remember(_quotas).get(pod_shape.namespace, ()))
+    lacks = "its groups keep each other away, which isn't counted" if pod_shape.keeps_apart else ""
+    lacks = group_fit.unknown or lacks or ("what quotas let in is counted for single pods only" if quotas else "")
+    sentence = (
+        Text(f"not known: {lacks}")
+        if lacks
+        else Text(str(group_fit.sentence).replace(" more fit", " more groups fit", 1))
     )
-    return replace(found, group_size=asked.group_size, message=placed.message, unknown=lacks, sentence=said)
+    return replace(group_fit, group_size=pod_shape.group_size, message=placed.message, unknown=lacks, sentence=sentence)
 
 
 def _may_push_out(state: State, shape: Shape) -> bool:
@@ -454,14 +460,14 @@ def _may_push_out(state: State, shape: Shape) -> bool:
     return shape.may_preempt and not shape.blocked and bool(state.requested_below(shape.priority)[PODS_ROW].any())
 
 
-def _with_preemption(found: Fit, state: State, shapes: Iterator[Shape], seed: int, most: int | None) -> Fit:
+def _with_preemption(pod_fit: Fit, state: State, shapes: Iterator[Shape], seed: int, most: int | None) -> Fit:
     """Pods more that fit nowhere now, at most `most`, each in the place of those kube-scheduler would preempt for it.
 
     Budgets stand as at first: like the scheduler, this breaks them only where nothing else helps.
     """
     shape = next(shapes)
     if most == 0 or not _may_push_out(state, shape):
-        return replace(found, by_preempting=0)
+        return replace(pod_fit, by_preempting=0)
     scheduler = _scheduler(state, seed)
     owners = workload_keys(state.cluster.snapshot)
     victims: Counter[str] = Counter()
@@ -484,13 +490,13 @@ def _with_preemption(found: Fit, state: State, shapes: Iterator[Shape], seed: in
         more, shape = more + 1, next(shapes)
     is_at_least &= most is None or more < most  # else quotas let in no more
     if not more:
-        return replace(found, by_preempting=0)
+        return replace(pod_fit, by_preempting=0)
     ranked = tuple(victims.most_common())
     whom = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
     others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
     number = f"at least {more:,}" if is_at_least else f"{more:,}"
-    sentence = f"{found.sentence}; {number} more by preempting pods of {whom}{others}"
-    return replace(found, by_preempting=more, victims=ranked, sentence=Text(sentence))
+    sentence = f"{pod_fit.sentence}; {number} more by preempting pods of {whom}{others}"
+    return replace(pod_fit, by_preempting=more, victims=ranked, sentence=Text(sentence))
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -499,8 +505,8 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
     obstacles = _obstacles(cluster, shape, placed)
     unknown, (codes, places) = _unknown(cluster, shape, count), cluster.remember(_places)
     sums = np.bincount(codes, weights=placed.counts, minlength=len(places)).astype(np.int64) if len(codes) else codes
-    found = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
-    by_place = tuple(sorted(found, key=lambda place: (-place[2], place[0], place[1])))
+    pods_by_place = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
+    by_place = tuple(sorted(pods_by_place, key=lambda place: (-place[2], place[0], place[1])))
     return Fit(
         shape=name,
         requests=pod_requests(shape.spec),
@@ -535,10 +541,12 @@ def _unknown(cluster: Cluster, shape: Shape, count: int) -> str:
 
 def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
     """What stands in the way of the next pod, over the nodes that match it; over all where none does."""
-    found: list[Obstacle] = []
+    obstacles: list[Obstacle] = []
 
-    def add(nodes: int, several: str, one: str = "", resource: str = "") -> None:
-        found.append(Obstacle(nodes=nodes, reason=(one or several) if nodes == 1 else several, resource=resource))
+    def add(nodes: int, several: str, singular: str = "", resource: str = "") -> None:
+        obstacles.append(
+            Obstacle(nodes=nodes, reason=(singular or several) if nodes == 1 else several, resource=resource)
+        )
 
     matching = shape.static == Static.PASSES
     if not matching.any():
@@ -559,7 +567,7 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
     elif alone and not placed.is_at_least:  # anti-affinity may be about others alone
         if any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity):
             add(alone, "may hold one such pod (anti-affinity)")
-    return tuple(sorted(found, key=lambda one: (-one.nodes, not is_gpu_resource(one.resource), one.reason)))
+    return tuple(sorted(obstacles, key=lambda cause: (-cause.nodes, not is_gpu_resource(cause.resource), cause.reason)))
 
 
 def _places(cluster: Cluster) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:
@@ -606,10 +614,14 @@ def in_pools(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f"{', '.join(named[:3])}{more}"
 
 
-def where(found: Fit) -> str:
+def where(pod_fit: Fit) -> str:
     """``gpu-t4 (8), gpu-l4 (4)``; where fewer are let in, what there is room for: ``of 12 that have room: …``."""
-    told = in_pools(found.by_place)
-    return f"of {found.on_nodes:,} with room: {told}" if found.count < found.on_nodes and told else told
+    pools_text = in_pools(pod_fit.by_place)
+    return (
+        f"of {pod_fit.on_nodes:,} with room: {pools_text}"
+        if pod_fit.count < pod_fit.on_nodes and pools_text
+        else pools_text
+    )
 
 
 def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
@@ -618,10 +630,10 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
 
 def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
     """The quotas by namespace."""
-    found: dict[str, list[ResourceQuota]] = {}
+    quotas: dict[str, list[ResourceQuota]] = {}
     for quota in cluster.snapshot.resource_quotas:
-        found.setdefault(quota.namespace, []).append(quota)
-    return found
+        quotas.setdefault(quota.namespace, []).append(quota)
+    return quotas
 
 
 class _Admitted(Record, kw_only=False):
@@ -632,48 +644,52 @@ class _Admitted(Record, kw_only=False):
     words: str = ""
 
 
-def _quota_of(cluster: Cluster, asked: PodShape) -> _Admitted:
+def _quota_of(cluster: Cluster, pod_shape: PodShape) -> _Admitted:
     """What the quotas and the admission of the shape's namespace let in: they refuse pods before any scheduling. A shape that is no
     workload's states nothing but what it asks for, so of it only quotas are asked."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot)
-    spec = admission.prepare(asked.namespace, asked.spec)
-    refused = admission.refusal(asked.namespace, asked.name, spec) if asked.origin is ShapeOrigin.WORKLOAD else None
-    limit, name = _by_quotas(cluster, asked, spec)
+    spec = admission.prepare(pod_shape.namespace, pod_shape.spec)
+    refused = (
+        admission.refusal(pod_shape.namespace, pod_shape.name, spec)
+        if pod_shape.origin is ShapeOrigin.WORKLOAD
+        else None
+    )
+    limit, name = _by_quotas(cluster, pod_shape, spec)
     if refused is not None and (limit is None or not refused.over):
-        return _Admitted(0, words=f"{asked.namespace} refuses such pods ({refused.problem})")
-    return _Admitted(limit, name, f"the ResourceQuota {name} of {asked.namespace} lets in {limit or 0:,}")
+        return _Admitted(0, words=f"{pod_shape.namespace} refuses such pods ({refused.problem})")
+    return _Admitted(limit, name, f"the ResourceQuota {name} of {pod_shape.namespace} lets in {limit or 0:,}")
 
 
-def _with_quota(found: Fit, admitted: _Admitted) -> Fit:
-    """`found`, or as many as are let in where those are fewer."""
+def _with_quota(pod_fit: Fit, admitted: _Admitted) -> Fit:
+    """`pod_fit`, or as many as are let in where those are fewer."""
     limit, name = admitted.limit, admitted.quota
     if name:
-        found = replace(found, quota_limit=limit, quota=name)
-    if limit is None or found.unknown or limit >= found.count:
-        return found
+        pod_fit = replace(pod_fit, quota_limit=limit, quota=name)
+    if limit is None or pod_fit.unknown or limit >= pod_fit.count:
+        return pod_fit
     return replace(
-        found, count=limit, is_at_least=False, by_preempting=0, victims=(),
-        sentence=Text(f"{f'{limit:,} more fit' if limit else 'none fits'}: {admitted.words}; on the nodes alone {found.sentence}"),
-        obstacles=(Obstacle(nodes=0, reason=admitted.words), *found.obstacles),
+        pod_fit, count=limit, is_at_least=False, by_preempting=0, victims=(),
+        sentence=Text(f"{f'{limit:,} more fit' if limit else 'none fits'}: {admitted.words}; on the nodes alone {pod_fit.sentence}"),
+        obstacles=(Obstacle(nodes=0, reason=admitted.words), *pod_fit.obstacles),
     )  # fmt: skip
 
 
-def _by_quotas(cluster: Cluster, asked: PodShape, spec: PodSpec) -> tuple[int | None, str]:
+def _by_quotas(cluster: Cluster, pod_shape: PodShape, spec: PodSpec) -> tuple[int | None, str]:
     """How many such pods the namespace's quotas let in, and which one; None where none speaks of them. Claims that are made for a pod
     count beside it (`createPersistentVolumeClaims`): where one is refused there is no pod."""
     limit: int | None = None
     name = ""
     claims = Counter[str]()
-    for claim in asked.claims:
+    for claim in pod_shape.claims:
         claims.update(volume_claim_usage(cluster.snapshot, claim))
-    for quota in cluster.remember(_quotas).get(asked.namespace, ()):
+    for quota in cluster.remember(_quotas).get(pod_shape.namespace, ()):
         of_pod = usage(spec) if quota.used and quota_covers(quota, spec) else {}
         of_claims = claims if quota.used and quota_covers(quota, None) else {}
         counted = [(key, amount, 0) for key, amount in of_pod.items()]
-        counted += [(key, amount, len(asked.retained)) for key, amount in of_claims.items()]
+        counted += [(key, amount, len(pod_shape.retained)) for key, amount in of_claims.items()]
         for key, amount, without in counted:
             if amount and key in quota.hard:
-                left = without + max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
-                if limit is None or left < limit:
-                    limit, name = left, quota.name
+                admissible = without + max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
+                if limit is None or admissible < limit:
+                    limit, name = admissible, quota.name
     return limit, name

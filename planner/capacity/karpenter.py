@@ -81,7 +81,7 @@ class _Claim:
     @property
     def node(self) -> Node:
         """What it would be now."""
-        node = min(self.options, key=lambda one: one.rank).template
+        node = min(self.options, key=lambda option: option.rank).template
         return replace(node, labels=FrozenMap({**node.labels, **self.labels}))
 
 
@@ -123,24 +123,24 @@ class Provisioner:
                 continue
             if not self._open(cluster, state, claims, pod.shape, remaining) and is_judged_by_node(state, pod.shape):
                 refused[pod.shape] = stand
-        found = [(claim.pool, claim.node) for claim in claims]
-        for pool, node in found:
+        new_nodes = [(claim.pool, claim.node) for claim in claims]
+        for pool, node in new_nodes:
             self._brought[pool.name].append(node)
-        return found
+        return new_nodes
 
     # ── claims ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _open(
         self, cluster: Cluster, state: State, claims: list[_Claim], shape: Shape, remaining: dict[str, dict[str, int]]
     ) -> bool:
         for pool in self._pools:
-            left = remaining[pool.name]
-            options = [option for option in self._options[pool.name] if _is_within(option.type, left)]
+            budget = remaining[pool.name]
+            options = [option for option in self._options[pool.name] if _is_within(option.type, budget)]
             claim = _Claim(pool=pool, options=options)
             if options and self._join(cluster, state, claims, claim, shape):
                 claims.append(claim)
-                largest = {name: max(option.type.capacity.get(name, 0) for option in claim.options) for name in left}
-                for name in left:
-                    left[name] -= 1 if name == _NODES else largest[name]
+                largest = {name: max(option.type.capacity.get(name, 0) for option in claim.options) for name in budget}
+                for name in budget:
+                    budget[name] -= 1 if name == _NODES else largest[name]
                 return True
         return False
 
@@ -148,16 +148,16 @@ class Provisioner:
         """Whether the pod goes to the claim, which is then no more than what can hold it too."""
         if claim.pool.stated is not None and not tolerates_taints(shape.spec.tolerations, claim.pool.stated.taints):
             return False
-        asked = dict(claim.asked)
+        requests = dict(claim.asked)
         for name, amount in {**pod_requests(shape.spec), PODS: 1}.items():
-            asked[name] = asked.get(name, 0) + amount
+            requests[name] = requests.get(name, 0) + amount
         labels = {**_chosen(claim.pool, shape), **claim.labels}
-        options = [option for option in claim.options if _fits(option, asked, labels, shape)]
+        options = [option for option in claim.options if _fits(option, requests, labels, shape)]
         if options and (shape.has_affinity or shape.hard_spread or shape.host_ports or state.is_kept_away(shape)):
             options = _allowed(cluster, state, claims, claim, options, shape)
         if not options:
             return False
-        claim.options, claim.asked, claim.labels = options, asked, labels
+        claim.options, claim.asked, claim.labels = options, requests, labels
         claim.shapes.append(shape)
         return True
 
@@ -167,13 +167,13 @@ class Provisioner:
             return {}
         used = capacity_of(self._cluster, pool)
         more: list[Node | NodeClaim] = [*self._brought[pool.name], *unregistered(self._cluster, pool.name)]
-        left = {
-            name: limit - used.get(name, 0) - sum(one.capacity.get(name, 0) for one in more)
+        pool_room = {
+            name: limit - used.get(name, 0) - sum(node.capacity.get(name, 0) for node in more)
             for name, limit in pool.resource_limits.items()
         }
         if pool.maximum is not None:
-            left[_NODES] = pool.maximum - pool.node_count - len(more)
-        return left
+            pool_room[_NODES] = pool.maximum - pool.node_count - len(more)
+        return pool_room
 
     # ── what isn't known ────────────────────────────────────────────────────────────────────────────────────────────
     def missing(self, waiting: Shape) -> tuple[str, ...]:
@@ -181,23 +181,30 @@ class Provisioner:
         return tuple(filter(None, (self._missing_of(pool, waiting) for pool in self._pools)))
 
     def _missing_of(self, pool: NodePool, waiting: Shape) -> str:
-        told = pool.stated
-        if told is None or not could_take(pool, waiting):
+        stated = pool.stated
+        if stated is None or not could_take(pool, waiting):
             return ""
-        known = {option.type.name for option in self._options[pool.name]}
-        types = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
+        type_names = {option.type.name for option in self._options[pool.name]}
+        types = next(
+            (
+                requirement
+                for requirement in stated.requirements
+                if requirement.key == INSTANCE_TYPE and requirement.operator == "In"
+            ),
+            None,
+        )
         listed = {instance_type.name for instance_type in pool.instance_types}
         lacks = {*pool.machine_types, *(types.values if types is not None else ())} - listed
-        if listed and known and not lacks:
+        if listed and type_names and not lacks:
             return ""
         if (
             types is not None
-            and known.issuperset(types.values)
+            and type_names.issuperset(types.values)
             and not _chooses_elsewhere(self._cluster, pool, waiting)
         ):
             return ""
-        asked = {**pod_requests(waiting.spec), PODS: 1}
-        made_to_measure = InstanceType(name="", capacity=FrozenMap(asked))
+        requests = {**pod_requests(waiting.spec), PODS: 1}
+        made_to_measure = InstanceType(name="", capacity=FrozenMap(requests))
         if not _is_within(made_to_measure, self._remaining(pool)):
             return ""
         field_ = INSTANCE_TYPE if types is not None else "spec.template.spec.requirements"
@@ -212,18 +219,18 @@ _NODES: Final = "nodes"
 
 def unregistered(cluster: Cluster, pool: str) -> list[NodeClaim]:
     """The pool's nodes on their way that the snapshot doesn't show yet."""
-    found = (claim for claim in cluster.snapshot.node_claims if claim.labels.get(KARPENTER_NODE_POOL) == pool)
-    return [one for one in found if not one.is_deleting and one.node not in cluster.node_index]
+    claims = (claim for claim in cluster.snapshot.node_claims if claim.labels.get(KARPENTER_NODE_POOL) == pool)
+    return [claim for claim in claims if not claim.is_deleting and claim.node not in cluster.node_index]
 
 
-def _is_within(kind: InstanceType, left: dict[str, int]) -> bool:
+def _is_within(kind: InstanceType, pool_room: dict[str, int]) -> bool:
     """`filterByRemainingResources`: by capacity, not by what pods may ask."""
-    return all(amount >= (1 if name == _NODES else kind.capacity.get(name, 0)) for name, amount in left.items())
+    return all(amount >= (1 if name == _NODES else kind.capacity.get(name, 0)) for name, amount in pool_room.items())
 
 
-def _fits(option: _Option, asked: dict[str, int], labels: dict[str, str], shape: Shape) -> bool:
+def _fits(option: _Option, requests: dict[str, int], labels: dict[str, str], shape: Shape) -> bool:
     node = option.node
-    return all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items()) and node_affinity_matches(
+    return all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items()) and node_affinity_matches(
         shape.spec, FrozenMap({**node.labels, **labels}), node.name
     )
 
@@ -239,11 +246,11 @@ def _allowed(
         When the question may cost no more: each of many such pods is tried with each claim, beside all others.
     """
     best: dict[str, _Option] = {}
-    for one in sorted(options, key=lambda one: one.rank):
-        best.setdefault(one.offering.zone, one)
-    others = [one for one in claims if one is not claim]
-    nodes = [named(one.node, f"claim-{i}") for i, one in enumerate(others)]
-    work = _UNITS_A_LOOK + _UNITS_A_POD * sum(1 + len(one.shapes) for one in claims)
+    for offering_option in sorted(options, key=lambda candidate: candidate.rank):
+        best.setdefault(offering_option.offering.zone, offering_option)
+    others = [other_claim for other_claim in claims if other_claim is not claim]
+    nodes = [named(other_claim.node, f"claim-{i}") for i, other_claim in enumerate(others)]
+    work = _UNITS_A_LOOK + _UNITS_A_POD * sum(1 + len(node_claim.shapes) for node_claim in claims)
     for place, option in best.items():
         current().spend(work)
         name = f"claim-in-{place}"
@@ -251,27 +258,27 @@ def _allowed(
         larger = cluster.grown((*nodes, node))
         tried = state.over(larger)
         for each, other in zip(nodes, others, strict=True):
-            for there in other.shapes:
-                tried.add(recompiled(larger, there), larger.node_index[each.name])
-        for mine in claim.shapes:
-            tried.add(recompiled(larger, mine), larger.node_index[name])
+            for other_shape in other.shapes:
+                tried.add(recompiled(larger, other_shape), larger.node_index[each.name])
+        for own_shape in claim.shapes:
+            tried.add(recompiled(larger, own_shape), larger.node_index[name])
         if fails_on(tried, recompiled(larger, shape), larger.node_index[name]) == Fails.NOTHING:
-            return [one for one in options if one.offering.zone == place]
+            return [instance for instance in options if instance.offering.zone == place]
     return []
 
 
 # ── what a NodePool may bring ────────────────────────────────────────────────────────────────────────────────────────
 def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
-    told = pool.stated
-    if told is None:
+    pool_limits = pool.stated
+    if pool_limits is None:
         return []
-    found: list[_Option] = []
+    options: list[_Option] = []
     for kind in _types(cluster, pool):
         for offering in kind.offerings:
             labels = {
                 **kind.all_labels,
-                **{one.key: one.values[0] for one in told.requirements if one.operator == "In" and len(one.values) == 1 and not _is_given(one.key)},
-                **told.labels,
+                **{requirement.key: requirement.values[0] for requirement in pool_limits.requirements if requirement.operator == "In" and len(requirement.values) == 1 and not _is_given(requirement.key)},
+                **pool_limits.labels,
                 **({INSTANCE_TYPE: kind.name} if kind.name else {}),
                 ARCHITECTURE: kind.architecture,
                 OPERATING_SYSTEM: kind.operating_system,
@@ -281,9 +288,13 @@ def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
                 labels |= {ZONE: offering.zone, REGION: offering.zone.rstrip("abcdefghij")}
             if offering.capacity_type:
                 labels[KARPENTER_CAPACITY_TYPE] = offering.capacity_type
-            if all(requirement_matches(one, labels) for one in told.requirements if _is_given(one.key)):
-                found.append(_option(cluster, pool, kind, offering, labels))
-    return found
+            if all(
+                requirement_matches(requirement, labels)
+                for requirement in pool_limits.requirements
+                if _is_given(requirement.key)
+            ):
+                options.append(_option(cluster, pool, kind, offering, labels))
+    return options
 
 
 def _option(
@@ -307,17 +318,17 @@ def _types(cluster: Cluster, pool: NodePool) -> Iterator[InstanceType]:
     of today's nodes."""
     own = [node for node in cluster.nodes if node.name in set(pool.nodes)]
     karpenters = [node for node in cluster.nodes if KARPENTER_NODE_POOL in node.labels]
-    seen: dict[str, Node] = {}
+    node_by_type: dict[str, Node] = {}
     for node in (*own, *karpenters):
-        seen.setdefault(machine_type(node), node)
+        node_by_type.setdefault(machine_type(node), node)
     if pool.instance_types:
         default = _overhead(next((node for node in (*own, *karpenters) if node.capacity), None))
         for kind in pool.instance_types:
-            overhead = _overhead(seen[kind.name]) if kind.name in seen else kind.overhead or default
+            overhead = _overhead(node_by_type[kind.name]) if kind.name in node_by_type else kind.overhead or default
             yield replace(kind, overhead=FrozenMap(overhead) if overhead else None)
         return
     places = dict.fromkeys((zone(node), node.labels.get(KARPENTER_CAPACITY_TYPE, "")) for node in own or karpenters)
-    for name, node in seen.items():
+    for name, node in node_by_type.items():
         labels = {key: value for key, value in node.labels.items() if node in own or key.startswith(_PROVIDERS)}
         yield InstanceType(
             name=name, capacity=node.capacity or node.allocatable, overhead=FrozenMap(_overhead(node)), labels=FrozenMap(labels),
@@ -339,8 +350,12 @@ def _overhead(node: Node | None) -> dict[str, int]:
 
 def _chosen(pool: NodePool, shape: Shape) -> dict[str, str]:
     """Labels that the NodePool lets pods choose, as this one does."""
-    free = {one.key: one for one in (pool.stated.requirements if pool.stated else ()) if not _is_given(one.key)}
-    found: dict[str, str] = {}
+    free = {
+        pool_requirement.key: pool_requirement
+        for pool_requirement in (pool.stated.requirements if pool.stated else ())
+        if not _is_given(pool_requirement.key)
+    }
+    chosen_labels: dict[str, str] = {}
     for key, value in _wanted(shape):
         requirement = free.get(key)
         if (
@@ -348,8 +363,8 @@ def _chosen(pool: NodePool, shape: Shape) -> dict[str, str]:
             and requirement.operator in _FREE_OPERATORS
             and requirement_matches(requirement, {key: value})
         ):
-            found.setdefault(key, value)
-    return found
+            chosen_labels.setdefault(key, value)
+    return chosen_labels
 
 
 def _wanted(shape: Shape) -> Iterator[tuple[str, str]]:
@@ -364,27 +379,33 @@ def _wanted(shape: Shape) -> Iterator[tuple[str, str]]:
 
 def _chooses_elsewhere(cluster: Cluster, pool: NodePool, shape: Shape) -> bool:
     """Whether the pod asks for a zone or a way to buy that no node of Karpenter's shows, and that the NodePool doesn't shut out."""
-    told = pool.stated
+    pool_limits = pool.stated
     for key, value in _wanted(shape):
         if key in (ZONE, KARPENTER_CAPACITY_TYPE) and all(node.labels.get(key) != value for node in cluster.nodes):
             return all(
-                requirement_matches(one, {key: value}) for one in (told.requirements if told else ()) if one.key == key
+                requirement_matches(requirement, {key: value})
+                for requirement in (pool_limits.requirements if pool_limits else ())
+                if requirement.key == key
             )
     return False
 
 
 def could_take(pool: NodePool, shape: Shape) -> bool:
     """Whether nothing that the pod asks of a node is shut out by what the NodePool says."""
-    told = pool.stated
-    if told is None or not tolerates_taints(shape.spec.tolerations, told.taints):
+    pool_limits = pool.stated
+    if pool_limits is None or not tolerates_taints(shape.spec.tolerations, pool_limits.taints):
         return False
     by_key: dict[str, list[Requirement]] = {}
-    for requirement in told.requirements:
+    for requirement in pool_limits.requirements:
         by_key.setdefault(requirement.key, []).append(requirement)
     for key, value in shape.spec.node_selector.items():
         rules = by_key.get(key, [])
         if not all(requirement_matches(rule, {key: value}) for rule in rules):
             return False
-        if not rules and not _is_given(key) and told.labels.get(key, key == KARPENTER_NODE_POOL and pool.name) != value:
+        if (
+            not rules
+            and not _is_given(key)
+            and pool_limits.labels.get(key, key == KARPENTER_NODE_POOL and pool.name) != value
+        ):
             return False
     return True

@@ -18,8 +18,8 @@ from planner.kubernetes.autoscalers import autoscalers_of, settled
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import Node, Workload
-from planner.rollout.by_themselves import going, may_take
 from planner.rollout.in_flight import in_flight
+from planner.rollout.independent_actors import going, may_take
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
 from planner.scheduling.pod import NOWHERE
@@ -47,13 +47,13 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
     large = seats(shape, cluster.allocatable) * may
     if not large.any():
         return none  # no pool that there is helps there
-    wanted = settled(cluster.snapshot, workload)
+    replicas = settled(cluster.snapshot, workload)
     fixed, confined = _staying(cluster, workload, shape)
     free = cluster.allocatable - fixed
-    lacking = [(wanted - int((seats(shape, free) * may).sum()), int(large.max()))]
+    lacking = [(replicas - int((seats(shape, free) * may).sum()), int(large.max()))]
     lacking += [
         (
-            wanted * amount - int(free[row, may].clip(min=0).sum() - confined[row]),
+            replicas * amount - int(free[row, may].clip(min=0).sum() - confined[row]),
             int(cluster.allocatable[row, may].max()),
         )
         for row, amount in asks
@@ -67,24 +67,24 @@ def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collect
     they are, "" of all others. Pods that end, are scaled or rolled out on their own, and pods that any pending pod may preempt,
     isn't counted."""
     snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
-    moving = {workload.key, *(one.key for one in in_flight(cluster))}
+    moving = {workload.key, *(flight.key for flight in in_flight(cluster))}
     seekers = [snapshot.pods[number].spec for number in cluster.waiting]
-    seekers += [one.of.template.spec for one in in_flight(cluster)]
-    there = []
+    seekers += [flight.of.template.spec for flight in in_flight(cluster)]
+    staying_groups = []
     for group in cluster.groups:
         for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
             key = keys[snapshot.pods[number].uid]
             if key in moving or number in leaves or autoscalers_of(snapshot, key):
                 seekers.append(group.spec)
             elif not group.is_terminating:
-                there.append((group, node, key if key in lenders else ""))
+                staying_groups.append((group, node, key if key in lenders else ""))
     level = max([shape.priority, *map(cluster.priority_of, seekers)])
-    held = {key: np.zeros_like(cluster.allocatable) for key in ("", *lenders)}
-    for group, node, key in there:
+    occupied = {key: np.zeros_like(cluster.allocatable) for key in ("", *lenders)}
+    for group, node, key in staying_groups:
         if cluster.priority_of(group.spec) >= level:
             for row, amount in (*compile_alike(cluster, group.namespace, group.labels, group.spec).asks, (PODS_ROW, 1)):
-                held[key][row, node] += amount
-    return held
+                occupied[key][row, node] += amount
+    return occupied
 
 
 def _usd(cluster: Cluster, large: IntArray, nodes: int, price: Callable[[Node, int], float | None]) -> float | None:
@@ -111,9 +111,9 @@ class _Bound(Record, kw_only=False, eq=False):
 
 @once_a_cluster
 def _bound(cluster: Cluster) -> _Bound:
-    snapshot, known = cluster.snapshot, workloads_by_key(cluster)
+    snapshot, workload_by_key = cluster.snapshot, workloads_by_key(cluster)
     owners, leaves = workload_keys(snapshot), going(cluster)
-    moving = {one.workload.key for one in in_flight(cluster) if one.workload is not None}
+    moving = {flight.workload.key for flight in in_flight(cluster) if flight.workload is not None}
     amounts = np.zeros((len(cluster.asked), len(cluster.resources)), dtype=np.int64)
     amounts[:, PODS_ROW] = 1
     keys: dict[str, int] = {}
@@ -122,14 +122,14 @@ def _bound(cluster: Cluster) -> _Bound:
     for kind, (requests, _, groups) in enumerate(cluster.asked):
         for name, amount in requests.items():
             amounts[kind, cluster.row[name]] += amount
-        for group in (one for one in groups if not one.is_terminating):
+        for group in (pod_group for pod_group in groups if not pod_group.is_terminating):
             priority, where = cluster.priority_of(group.spec), NOWHERE
             for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
                 pod = snapshot.pods[number]
                 key = owners[pod.uid]
                 if key in moving or number in leaves or autoscalers_of(snapshot, key):
                     continue
-                whose, stays = known.get(key), goes_with_its_node(pod) or pod.owner is None
+                whose, stays = workload_by_key.get(key), goes_with_its_node(pod) or pod.owner is None
                 if whose is None and not stays:
                     continue  # it is not known what its controller does
                 if where == NOWHERE and not stays:
@@ -150,16 +150,18 @@ def _where(cluster: Cluster, group: PodGroup) -> bytes:
 def _staying(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[IntArray, IntArray]:
     """What pods that stay hold, int64[resource, node]: of those that never leave their node; and int64[resource]: of those that may, but to
     no node that the workload's pods may not be on as well."""
-    there, may = _bound(cluster), shape.static == Static.PASSES
-    nodes, kinds, priorities, owners, lent, where = there.pods
+    bound_pods, may = _bound(cluster), shape.static == Static.PASSES
+    nodes, kinds, priorities, owners, lent, where = bound_pods.pods
     counts = (
-        may[nodes] & (owners != there.keys.get(workload.key, NOWHERE)) & ((priorities <= shape.priority) | (lent == 0))
+        may[nodes]
+        & (owners != bound_pods.keys.get(workload.key, NOWHERE))
+        & ((priorities <= shape.priority) | (lent == 0))
     )
     if shape.may_preempt:
         counts &= priorities >= shape.priority
     stays, others = counts & (where == NOWHERE), np.packbits(~may)
     fixed = np.zeros_like(cluster.allocatable)
-    np.add.at(fixed.T, nodes[stays], there.amounts[kinds[stays]])
-    is_confined = [not (np.frombuffer(one, dtype=np.uint8) & others).any() for one in there.wheres]
+    np.add.at(fixed.T, nodes[stays], bound_pods.amounts[kinds[stays]])
+    is_confined = [not (np.frombuffer(where_mask, dtype=np.uint8) & others).any() for where_mask in bound_pods.wheres]
     confined = counts & np.array([*is_confined, False])[where]  # the last is of those that stay
-    return fixed, there.amounts[kinds[confined]].sum(axis=0)
+    return fixed, bound_pods.amounts[kinds[confined]].sum(axis=0)

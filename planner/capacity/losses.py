@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from planner.capacity.certain_losses import Counting, Outcome
+from planner.capacity.certain_losses import Counting, LossOutcome
 from planner.capacity.evictions import settle
 from planner.ground import collector
 from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
+from planner.rollout.cluster_events import lose
 from planner.rollout.controllers.registry import making_anew
-from planner.rollout.happenings import lose
 from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.timing import Stopwatch
@@ -44,7 +44,7 @@ class Player:
         self.has_chance = False
         self._grown: dict[Spares, Counting] = {NONE: Counting(cluster)}
 
-    def lose(self, nodes: Sequence[int], spares: Spares = NONE, watch: Watch | None = None) -> Outcome:
+    def lose(self, nodes: Sequence[int], spares: Spares = NONE, watch: Watch | None = None) -> LossOutcome:
         """The nodes are lost; `spares` are there before, and who waits today takes them first. `watch` is told each quiet moment and its
         seconds, the first before the loss.
 
@@ -58,8 +58,8 @@ class Player:
             collector.clear_up()  # no cell holds a simulation: one that is older than what it holds would keep it
         counting = self.counting(spares)
         cluster = counting.cluster
-        if watch is None and (found := counting.outcome(nodes)) is not None:
-            return found
+        if watch is None and (outcome := counting.outcome(nodes)) is not None:
+            return outcome
         watch = watch or (lambda *_: None)
         simulation = Simulation(cluster)
         simulation.clock.tick = 0
@@ -67,26 +67,26 @@ class Player:
         if spares:
             settle(simulation)
         watch(simulation, 0.0)
-        gone = lose(simulation, nodes)
+        lost_pods = lose(simulation, nodes)
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
         waited = settle(simulation, partial(_passes, simulation, clock, watch))
         while simulation.attachments.detach_by_force():
             waited += FORCED_DETACH_SECONDS + settle(simulation, partial(_passes, simulation, clock, watch))
         watch(simulation, clock.seconds + waited)
         drawn = (simulation, simulation.scheduler, simulation.attachments)
-        self.has_chance = self.has_chance or simulation.orders > 0 or any(one.choices for one in drawn)
-        return _told(simulation, gone, clock.seconds + waited)
+        self.has_chance = self.has_chance or simulation.orders > 0 or any(draw.choices for draw in drawn)
+        return _told(simulation, lost_pods, clock.seconds + waited)
 
     def counting(self, spares: Spares) -> Counting:
-        found = self._grown.get(spares)
-        if found is None:
+        counter = self._grown.get(spares)
+        if counter is None:
             new = [
                 empty_copy(self.cluster, self.cluster.nodes[node], number)
                 for node, many in spares
                 for number in range(many)
             ]
-            found = self._grown[spares] = Counting(self.cluster.grown(tuple(new)))
-        return found
+            counter = self._grown[spares] = Counting(self.cluster.grown(tuple(new)))
+        return counter
 
 
 def _passes(simulation: Simulation, clock: Stopwatch, watch: Watch) -> None:
@@ -94,7 +94,7 @@ def _passes(simulation: Simulation, clock: Stopwatch, watch: Watch) -> None:
     clock.pass_by(simulation)
 
 
-def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Outcome:
+def _told(simulation: Simulation, lost_pods: Sequence[LivePod], seconds: float) -> LossOutcome:
     cluster = simulation.cluster
     owners, pods = workloads_by_owner(cluster), cluster.snapshot.pods
 
@@ -116,9 +116,9 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
     missing = {key: number for key, number in fewer.items() if number > 0}
     waiting = [arrival for arrival in simulation.queue.arrivals if not (arrival.is_bound or arrival.is_gone)]
     of_each = Counter(workload(pod) for pod in waiting)
-    away = [pod for pod in gone if not kind_in(pod.owner).is_per_node]
+    away = [pod for pod in lost_pods if not kind_in(pod.owner).is_per_node]
     came = any(pod.is_bound for pod in simulation.queue.arrivals)
-    return Outcome(
+    return LossOutcome(
         pods=len(away), missing=missing, torn=_torn(cluster, [(workload(pod), pod) for pod in waiting]),
         waiting=sum(min(number, of_each[key]) for key, number in missing.items()),
         unknown=sum(min(number, unplayed[key]) for key, number in missing.items()),
@@ -137,11 +137,11 @@ def _torn(cluster: Cluster, waiting: Iterable[tuple[str, LivePod]]) -> dict[str,
         if workload is not None and workload.groups is not None and workload.groups.size > 1:
             sizes[key] = workload.groups.size
             groups[key].add(pod.shape.labels.get(LWS_GROUP_INDEX, ""))
-    return {key: (len(some), sizes[key]) for key, some in groups.items()}
+    return {key: (len(group_pods), sizes[key]) for key, group_pods in groups.items()}
 
 
 def is_unplayed(cluster: Cluster, pod: LivePod) -> bool:
     """Whether something owns the pod of which nothing is played."""
-    known = pod.owner in sets_by_key(cluster) or pod.owner in workloads_by_key(cluster)
+    is_known_owner = pod.owner in sets_by_key(cluster) or pod.owner in workloads_by_key(cluster)
     is_own = bool(pod.owner) and not kind_in(pod.owner).is_per_node
-    return is_own and not (known or cluster.snapshot.workload(pod.owner))
+    return is_own and not (is_known_owner or cluster.snapshot.workload(pod.owner))

@@ -25,7 +25,7 @@ from planner.scheduling.cluster import Cluster
 _LEAST_CENTS: Final = 1e-2  # of a move: none is free
 
 
-class Least(StrEnum):
+class MoveObjective(StrEnum):
     """What of the moves is to be the least."""
 
     MOVES = "moves"
@@ -68,7 +68,7 @@ class Prices(Record):
     checkpoint_minutes: float | None = None
 
 
-def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None = None) -> Movable:
+def movable(cluster: Cluster, least: MoveObjective = MoveObjective.MOVES, prices: Prices | None = None) -> Movable:
     """Which of the pods on nodes may be moved. `cluster` is at rest: what a budget allows then is what it will allow. `prices`: for the
     least cost, in cents.
 
@@ -78,23 +78,23 @@ def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None 
         Where one of them is on a node without a price, and cost is to be the least.
     """
     snapshot = cluster.snapshot
-    keys, known = workload_keys(snapshot), workloads_by_key(cluster)
+    keys, workload_by_key = workload_keys(snapshot), workloads_by_key(cluster)
     budgets, running = _budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
     weights: dict[int, float] = {}
     stays: Counter[Stays] = Counter()
     unknown: Counter[str] = Counter()
     for number, pod in enumerate(snapshot.pods):
         if pod.holds_room and pod.deleted_at is None and not goes_with_its_node(pod):
-            workload = known.get(keys[pod.uid])
+            workload = workload_by_key.get(keys[pod.uid])
             why = Stays.VOLUME if number in sharing(cluster) else None
             why = why or _stays(cluster, pod, workload, running[keys[pod.uid]])
             if why is None:
-                some = budgets.get(pod.namespace, ())
-                kept_by = [is_shut for budget, is_shut in some if covers(budget, pod.namespace, pod.labels)]
+                pod_budgets = budgets.get(pod.namespace, ())
+                kept_by = [is_shut for budget, is_shut in pod_budgets if covers(budget, pod.namespace, pod.labels)]
                 if any(kept_by) or len(kept_by) > 1:  # eviction refuses what two of them cover
                     why = Stays.BUDGET
             if why is None:
-                weights[number] = 1.0 if least is Least.MOVES else _minutes(cluster, workload)
+                weights[number] = 1.0 if least is MoveObjective.MOVES else _minutes(cluster, workload)
                 if prices is not None:
                     weights[number] = _cents(cluster, pod, workload, prices, weights[number])
             else:
@@ -128,12 +128,12 @@ def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) 
 
 def _budgets(cluster: Cluster) -> dict[str, list[tuple[PodDisruptionBudget, bool]]]:
     """Namespace → its budgets, and whether each lets no pod go."""
-    found: dict[str, list[tuple[PodDisruptionBudget, bool]]] = defaultdict(list)
+    budgets_by_namespace: dict[str, list[tuple[PodDisruptionBudget, bool]]] = defaultdict(list)
     if budgets := cluster.snapshot.pod_disruption_budgets:
         pods = Simulation(cluster).pods
         for budget in budgets:
-            found[budget.namespace].append((budget, not pods.budget_status(budget).allowed))
-    return found
+            budgets_by_namespace[budget.namespace].append((budget, not pods.budget_status(budget).allowed))
+    return budgets_by_namespace
 
 
 def _cents(cluster: Cluster, pod: Pod, workload: Workload | None, prices: Prices, missing: float) -> float:

@@ -24,7 +24,7 @@ class MovesPlan(Record):
     @property
     def held(self) -> int:
         """In how many of them it does what it says."""
-        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
+        return sum(stage_replay.does(len(self.moves.hosts)) for stage_replay in self.replays)
 
 
 def plan_moves(cluster: Cluster, asked: Sequence[int], found: Movable, draws: int) -> MovesPlan:
@@ -61,9 +61,9 @@ def _second(
 ) -> MovesPlan:
     """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
     finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
-    best, asked = plan, list(wanted)
+    best, requested_pods = plan, list(wanted)
     for is_exact in (False, *[True] * LIMITS.replanned):
-        moves = fewest(cluster, asked, weights, exact=is_exact)
+        moves = fewest(cluster, requested_pods, weights, exact=is_exact)
         is_as_much = len(moves.hosts) == len(plan.moves.hosts)
         moves = replace(
             moves, is_most=is_as_much, at_least=max(plan.moves.at_least, moves.at_least) if is_as_much else 0.0
@@ -74,19 +74,19 @@ def _second(
         if best.held and is_exact:
             break
         last = min(
-            moves.hosts, key=lambda one: (cluster.priority_of(cluster.snapshot.pods[one].spec), -one), default=None
+            moves.hosts, key=lambda pod: (cluster.priority_of(cluster.snapshot.pods[pod].spec), -pod), default=None
         )
-        asked = [number for number in asked if number != last]
+        requested_pods = [number for number in requested_pods if number != last]
     return best
 
 
-def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
+def _torn(cluster: Cluster, required_pods: Iterable[int], moves: Moves) -> set[int]:
     """Waiting pods of groups that only work together, of which not all would start."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for number in wanted:
+    for number in required_pods:
         if gang := gang_of(cluster.snapshot.pods[number]):
             groups[gang].append(number)
-    return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
+    return {n for group in groups.values() if 0 < sum(n in moves.hosts for n in group) < len(group) for n in group}
 
 
 def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: int) -> MovesPlan:
@@ -99,7 +99,7 @@ def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: int) -
         if first.does(len(moves.hosts)):
             others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
             plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
-            best = max(best, plan, key=lambda one: one.held)
+            best = max(best, plan, key=lambda candidate: candidate.held)
             if best.held == draws:
                 break
         elif first.held and not best.held:

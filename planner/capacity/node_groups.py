@@ -45,19 +45,22 @@ class Missing(Record):
 
 def node_groups(cluster: Cluster, pools: Sequence[NodePool]) -> tuple[tuple[NodeGroup, ...], tuple[Missing, ...]]:
     """The groups of the pools that cluster-autoscaler grows, and what is missing of others."""
-    found: list[NodeGroup] = []
+    groups: list[NodeGroup] = []
     missing: list[Missing] = []
     for pool in pools:
         members = [cluster.nodes[cluster.node_index[name]] for name in pool.nodes]
         sizes = Counter(zone(node) for node in members)
-        zones = [*sizes, *(one for one in (pool.stated.zones if pool.stated else ()) if one not in sizes)] or [""]
+        zones = [
+            *sizes,
+            *(zone_name for zone_name in (pool.stated.zones if pool.stated else ()) if zone_name not in sizes),
+        ] or [""]
         for place in sorted(zones):
             template = _template(cluster, pool, members, place)
             if isinstance(template, Node):
-                found.append(NodeGroup(pool=pool, zone=place, template=template, size=sizes[place]))
+                groups.append(NodeGroup(pool=pool, zone=place, template=template, size=sizes[place]))
             elif template not in missing:
                 missing.append(template)
-    return tuple(found), tuple(missing)
+    return tuple(groups), tuple(missing)
 
 
 def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: str) -> Node | Missing:
@@ -78,53 +81,53 @@ def labels_in_zone(node: Node, place: str) -> dict[str, str]:
 
 def _made(cluster: Cluster, pool: NodePool, place: str) -> Node | Missing:
     """The first node of a pool, from what the cloud says of it."""
-    told = pool.stated
-    if told is None or not told.machine_type:
+    stated = pool.stated
+    if stated is None or not stated.machine_type:
         return Missing(pool=pool.name, field="its machine type isn't given (gcloud container node-pools list has it)")
-    amounts = _amounts_of(cluster, told)
+    amounts = _amounts_of(cluster, stated)
     if amounts is None:
         return Missing(
             pool=pool.name,
-            field=f"config.machineType {told.machine_type} is in no price list and no node of the cluster has it",
+            field=f"config.machineType {stated.machine_type} is in no price list and no node of the cluster has it",
         )
     capacity, allocatable, architecture = amounts
-    if told.shares:
-        return Missing(pool=pool.name, field=f"what config.accelerators' {told.shares} makes of its GPUs")
+    if stated.shares:
+        return Missing(pool=pool.name, field=f"what config.accelerators' {stated.shares} makes of its GPUs")
     by_cloud = labels_of_new(
         GKE,
         pool=pool.name,
-        machine=told.machine_type,
-        model=told.accelerator,
-        count=told.gpus_a_node,
-        bought=told.provisioning,
+        machine=stated.machine_type,
+        model=stated.accelerator,
+        count=stated.gpus_a_node,
+        bought=stated.provisioning,
     )
-    labels = {**told.labels, **by_cloud, ARCHITECTURE: architecture, OPERATING_SYSTEM: "linux"}
+    labels = {**stated.labels, **by_cloud, ARCHITECTURE: architecture, OPERATING_SYSTEM: "linux"}
     if place:
         labels |= {ZONE: place, REGION: place.rpartition("-")[0]}
     return bare_copy(
         Node(
-            name=f"{pool.name}-{place or 'node'}", labels=FrozenMap(labels), taints=told.taints,
+            name=f"{pool.name}-{place or 'node'}", labels=FrozenMap(labels), taints=stated.taints,
             capacity=FrozenMap(capacity), allocatable=FrozenMap(allocatable), conditions=FrozenMap({"Ready": "True"}),
         ),
         f"{pool.name}-{place or 'node'}",
     )  # fmt: skip
 
 
-def _amounts_of(cluster: Cluster, told: PoolLimits) -> tuple[dict[str, int], dict[str, int], str] | None:
+def _amounts_of(cluster: Cluster, pool_limits: PoolLimits) -> tuple[dict[str, int], dict[str, int], str] | None:
     """(capacity, allocatable, architecture) of such a machine: as a node of the cluster shows it, else as the cloud's pages say."""
     for node in cluster.nodes:
-        if machine_type(node) == told.machine_type and (gpu_label(node), gpu_count(node)) == (
-            told.accelerator,
-            told.gpus_a_node,
+        if machine_type(node) == pool_limits.machine_type and (gpu_label(node), gpu_count(node)) == (
+            pool_limits.accelerator,
+            pool_limits.gpus_a_node,
         ):
             return (
                 dict(node.capacity or node.allocatable),
                 dict(node.allocatable),
                 node.labels.get(ARCHITECTURE, "amd64"),
             )
-    if told.machine is None:
+    if pool_limits.machine is None:
         return None
-    return dict(told.machine.capacity), dict(told.machine.allocatable), told.machine.architecture
+    return dict(pool_limits.machine.capacity), dict(pool_limits.machine.allocatable), pool_limits.machine.architecture
 
 
 class Sizes:

@@ -30,7 +30,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import node_pools
+from planner.scheduling.node_facts import node_pools
 
 UNLABELLED = "nodes alike"
 # Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
@@ -112,12 +112,12 @@ class NodePool(Record):
         """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``above the pool's limit: 2 to 2
         nodes (gcloud node-pools list)``; of limits on resources those that bind: ``above its limits on cpu (16 of 10) (Karpenter
         NodePool)``. "" within it, or where nothing says."""
-        left, more = self.room_by_hand(used), already + number
-        if left is None or more <= left:
+        room, more = self.room_by_hand(used), already + number
+        if room is None or more <= room:
             return ""
-        asked = FrozenMap({name: more * amount for name, amount in self.capacity.items()})
+        new_capacity = FrozenMap({name: more * amount for name, amount in self.capacity.items()})
         is_within = self.maximum is None or self.node_count + more <= self.maximum
-        binding = binding_words(self.binding(used, asked)) if is_within else ""
+        binding = binding_words(self.binding(used, new_capacity)) if is_within else ""
         return (
             f"above its limits on {binding} ({self.source})"
             if binding
@@ -127,8 +127,8 @@ class NodePool(Record):
     def grows(self, number: int, used: Amounts, already: int = 0) -> str:
         """``pool gpu-a100 grows from 2 to 3 nodes, above the pool's limit: …``, or ``…; it has a fixed size (…): a person resizes it``; "" where
         its limit has nothing to say to that."""
-        said = self.limit_words(number, used, already)
-        return f"{self.growth_words(number, already)}{said}" if said else ""
+        limit_text = self.limit_words(number, used, already)
+        return f"{self.growth_words(number, already)}{limit_text}" if limit_text else ""
 
     def growth_words(self, number: int, already: int = 0) -> str:
         """``pool gpu-a100 grows from 2 to 3 nodes``."""
@@ -148,7 +148,7 @@ class NodePool(Record):
         Source: karpenter `pkg/controllers/provisioning/scheduling/scheduler.go` `filterByRemainingResources`: each by itself.
         """
         sums = ((name, used.get(name, 0) + more.get(name, 0), limit) for name, limit in self.resource_limits.items())
-        return tuple(sorted(one for one in sums if one[1] > one[2]))
+        return tuple(sorted(total for total in sums if total[1] > total[2]))
 
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes that an autoscaler may still add: none to a pool of fixed size; None where nothing says.
@@ -202,14 +202,16 @@ def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool
 def _pools(cluster: Cluster, limits: Sequence[PoolLimits]) -> tuple[NodePool, ...]:
     members = _members(cluster)
     limits = with_snapshots(cluster.snapshot, limits)
-    types = tuple(instance_type for some in limits for instance_type in some.instance_types)
-    known = _by_pool(members, [limit for limit in limits if limit.name])
-    found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
-    found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
-    found = [replace(one, instance_types=types) if one.source is LimitSource.KARPENTER else one for one in found]
-    if quotas := tuple(quota for some in limits for quota in some.quotas):
-        found = [replace(one, quotas=quotas) for one in found]
-    return tuple(sorted(found, key=lambda pool: pool.name))
+    types = tuple(instance_type for pool_limits in limits for instance_type in pool_limits.instance_types)
+    limits_by_pool = _by_pool(members, [limit for limit in limits if limit.name])
+    node_pool_list = [_described(name, nodes, limits_by_pool.get(name, ())) for name, nodes in members.items()]
+    node_pool_list += [_described(name, [], stated) for name, stated in limits_by_pool.items() if name not in members]
+    node_pool_list = [
+        replace(pool, instance_types=types) if pool.source is LimitSource.KARPENTER else pool for pool in node_pool_list
+    ]
+    if quotas := tuple(quota for pool_limits in limits for quota in pool_limits.quotas):
+        node_pool_list = [replace(pool, quotas=quotas) for pool in node_pool_list]
+    return tuple(sorted(node_pool_list, key=lambda pool: pool.name))
 
 
 def capacity_of(cluster: Cluster, pool: NodePool) -> Amounts:
@@ -217,11 +219,11 @@ def capacity_of(cluster: Cluster, pool: NodePool) -> Amounts:
 
     Source: karpenter `pkg/controllers/provisioning/scheduling/scheduler.go` `updateRemainingResources`.
     """
-    found: Counter[str] = Counter()
+    capacity: Counter[str] = Counter()
     for name in pool.nodes:
         node = cluster.nodes[cluster.node_index[name]]
-        found.update(node.capacity or node.allocatable)
-    return FrozenMap(found)
+        capacity.update(node.capacity or node.allocatable)
+    return FrozenMap(capacity)
 
 
 def _members(cluster: Cluster) -> dict[str, list[Node]]:
@@ -241,7 +243,7 @@ def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]
 
 # ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> dict[str, list[PoolLimits]]:
-    found: dict[str, list[PoolLimits]] = {}
+    limits_by_pool: dict[str, list[PoolLimits]] = {}
     groups: dict[str, list[PoolLimits]] = {}
     named = {**{limit.name: [] for limit in limits if not limit.group_names}, **members}
     tells_all = any(limit.source in (LimitSource.GCLOUD, LimitSource.GKE_API) for limit in limits)
@@ -251,9 +253,9 @@ def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> di
             if owner:  # else it is of a pool without nodes, of which nothing says what they would have
                 groups.setdefault(owner, []).append(limit)
         else:
-            found.setdefault(limit.name, []).append(limit)
+            limits_by_pool.setdefault(limit.name, []).append(limit)
     for name, own in groups.items():  # one group a zone: a pool's limits are their sums
-        found.setdefault(name, []).append(
+        limits_by_pool.setdefault(name, []).append(
             replace(
                 own[0],
                 name=name,
@@ -262,7 +264,7 @@ def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> di
                 group_names=tuple(pool_limits.name for pool_limits in own),
             )
         )
-    return found
+    return limits_by_pool
 
 
 def group_of(name: str, cluster: Cluster) -> str:
@@ -287,13 +289,13 @@ def _owner(group: str, members: dict[str, list[Node]]) -> str:
 
 
 def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> NodePool:
-    ranked = sorted(stated, key=lambda one: _TRUST.index(one.source))
-    told = next(iter(ranked), None)
+    ranked = sorted(stated, key=lambda limit: _TRUST.index(limit.source))
+    pool_limits = next(iter(ranked), None)
     cloud = next((limits for limits in ranked if limits.source is not LimitSource.TYPED), None)
     label = pool_label(nodes[0]) if nodes else ""
     zones = Counter(zone(node) for node in nodes)
-    for one in cloud.zones if cloud else ():
-        zones.setdefault(one, 0)
+    for zone_name in cloud.zones if cloud else ():
+        zones.setdefault(zone_name, 0)
     machines = sorted({machine_type(node) for node in nodes} - {""})
     models = sorted({gpu_model(node) for node in nodes} - {""})
     return NodePool(
@@ -312,14 +314,14 @@ def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> No
         amounts=_smallest([node.allocatable for node in nodes]),
         capacity=_smallest([node.capacity or node.allocatable for node in nodes]),
         stated=cloud,
-        minimum=told.minimum if told else None,
-        maximum=told.maximum if told else None,
-        maximum_per_zone=told.maximum_per_zone if told else None,
-        is_autoscaled=told.is_autoscaled if told else None,
-        source=told.source if told else LimitSource.UNKNOWN,
+        minimum=pool_limits.minimum if pool_limits else None,
+        maximum=pool_limits.maximum if pool_limits else None,
+        maximum_per_zone=pool_limits.maximum_per_zone if pool_limits else None,
+        is_autoscaled=pool_limits.is_autoscaled if pool_limits else None,
+        source=pool_limits.source if pool_limits else LimitSource.UNKNOWN,
         reservation=cloud.reservation if cloud else "",
         upgrade=cloud.upgrade if cloud else None,
-        resource_limits=told.resource_limits if told else EMPTY,
+        resource_limits=pool_limits.resource_limits if pool_limits else EMPTY,
     )
 
 
@@ -335,6 +337,6 @@ def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
 
 
 def _smallest(of_nodes: list[Amounts]) -> Amounts:
-    distinct = {id(one): one for one in of_nodes}.values()  # nodes alike share theirs
-    names = {name for one in distinct for name in one}
-    return FrozenMap({name: min(one.get(name, 0) for one in distinct) for name in sorted(names)})
+    distinct = {id(amounts): amounts for amounts in of_nodes}.values()  # nodes alike share theirs
+    names = {name for amounts in distinct for name in amounts}
+    return FrozenMap({name: min(amounts.get(name, 0) for amounts in distinct) for name in sorted(names)})

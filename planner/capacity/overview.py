@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from planner.capacity.filters import ALL, Filter, Kept, keep
-from planner.capacity.glanced import glanced
+from planner.capacity.filters import ALL, Filter, Selection, keep
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.capacity.untold import growing
-from planner.ground import parts
+from planner.capacity.summary_with_growth import glanced
+from planner.capacity.unseen_node_groups import growing
+from planner.ground import parallel_parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
 from planner.ground.words import NO_WORDS, Text, count, listing, without_own_names
-from planner.inventory.account import get_command, missing, told, unseen, without_workloads
+from planner.inventory.input_report import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.owners import Unjudged, unjudged
@@ -24,11 +24,11 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.kubernetes.versions import not_recorded
 from planner.rollout.answers import GROWING_REASONS, Verdict, WorkloadOutcome
-from planner.rollout.glance import OwnRollout, OwnRollouts, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
+from planner.rollout.rollout_summary import OwnRollout, OwnRollouts, nodes_with_pods, restarted, unjudged_words
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools
+from planner.scheduling.node_facts import gpu_models, node_pools
 
 _JUDGED_BY: Final = frozenset(kind.name for kind in (NODE, POD, *ROLLING))
 _TROUBLE: Final = {
@@ -70,10 +70,10 @@ class ClusterOverview(Record):
     hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
-def overview(snapshot: Snapshot, known: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
+def overview(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as it is given
-    so; GPUs by model. Played once a snapshot, and once for what is `known` of pools."""
-    return snapshot.derived.once(_grown, snapshot, known) if growing(snapshot, known) else on_todays_nodes(snapshot)
+    so; GPUs by model. Played once a snapshot, and once for what is `limits` of pools."""
+    return snapshot.derived.once(_grown, snapshot, limits) if growing(snapshot, limits) else on_todays_nodes(snapshot)
 
 
 def on_todays_nodes(snapshot: Snapshot) -> ClusterOverview:
@@ -89,11 +89,11 @@ def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview
     answers = OwnRollouts(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
     lacking = [line.verdict is Verdict.STUCK and line.reason in GROWING_REASONS for line in today.workloads]
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
-    asked = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
+    revisions = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
     with part(units=QUESTION_UNITS):
-        found = iter(parts.each(asked, answers.of))
+        answers_iter = iter(parallel_parts.each(revisions, answers.of))
     lines = tuple(
-        _overview_line(cluster, workload, next(found)) if lacks else line
+        _overview_line(cluster, workload, next(answers_iter)) if lacks else line
         for workload, line, lacks in zip(rolled, today.workloads, lacking, strict=True)
     )
     return replace(today, workloads=lines, sentence=sentence_of(snapshot, lines))
@@ -105,8 +105,8 @@ def played(snapshot: Snapshot) -> ClusterOverview:
     cluster = compiled(snapshot)
     answers = OwnRollouts(cluster)
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
-    found = parts.each([restarted(workload) for workload in rolled], answers.of)
-    lines = tuple(_overview_line(cluster, workload, answer) for workload, answer in zip(rolled, found, strict=True))
+    rollouts = parallel_parts.each([restarted(workload) for workload in rolled], answers.of)
+    lines = tuple(_overview_line(cluster, workload, answer) for workload, answer in zip(rolled, rollouts, strict=True))
     return ClusterOverview(
         sentence=sentence_of(snapshot, lines),
         workloads=lines,
@@ -121,63 +121,67 @@ def played(snapshot: Snapshot) -> ClusterOverview:
     )
 
 
-def sentence_of(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> Text:
+def sentence_of(
+    snapshot: Snapshot, lines: Sequence[WorkloadOverview], selection: Selection = ALL, hidden: int = 0
+) -> Text:
     """How many workloads could be rolled out, and whose rollouts aren't judged."""
-    beside = unjudged_words(unjudged(snapshot))
-    said = (
-        _judged_sentence(snapshot, lines, kept, hidden),
-        *(f"{one}." for one in (beside, not_recorded(snapshot)) if one),
+    unjudged_text = unjudged_words(unjudged(snapshot))
+    sentences = (
+        _judged_sentence(snapshot, lines, selection, hidden),
+        *(f"{note}." for note in (unjudged_text, not_recorded(snapshot)) if note),
     )
-    return Text(" ".join(said))
+    return Text(" ".join(sentences))
 
 
-def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
+def _judged_sentence(
+    snapshot: Snapshot, lines: Sequence[WorkloadOverview], selection: Selection = ALL, hidden: int = 0
+) -> str:
     """``9 of 11 workloads would get stuck if changed now.``; what isn't known is neither good nor bad, and says what lacks."""
     counted = Counter(line.verdict for line in lines)
-    stuck, known, unknown = (counted[verdict] for verdict in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
+    stuck, completing, unknown = (counted[verdict] for verdict in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
     grows = counted[Verdict.NEEDS_GROWTH]
     grow = f", {grows:,} would complete once node pools grow" if grows else ""
-    refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]
+    refused = [kind_gap for kind_gap in unseen(snapshot) if kind_gap.state.hides and kind_gap.kind in _JUDGED_BY]
     if refused:
         why = told(refused)
-        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} would get stuck if changed now{grow}, {known:,} would complete."
+        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} would get stuck if changed now{grow}, {completing:,} would complete."
     if not lines:
-        return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
-    which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
+        return without_workloads(snapshot) if selection.is_all else f"No workload {selection.said}; {hidden:,} hidden."
+    which, hidden_text = ("", ".") if selection.is_all else (f" {selection.said}", f"; {hidden:,} hidden.")
     if unknown:
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
         why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
         no = f"{stuck:,} would get stuck if changed now{grow}, " if stuck or grow else ""
-        only = "" if kept.is_all else f" Only workloads{which}{rest}"
-        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
+        only = "" if selection.is_all else f" Only workloads{which}{hidden_text}"
+        return f"{no}{completing:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck:,} of {count(len(lines), 'workload')}{which} would get stuck if changed now{grow}{rest}"
+        return f"{stuck:,} of {count(len(lines), 'workload')}{which} would get stuck if changed now{grow}{hidden_text}"
     if grows:
-        return f"{grows:,} of {count(len(lines), 'workload')}{which} can roll out once node pools grow{rest}"
+        return f"{grows:,} of {count(len(lines), 'workload')}{which} can roll out once node pools grow{hidden_text}"
     if len(lines) > 1:
-        return f"All {len(lines):,} workloads{which} can roll out now{rest}"
-    return f"The one workload{which} can roll out now{rest}"
+        return f"All {len(lines):,} workloads{which} can roll out now{hidden_text}"
+    return f"The one workload{which} can roll out now{hidden_text}"
 
 
 def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
-    known, models, named = cluster.snapshot.if_known, gpu_models(cluster), node_pools(cluster)
-    replicas = known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
+    if_known, models, named = cluster.snapshot.if_known, gpu_models(cluster), node_pools(cluster)
+    replicas = if_known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
         reason=answer.reason,
         sentence=answer.sentence,
         replicas=replicas,
-        ready=known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
+        ready=if_known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
         gpus=None if replicas is None else gpus * replicas,
         nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
         gpu_model=", ".join(sorted({models[n] for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({named[n] for n in nodes} - {""})),
-        lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
+        lowest_ready=if_known(answer.lowest_ready, POD.name, NODE.name),
         headline=answer.headline,
         is_growth_automatic=answer.is_growth_automatic,
     )
@@ -207,6 +211,6 @@ def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
     return FrozenMap({line.workload: line.verdict for line in whole.workloads})
 
 
-def kept_by(snapshot: Snapshot, wanted: Filter, known: tuple[PoolLimits, ...] = ()) -> Kept:
+def kept_by(snapshot: Snapshot, query: Filter, limits: tuple[PoolLimits, ...] = ()) -> Selection:
     """What a filter lets through; workloads are played only where it asks for their verdicts."""
-    return keep(snapshot, wanted, verdicts_of(overview(snapshot, known)) if wanted.verdicts else EMPTY)
+    return keep(snapshot, query, verdicts_of(overview(snapshot, limits)) if query.verdicts else EMPTY)

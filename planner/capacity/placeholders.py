@@ -83,5 +83,5 @@ def _spec(node: Node, room: Amounts) -> dict[str, Any]:
     }
 
 
-def _documents(some: Iterable[Any]) -> str:
-    return "---\n".join(as_yaml(one) for one in some)
+def _documents(documents: Iterable[Any]) -> str:
+    return "---\n".join(as_yaml(document) for document in documents)

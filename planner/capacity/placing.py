@@ -41,24 +41,24 @@ class ClusterRoom(Record):
         return min((room.more for room in self.room), default=0)
 
 
-def room_of(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> Room:
+def room_of(snapshot: Snapshot, fit: Fit, book: PriceBook | None) -> Room:
     """How many more pods fit, as quotas let them in, and what one costs."""
-    price, pool = _price(snapshot, found, book)
+    price, pool = _price(snapshot, fit, book)
     return Room(
-        pods=found.shape, more=found.count, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
-        is_known=not found.unknown,
+        pods=fit.shape, more=fit.count, is_at_least=fit.is_at_least, usd_per_month=price, node_pool=pool,
+        is_known=not fit.unknown,
     )  # fmt: skip
 
 
-def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[float | None, str]:
+def _price(snapshot: Snapshot, fit: Fit, book: PriceBook | None) -> tuple[float | None, str]:
     """The cheapest node's, of those on which the pods would be placed; and its pool."""
     if book is None:
         return None, ""
-    taken = {node for node, _ in found.by_node}
+    taken = {node for node, _ in fit.by_node}
     nodes = {node.name: node for node in snapshot.nodes if node.name in taken}
     costs = [
         (
-            _part(node.cost, found.requests, nodes[node.node.node]),
+            _part(node.cost, fit.requests, nodes[node.node.node]),
             node.node.node_pool,
         )
         for node in cluster_cost(book, nodes.values(), EMPTY, owned_by_node(book, snapshot)).nodes
@@ -69,9 +69,9 @@ def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[floa
 def _part(cost: SplitCost, requests: Amounts, node: Node) -> float:
     """USD a month of a pod's share of each part of a node's price."""
 
-    def share(asked: float, there: float) -> float:
-        return asked / there if there else 0.0
+    def share(requested: float, available: float) -> float:
+        return requested / available if available else 0.0
 
-    gpus, (held,) = gpu_parts(node, (requests,))
+    gpus, (requested_gpus,) = gpu_parts(node, (requests,))
     cpu, memory = (share(requests.get(name, 0), node.allocatable.get(name, 0)) for name in (CPU, MEMORY))
-    return cost.gpu * share(held, gpus) + cost.cpu * cpu + cost.memory * memory
+    return cost.gpu * share(requested_gpus, gpus) + cost.cpu * cpu + cost.memory * memory

@@ -37,7 +37,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card
 from planner.rollout.controllers.statefulset import claim_name, spec_with_claims
 from planner.scheduling.cluster import Cluster, once_a_cluster
-from planner.scheduling.said_of_nodes import node_pools, offers
+from planner.scheduling.node_facts import node_pools, offers
 from planner.scheduling.storage import claims_by_key
 
 STANDARD_GPUS = (1, 2, 4, 8)
@@ -113,10 +113,10 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 def _retained(cluster: Cluster, workload: Workload) -> tuple[PodSpec, ...]:
     """The specs of a StatefulSet's next pods, as long as a claim of theirs is there: claims stay when it is scaled down
     (`persistentVolumeClaimRetentionPolicy`), and a pod of that ordinal starts where their volumes are."""
-    known, specs = cluster.remember(claims_by_key), list[PodSpec]()
+    claims, specs = cluster.remember(claims_by_key), list[PodSpec]()
     for ordinal in counting(workload.start_ordinal + workload.replicas):
         name = f"{workload.name}-{ordinal}"
-        if not any((workload.namespace, claim_name(one, name)) in known for one in workload.claim_templates):
+        if not any((workload.namespace, claim_name(template, name)) in claims for template in workload.claim_templates):
             return tuple(specs)
         specs.append(spec_with_claims(workload, workload.template.spec, name))
     return ()  # never: claims end
@@ -149,9 +149,9 @@ def _usual_share(cluster: Cluster, resource: str) -> tuple[int, int, str]:
     millicores: list[float] = []
     size: list[float] = []
     for shape, count in asking_pods(cluster, resource):
-        asked = shape.requests
-        millicores += [asked.get(CPU, 0) / asked[resource]] * count
-        size += [asked.get(MEMORY, 0) / asked[resource]] * count
+        requests = shape.requests
+        millicores += [requests.get(CPU, 0) / requests[resource]] * count
+        size += [requests.get(MEMORY, 0) / requests[resource]] * count
     if not millicores:
         return DEFAULT_MILLICORES_A_GPU, DEFAULT_BYTES_A_GPU, "default: no pod of this cluster asks for GPUs"
     basis = f"the median of what {len(millicores):,} GPU pods of this cluster ask for beside each GPU"
@@ -166,22 +166,22 @@ def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], 
     for alike in (*(group.pods for group in cluster.groups), *((index,) for index in cluster.waiting)):
         pod = pods[alike[0]]
         key = (pod.namespace, id(pod.labels), id(pod.spec))
-        known = counts.get(key)
-        if known is not None:
-            known[1] += len(alike)
+        counted = counts.get(key)
+        if counted is not None:
+            counted[1] += len(alike)
         elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
             pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
         ):
             counts[key] = [alike[0], len(alike)]
     first = ((pods[index], count) for index, count in counts.values())
-    found = (
+    shapes_by_count = (
         (
             PodShape(name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels),
             count,
         )
         for pod, count in first
     )
-    return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
+    return tuple((shape, count) for shape, count in shapes_by_count if shape.requests.get(resource))
 
 
 def _rounded(value: float, step: int) -> int:
@@ -192,7 +192,7 @@ def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
     """Pods of 1, 2, 4 and 8 whole GPUs where some are offered, and of one slice or share of each kind that is, with the CPU and
     memory usual in this cluster (`usual_share`). None where the cluster offers nothing that pods hold a number of."""
     offered = offers(cluster)
-    found = []
+    shapes = []
     for resource, how in offered:
         if card_by_card(cluster.snapshot, [resource]):  # without more, HAMi's share takes a whole card
             continue
@@ -201,9 +201,9 @@ def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
         if how is Sharing.WHOLE and not is_main:
             continue
         for gpus in STANDARD_GPUS if how is Sharing.WHOLE else (1,):
-            asked = {resource: gpus, CPU: millicores * gpus, MEMORY: size * gpus}
-            found.append(shape_of(asked, origin=ShapeOrigin.STANDARD, sharing=how))
-    return tuple(found)
+            requests = {resource: gpus, CPU: millicores * gpus, MEMORY: size * gpus}
+            shapes.append(shape_of(requests, origin=ShapeOrigin.STANDARD, sharing=how))
+    return tuple(shapes)
 
 
 def shape_of(
@@ -222,11 +222,13 @@ def shape_of(
     It tolerates taints named after the extended resources it asks for, as the ExtendedResourceToleration admission
     plugin adds them on GKE (kubernetes `plugin/pkg/admission/extendedresourcetoleration/admission.go`).
     """
-    asked = {name: amount for name, amount in requests.items() if amount}
-    tolerations = tuple(Toleration(key=name, operator="Exists") for name in sorted(asked) if is_extended_resource(name))
+    amounts = {name: amount for name, amount in requests.items() if amount}
+    tolerations = tuple(
+        Toleration(key=name, operator="Exists") for name in sorted(amounts) if is_extended_resource(name)
+    )
     if tolerates_all:
         tolerations = (Toleration(operator="Exists"),)
-    name = shape_name(asked, sharing or Sharing.WHOLE)
+    name = shape_name(amounts, sharing or Sharing.WHOLE)
     extras = [f"in {node_pool}"] if node_pool else []
     extras += ["tolerates every taint"] if tolerates_all else []
     extras += [f"of priority {priority_class}"] if priority_class else []
@@ -234,7 +236,7 @@ def shape_of(
         name=", ".join([name, *extras]),
         origin=origin,
         spec=PodSpec(
-            containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
+            containers=(Container(name="main", requests=FrozenMap(amounts), limits=FrozenMap(amounts)),),
             tolerations=tolerations,
             priority_class_name=priority_class,
             node_selector=selector,
@@ -294,8 +296,10 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
             tolerates_all = True
         elif name == "priority":
             if value not in cluster.priorities:
-                known = ", ".join(sorted(cluster.priorities)) or "none is in the snapshot"
-                raise InputError(f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {known}")
+                class_names = ", ".join(sorted(cluster.priorities)) or "none is in the snapshot"
+                raise InputError(
+                    f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {class_names}"
+                )
             priority_class = value
         else:
             resource, how = gpu_offer(cluster) if name == "gpu" else (name, how)

@@ -16,16 +16,16 @@ from planner.inventory.queue_runs import FEWEST, Lengths, RunBand, remaining, se
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
-from planner.rollout.prepared import compiled
-from planner.rollout.queued import let_in_now
+from planner.rollout.kueue_admission import let_in_now
+from planner.rollout.prepared_change import compiled
 from planner.rollout.run import simulate
 from planner.scheduling.kueue.clusters import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.cycle import QuotaState, nominate
-from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.pending_workload import NO_MATCH, Lack, Mode, Wanting
+from planner.scheduling.kueue.play import AdmissionOutcome, Verdict
+from planner.scheduling.kueue.queue_state import state_of, wanting
 from planner.scheduling.kueue.requests import as_counted
-from planner.scheduling.kueue.standing import state_of, wanting
-from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
-from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting
+from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Queue, Tree
 
 
 class QueueUse(Record):
@@ -73,7 +73,7 @@ class Waiting(Record):
     place: int
     priority: int
     since_seconds: float | None
-    outcome: Outcome
+    outcome: AdmissionOutcome
     why: Text
     evicts: tuple[str, ...] = ()
     remedy: Text = words.NO_WORDS
@@ -96,7 +96,7 @@ class Queues(Record):
     is_fair: bool
     assumed: tuple[str, ...]
 
-    def waiting_for(self, *outcomes: Outcome) -> int:
+    def waiting_for(self, *outcomes: AdmissionOutcome) -> int:
         return sum(waiting.outcome in outcomes for waiting in self.waiting)
 
 
@@ -109,25 +109,25 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
         For a change that isn't one of a ClusterQueue's quota, or of one that isn't there.
     """
     then = with_changes(snapshot, changes)
-    found, before = played(then), played(snapshot) if changes else {}
+    verdicts, before = played(then), played(snapshot) if changes else {}
     state = state_of(then, rules_of(then))
     names = {workload.key: name_of(workload) for workload in then.queued_workloads}
-    order = sorted(found.values(), key=lambda one: (one.queue, one.place))
+    order = sorted(verdicts.values(), key=lambda verdict: (verdict.queue, verdict.place))
     records = {workload.key: workload for workload in as_counted(then)}
-    uses = tuple(_uses(state.tree, found))
+    uses = tuple(_uses(state.tree, verdicts))
     when = {verdict.key: _when(then, state, verdict, order, records, runs) for verdict in order}
     places = then.derived.once(_places, then)
     remedies = dict(_remedies(state, then, order))
     waiting = tuple(
         Waiting(
-            workload=names[one.key], name=one.key, queue=one.queue, place=one.place, priority=one.priority,
-            since_seconds=one.queued_at or None, outcome=one.outcome, why=why(one, names),
-            evicts=tuple(names.get(each.held.key, each.held.key) for each in one.targets),
-            remedy=remedies.get(one.key, words.NO_WORDS),
-            finds_nodes=places.get(names[one.key]), **when[one.key],
-            before=before[one.key].outcome.value if changes and one.key in before else "",
+            workload=names[verdict.key], name=verdict.key, queue=verdict.queue, place=verdict.place, priority=verdict.priority,
+            since_seconds=verdict.queued_at or None, outcome=verdict.outcome, why=why(verdict, names),
+            evicts=tuple(names.get(each.held.key, each.held.key) for each in verdict.targets),
+            remedy=remedies.get(verdict.key, words.NO_WORDS),
+            finds_nodes=places.get(names[verdict.key]), **when[verdict.key],
+            before=before[verdict.key].outcome.value if changes and verdict.key in before else "",
         )
-        for one in order
+        for verdict in order
     )  # fmt: skip
     return Queues(
         sentence=_sentence(waiting), queues=uses, waiting=waiting,
@@ -135,9 +135,9 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
     )  # fmt: skip
 
 
-def _uses(tree: Tree, found: Mapping[str, Verdict]) -> Iterator[QueueUse]:
+def _uses(tree: Tree, verdicts: Mapping[str, Verdict]) -> Iterator[QueueUse]:
     waiting: dict[str, int] = {}
-    for verdict in found.values():
+    for verdict in verdicts.values():
         waiting[verdict.queue] = waiting.get(verdict.queue, 0) + 1
     for name in sorted(tree.queues):
         queue = tree.queues[name]
@@ -160,22 +160,25 @@ def idle(queue: Queue, fr: FlavorResource) -> int:
 def _sentence(waiting: Sequence[Waiting]) -> Text:
     if not waiting:
         return Text("No workload is pending in a queue")
-    numbers = {outcome: sum(one.outcome is outcome for one in waiting) for outcome in Outcome}
+    numbers = {
+        outcome: sum(waiting_workload.outcome is outcome for waiting_workload in waiting)
+        for outcome in AdmissionOutcome
+    }
     parts = [f"{number:,} {_SAID[outcome]}" for outcome, number in numbers.items() if number]
     verb = "waits" if len(waiting) == 1 else "wait"
     return Text(f"{count(len(waiting), 'workload')} {verb}: {listing(parts, most=None)}")
 
 
 _SAID: Final = {
-    Outcome.LET_IN: "for Kueue's next cycle, which has quota for it",
-    Outcome.EVICTS: "while others are evicted for it",
-    Outcome.QUOTA: "on quota",
-    Outcome.NEVER: "for more than its queue can have",
-    Outcome.BEHIND: "behind the first of a strict queue",
-    Outcome.CHECK: "on an admission check",
-    Outcome.STOPPED: "in a stopped queue",
-    Outcome.REFUSED: "where Kueue doesn't take it",
-    Outcome.UNKNOWN: "with an answer that isn't known",
+    AdmissionOutcome.LET_IN: "for Kueue's next cycle, which has quota for it",
+    AdmissionOutcome.EVICTS: "while others are evicted for it",
+    AdmissionOutcome.QUOTA: "on quota",
+    AdmissionOutcome.NEVER: "for more than its queue can have",
+    AdmissionOutcome.BEHIND: "behind the first of a strict queue",
+    AdmissionOutcome.CHECK: "on an admission check",
+    AdmissionOutcome.STOPPED: "in a stopped queue",
+    AdmissionOutcome.REFUSED: "where Kueue doesn't take it",
+    AdmissionOutcome.UNKNOWN: "with an answer that isn't known",
 }
 
 
@@ -185,15 +188,19 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
 
     Of the first in each queue that isn't let in: the next one needs that one gone first.
     """
-    seen: set[str] = set()
+    seen_queues: set[str] = set()
     records = {workload.key: workload for workload in as_counted(then)}
     _let_in(state, order)
-    for one in order:
-        if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:
+    for verdict in order:
+        if (
+            verdict.queue in seen_queues
+            or verdict.outcome not in (AdmissionOutcome.QUOTA, AdmissionOutcome.NEVER)
+            or verdict.queue not in state.tree.queues
+        ):
             continue
-        seen.add(one.queue)
-        if len(seen) <= LIMITS.queues_asked and (said := _remedy(state, one, records[one.key])):
-            yield one.key, said
+        seen_queues.add(verdict.queue)
+        if len(seen_queues) <= LIMITS.queues_asked and (remedy := _remedy(state, verdict, records[verdict.key])):
+            yield verdict.key, remedy
 
 
 def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
@@ -203,21 +210,23 @@ def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
             if target.held.key in state.tree.queues[target.held.queue].held:
                 state.tree.let_go(target.held)
         if verdict.uses:
-            state.tree.hold(Held(key=verdict.key, queue=verdict.queue, uses=verdict.uses, priority=verdict.priority))
+            state.tree.hold(
+                AdmittedWorkload(key=verdict.key, queue=verdict.queue, uses=verdict.uses, priority=verdict.priority)
+            )
 
 
-def _remedy(state: QuotaState, one: Verdict, record: QueuedWorkload) -> Text:
+def _remedy(state: QuotaState, verdict: Verdict, record: QueuedWorkload) -> Text:
     by_flavor: dict[str, list[Lack]] = {}
     if any(
-        lack.flavor in state.places for lack in one.lacks
+        lack.flavor in state.places for lack in verdict.lacks
     ):  # which places are left by those that are let in isn't asked here
         return words.NO_WORDS
-    for lack in one.lacks:
+    for lack in verdict.lacks:
         if lack.kind != NO_MATCH:
             by_flavor.setdefault(lack.flavor, []).append(lack)
     for lacks in by_flavor.values():
-        moved = [move for lack in lacks if (move := _donor(state.tree, one.queue, lack)) is not None]
-        if len(moved) == len(lacks) and _lets_in(state, one, record, lacks, moved):
+        moved = [move for lack in lacks if (move := _donor(state.tree, verdict.queue, lack)) is not None]
+        if len(moved) == len(lacks) and _lets_in(state, verdict, record, lacks, moved):
             parts = [
                 f"{roughly(lack.missing, lack.resource)} {lack.resource} of nominal quota of {lack.flavor} from {donor}'s idle "
                 f"{roughly(unused, lack.resource)}"
@@ -228,55 +237,59 @@ def _remedy(state: QuotaState, one: Verdict, record: QueuedWorkload) -> Text:
 
 
 def _lets_in(
-    state: QuotaState, one: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
+    state: QuotaState, verdict: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
 ) -> bool:
     """Whether it fits once what it lacks has been moved; `state` is as before afterwards."""
     tree, undo = state.tree, []
     for lack, (donor, _) in zip(lacks, moved, strict=True):
         fr = (lack.flavor, lack.resource)
-        for queue, more in ((tree.queues[donor], -lack.missing), (tree.queues[one.queue], lack.missing)):
+        for queue, more in ((tree.queues[donor], -lack.missing), (tree.queues[verdict.queue], lack.missing)):
             undo.append((queue, fr, queue.quota(fr)))
             tree.set_nominal(queue, fr, queue.quota(fr).nominal + more)
-    found = nominate(state, wanting(record, one.queue)).assignment
+    assignment = nominate(state, wanting(record, verdict.queue)).assignment
     for queue, fr, quota in reversed(undo):
         tree.set_nominal(queue, fr, quota.nominal)
         queue.quotas[fr] = quota
         tree.set_nominal(queue, fr, quota.nominal)
-    return found.mode == Mode.FIT
+    return assignment.mode == Mode.FIT
 
 
 def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
     """Who has most of it idle, if that is enough: its name, and how much."""
     fr = (lack.flavor, lack.resource)
-    found = [(idle(one, fr), name) for name, one in tree.queues.items() if name != queue and fr in one.quotas]
-    most = max(found, key=lambda one: (one[0], one[1]), default=(0, ""))
+    idle_quotas = [
+        (idle(cluster_queue, fr), name)
+        for name, cluster_queue in tree.queues.items()
+        if name != queue and fr in cluster_queue.quotas
+    ]
+    most = max(idle_quotas, key=lambda donor: (donor[0], donor[1]), default=(0, ""))
     return (most[1], most[0]) if most[0] >= lack.missing > 0 else None
 
 
 # ── when, and where ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _when(
-    snapshot: Snapshot, state: QuotaState, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
+    snapshot: Snapshot, state: QuotaState, verdict: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
     runs: Lengths | None,
 ) -> dict[str, Any]:  # fmt: skip
     """In how many seconds enough has ended that it is let in, as fields of `Waiting`: at the latest, by the limits of time of those
     that hold quota, and as `runs` before took; or why that isn't known."""
-    if one.outcome is not Outcome.QUOTA or one.queue not in state.tree.queues:
+    if verdict.outcome is not AdmissionOutcome.QUOTA or verdict.queue not in state.tree.queues:
         return {}
-    if one.place != 1:
+    if verdict.place != 1:
         return _untold("others are before it", runs)
-    root = state.tree.queues[one.queue].root()
-    near = {queue.name for queue in root.every_queue()} | {one.queue}
-    rival = next((each for each in order if each.queue in near - {one.queue} and each.outcome in _RIVALS), None)
+    root = state.tree.queues[verdict.queue].root()
+    near = {queue.name for queue in root.every_queue()} | {verdict.queue}
+    rival = next((each for each in order if each.queue in near - {verdict.queue} and each.outcome in _RIVALS), None)
     if rival is not None:
         return _untold(f"{name_of(records[rival.key])} waits in the same cohort", runs)
     limits = snapshot.derived.once(_deadlines, snapshot)
-    held = [each for name in near for each in state.tree.queues[name].held.values() if each.key in records]
-    wanted, now = wanting(records[one.key], one.queue), snapshot.taken_at
-    ends = [(max(0.0, at - now), each) for each in held if (at := _ends_at(records[each.key], limits)) is not None]
-    latest, _ = _fits_after(state, wanted, ends)
-    found = _untold("who holds quota there has no limit of time that frees enough", None) if latest is None else {}
-    found["latest_seconds"] = latest
-    return found if runs is None else found | _usual(state, wanted, held, ends, _bands(held, records, runs, now))
+    admitted = [each for name in near for each in state.tree.queues[name].held.values() if each.key in records]
+    request, now = wanting(records[verdict.key], verdict.queue), snapshot.taken_at
+    ends = [(max(0.0, at - now), each) for each in admitted if (at := _ends_at(records[each.key], limits)) is not None]
+    latest, _ = _fits_after(state, request, ends)
+    gap = _untold("who holds quota there has no limit of time that frees enough", None) if latest is None else {}
+    gap["latest_seconds"] = latest
+    return gap if runs is None else gap | _usual(state, request, admitted, ends, _bands(admitted, records, runs, now))
 
 
 def _untold(why: str, runs: Lengths | None) -> dict[str, Any]:
@@ -284,70 +297,72 @@ def _untold(why: str, runs: Lengths | None) -> dict[str, Any]:
 
 
 def _fits_after(
-    state: QuotaState, wanted: Wanting, ends: Iterable[tuple[float, Held]]
+    state: QuotaState, request: Wanting, ends: Iterable[tuple[float, AdmittedWorkload]]
 ) -> tuple[float | None, set[str]]:
     """When it fits, those that hold quota going one after another, and who went; the rules are asked after each. `state` is as before
     afterwards."""
-    gone, found = [], None
+    finished, admitted_at = [], None
     for at, each in sorted(ends, key=lambda end: (end[0], end[1].key)):
         state.tree.let_go(each)
-        gone.append(each)
-        if nominate(state, wanted).assignment.mode == Mode.FIT:
-            found = at
+        finished.append(each)
+        if nominate(state, request).assignment.mode == Mode.FIT:
+            admitted_at = at
             break
-    for each in gone:
+    for each in finished:
         state.tree.hold(each)
-    return found, {each.key for each in gone}
+    return admitted_at, {each.key for each in finished}
 
 
 def _bands(
-    held: Sequence[Held], records: Mapping[str, QueuedWorkload], runs: Lengths, now: float
+    admitted: Sequence[AdmittedWorkload], records: Mapping[str, QueuedWorkload], runs: Lengths, now: float
 ) -> dict[str, tuple[str, RunBand]]:
     """Of those that hold quota: what they are alike with, and how much longer they take."""
-    found = {}
-    for each in held:
+    bands = {}
+    for each in admitted:
         series, began = series_of(records[each.key]), records[each.key].changed_at.get("Admitted")
         if began is not None and (band := remaining(runs.get(series, ()), max(0.0, now - began))) is not None:
-            found[each.key] = (series, band)
-    return found
+            bands[each.key] = (series, band)
+    return bands
 
 
 def _usual(
-    state: QuotaState, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, RunBand]],
+    state: QuotaState, request: Wanting, admitted: Sequence[AdmittedWorkload], limits: Sequence[tuple[float, AdmittedWorkload]], bands: Mapping[str, tuple[str, RunBand]],
 ) -> dict[str, Any]:  # fmt: skip
     """Who has no band may end now, and by its limit at the latest."""
     limit = {each.key: at for at, each in limits}
-    last = [(limit.get(each.key, inf), bands[each.key][1] if each.key in bands else None, each) for each in held]
+    last = [(limit.get(each.key, inf), bands[each.key][1] if each.key in bands else None, each) for each in admitted]
     soon = [(min(at, band.least) if band else 0.0, each) for at, band, each in last]
     late = [(min(at, band.most) if band else at, each) for at, band, each in last]
-    least, early = _fits_after(state, wanted, soon)
-    most, gone = _fits_after(state, wanted, [one for one in late if one[0] < inf])
-    number = sum({series: band.runs for series, band in (bands[key] for key in early | gone if key in bands)}.values())
+    least, early = _fits_after(state, request, soon)
+    most, finished = _fits_after(state, request, [end for end in late if end[0] < inf])
+    number = sum(
+        {series: band.runs for series, band in (bands[key] for key in early | finished if key in bands)}.values()
+    )
     if least is None or most is None or not number:
         return {
             "usual": Text(
                 f"not known: fewer than {FEWEST} runs in the store are like those that hold quota there, and took longer"
             )
         }
-    said = f"between {duration(least)} and {duration(most)}" if least else f"within {duration(most)}"
+    time_range = f"between {duration(least)} and {duration(most)}" if least else f"within {duration(most)}"
     return {
         "usual_least_seconds": min(least, most), "usual_most_seconds": most, "usual_runs": number,
-        "usual": Text(f"{said}, by {count(number, 'run')} in the store"),
+        "usual": Text(f"{time_range}, by {count(number, 'run')} in the store"),
     }  # fmt: skip
 
 
-_RIVALS: Final = (Outcome.QUOTA, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN)
+_RIVALS: Final = (AdmissionOutcome.QUOTA, AdmissionOutcome.EVICTS, AdmissionOutcome.CHECK, AdmissionOutcome.UNKNOWN)
 
 
 def _deadlines(snapshot: Snapshot) -> dict[str, int]:
     """Job → its ``activeDeadlineSeconds``; it counts from when Kueue resumes it."""
-    found = {workload.key: workload.active_deadline_seconds for workload in snapshot.every_workload}
-    return {key: seconds for key, seconds in found.items() if seconds is not None}
+    deadlines = {workload.key: workload.active_deadline_seconds for workload in snapshot.every_workload}
+    return {key: seconds for key, seconds in deadlines.items() if seconds is not None}
 
 
 def _ends_at(record: QueuedWorkload, limits: Mapping[str, int]) -> float | None:
     began = record.changed_at.get("Admitted")
-    seconds = [one for one in (record.longest_seconds, limits.get(name_of(record))) if one is not None]
+    seconds = [limit for limit in (record.longest_seconds, limits.get(name_of(record))) if limit is not None]
     return began + min(seconds) if seconds and began is not None else None
 
 
@@ -362,9 +377,9 @@ def _places(snapshot: Snapshot) -> dict[str, bool]:
     run = simulate(cluster, let)
     if run.is_cut:
         return {}
-    found = {revision.after.name: True for revision in let if run.done[revision.after.key]}
-    alone = [revision for revision in let if revision.after.name not in found]
-    return found | {
+    places = {revision.after.name: True for revision in let if run.done[revision.after.key]}
+    alone = [revision for revision in let if revision.after.name not in places]
+    return places | {
         revision.after.name: False for revision in alone if not simulate(cluster, [revision]).done[revision.after.key]
     }  # fmt: skip
 
@@ -395,17 +410,24 @@ def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
     name, flavor, resource = change.target.split("/", 2)
     queue = next((cluster_queue for cluster_queue in snapshot.cluster_queues if cluster_queue.name == name), None)
     if queue is None:
-        known = listing([cluster_queue.name for cluster_queue in snapshot.cluster_queues]) or "none was given"
-        raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), mend=f"Known: {known}")
-    if not any((one.flavor, one.resource) == (flavor, resource) for group in queue.groups for one in group.quotas):
-        known = listing([f"{quota.flavor}/{quota.resource}" for group in queue.groups for quota in group.quotas])
-        raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), mend=f"It has {known}")
+        names = listing([cluster_queue.name for cluster_queue in snapshot.cluster_queues]) or "none was given"
+        raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), mend=f"Known: {names}")
+    if not any(
+        (quota.flavor, quota.resource) == (flavor, resource) for group in queue.groups for quota in group.quotas
+    ):
+        names = listing([f"{quota.flavor}/{quota.resource}" for group in queue.groups for quota in group.quotas])
+        raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), mend=f"It has {names}")
     try:
         nominal = quantity.parse(change.value, resource)
     except QuantityError as error:
         raise ChangeError(error.what, where=str(change), mend=error.mend) from None
     changed = with_nominal(queue, flavor, resource, nominal)
-    return replace(snapshot, cluster_queues=tuple(changed if one is queue else one for one in snapshot.cluster_queues))
+    return replace(
+        snapshot,
+        cluster_queues=tuple(
+            changed if cluster_queue is queue else cluster_queue for cluster_queue in snapshot.cluster_queues
+        ),
+    )
 
 
 def moved_words(before: Snapshot, after: Snapshot) -> str:

@@ -35,8 +35,8 @@ def unseen_quotas(pool: NodePool, nodes: Sequence[Node]) -> Iterator[Doubt]:
     if cloud is None or not cloud.quota_command:
         return
     asks_gpus = cloud.quotas_gpus and any(physical_gpus(node) for node in new)
-    seen = (quota for quota in pool.quotas if any(_amount(quota, node) for node in new))
-    if any(quota.unit is Unit.GPUS or not asks_gpus for quota in seen):
+    applicable_quotas = (quota for quota in pool.quotas if any(_amount(quota, node) for node in new))
+    if any(quota.unit is Unit.GPUS or not asks_gpus for quota in applicable_quotas):
         return
     why = f"whether the cloud's quota lets {plural(len(new), 'the node', f'the {len(new):,} nodes')} come isn't known: none was given"
     command = " ".join(cloud.quota_command).format(region=region(new[0]) or "REGION")
@@ -54,10 +54,10 @@ def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: s
         needed = sum(_amount(quota, node) for node in nodes)
         if not needed:
             continue
-        seen = sum(_amount(quota, node) for node in cluster.nodes)
-        used = seen if quota.used is None else quota.used
-        left = max(0.0, quota.limit - used)
-        if needed <= left:
+        counted_amount = sum(_amount(quota, node) for node in cluster.nodes)
+        used = counted_amount if quota.used is None else quota.used
+        remaining = max(0.0, quota.limit - used)
+        if needed <= remaining:
             continue
         least = " at most" if quota.used is None else ""
         where = f" of {quota.region}" if quota.region else ""
@@ -66,7 +66,7 @@ def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: s
             code=QUOTA_SHORT,
             object=key,
             what=(
-                f"quota {quota.name}{where} has{least} {left:g} of {quota.limit:g} {quota.unit} left, the "
+                f"quota {quota.name}{where} has{least} {remaining:g} of {quota.limit:g} {quota.unit} left, the "
                 f"{count(len(nodes), 'node')} of pool {pool.name} {plural(len(nodes), 'needs', 'need')} {needed:g} ({quota.source})"
             ),
             mend="The nodes may not come: ask the cloud for a larger quota first",

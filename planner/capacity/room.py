@@ -21,9 +21,9 @@ from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer, units_of
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import counted, machines, offers_by_node, unheld
+from planner.scheduling.node_facts import counted, machines, offers_by_node, unheld
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -86,7 +86,9 @@ def shape(snapshot: Snapshot, text: str) -> Fit:
         When the text isn't a shape.
     """
     cluster = prepared_question.compiled(snapshot)
-    own = next((one for one in workload_shapes(cluster) if one.name.lower() == text.strip().lower()), None)
+    own = next(
+        (pod_shape for pod_shape in workload_shapes(cluster) if pod_shape.name.lower() == text.strip().lower()), None
+    )
     return fit(cluster, own or parse_shape(text, cluster))
 
 
@@ -96,57 +98,59 @@ def resource_lines(cluster: Cluster) -> tuple[ResourceLine, ...]:
     for index in cluster.waiting:
         for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
             pending[name] = pending.get(name, 0) + amount
-    left, here, known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
+    unheld_supply, here, if_known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
     allocatable, requested = cluster.allocatable * here, cluster.requested * here
     over = np.maximum(requested - allocatable, 0)
     lines = [
         ResourceLine(
             resource=name,
             allocatable=int(allocatable[row].sum()),
-            requested=known(int(requested[row].sum()), POD.name),
-            free=known(int(left.free[row].sum()), POD.name),
-            free_cordoned=known(int(left.out_of_use[row].sum()), POD.name),
-            pending=known(pending.get(name, 0), POD.name),
-            overcommitted=known(int(over[row].sum()), POD.name),
+            requested=if_known(int(requested[row].sum()), POD.name),
+            free=if_known(int(unheld_supply.free[row].sum()), POD.name),
+            free_cordoned=if_known(int(unheld_supply.out_of_use[row].sum()), POD.name),
+            pending=if_known(pending.get(name, 0), POD.name),
+            overcommitted=if_known(int(over[row].sum()), POD.name),
         )
         for name, row in cluster.row.items()
     ]
-    kept = [line for line in lines if line.allocatable or line.requested or line.pending]
+    shown_lines = [line for line in lines if line.allocatable or line.requested or line.pending]
     order = {name: place for place, name in enumerate(_SHOWN_FIRST, start=1)}
-    return tuple(sorted(kept, key=lambda line: (order.get(line.resource, 0), line.resource)))
+    return tuple(sorted(shown_lines, key=lambda line: (order.get(line.resource, 0), line.resource)))
 
 
 def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
     """A node pool, what it has and what is free of it: requests are those of bound pods."""
     places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
-    left, here, known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
-    every = cluster.allocatable * here, cluster.requested * here, left.free, left.out_of_use
-    sums = [some[:, places].sum(axis=1) for some in every]
+    unheld_supply, here, if_known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
+    every = cluster.allocatable * here, cluster.requested * here, unheld_supply.free, unheld_supply.out_of_use
+    sums = [amounts[:, places].sum(axis=1) for amounts in every]
     rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
-    allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
+    allocatable, requested, free, out_of_use = (
+        FrozenMap({name: int(amounts[row]) for name, row in rows}) for amounts in sums
+    )
     return PoolLine(
-        pool=pool, allocatable=allocatable, requested=known(requested, POD.name), free=known(free, POD.name),
-        out_of_use=known(out_of_use, POD.name), room=pool.room(capacity_of(cluster, pool)), offers=_offers(cluster, pool),
+        pool=pool, allocatable=allocatable, requested=if_known(requested, POD.name), free=if_known(free, POD.name),
+        out_of_use=if_known(out_of_use, POD.name), room=pool.room(capacity_of(cluster, pool)), offers=_offers(cluster, pool),
     )  # fmt: skip
 
 
 def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
     units, places = units_of(cluster.snapshot), [cluster.node_index[name] for name in pool.nodes]
-    known = cluster.snapshot.if_known
+    if_known = cluster.snapshot.if_known
     sums: dict[Offer, list[int]] = {}
-    for one in counted(cluster):
+    for supply in counted(cluster):
         for n in places:
-            if one.allocatable[n]:
-                line = sums.setdefault(offers_by_node(cluster, one.resource)[n], [0] * 4)
-                more = one.allocatable, one.requested, one.free, one.out_of_use
-                line[:] = [total + int(some[n]) for total, some in zip(line, more, strict=True)]
-    ranked = sorted(sums, key=lambda one: (list(Sharing).index(one.sharing), -sums[one][0], one.resource))
+            if supply.allocatable[n]:
+                line = sums.setdefault(offers_by_node(cluster, supply.resource)[n], [0] * 4)
+                more = supply.allocatable, supply.requested, supply.free, supply.out_of_use
+                line[:] = [total + int(amounts[n]) for total, amounts in zip(line, more, strict=True)]
+    ranked = sorted(sums, key=lambda offer: (list(Sharing).index(offer.sharing), -sums[offer][0], offer.resource))
     return tuple(
         PoolOffer(
             resource=offer.resource, sharing=offer.sharing, profile=offer.profile,
             noun=offer.noun(0, is_only=units.is_only(offer.resource)), allocatable=sums[offer][0],
-            requested=known(sums[offer][1], POD.name), free=known(sums[offer][2], POD.name),
-            out_of_use=known(sums[offer][3], POD.name),
+            requested=if_known(sums[offer][1], POD.name), free=if_known(sums[offer][2], POD.name),
+            out_of_use=if_known(sums[offer][3], POD.name),
         )
         for offer in ranked
     )  # fmt: skip
@@ -154,7 +158,7 @@ def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
 
 def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding, ...]:
     """What of the room is worth attention."""
-    found = [
+    findings = [
         Finding(
             severity=Severity.INFO,
             code="node-group-without-pool",
@@ -172,8 +176,8 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
         what = f"{count(len(virtual), 'virtual node is', 'virtual nodes are')} counted apart: "
         what += f"{cpu} cpu there are the limit of a container service, and no free room of this cluster"
         mend = "Pods that tolerate such a node may still be placed there, and are in the rollouts"
-        found.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, mend=mend))
-    return tuple(found)
+        findings.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, mend=mend))
+    return tuple(findings)
 
 
 def room_sentence(
@@ -194,19 +198,23 @@ def room_sentence(
         return words
     if not standard:
         return f"{words}; how many more pods fit is for their own scheduler or driver to say"
-    asked = [(one, *_asks(one)) for one in standard]
-    fitting = [f"{count(one.count, 'more pod')} of {number:,} {noun}" for one, number, noun in asked if one.count]
-    lacking = [(number, noun) for one, number, noun in asked if not one.count]
+    requests = [(pod_fit, *_asks(pod_fit)) for pod_fit in standard]
+    fitting = [
+        f"{count(pod_fit.count, 'more pod')} of {number:,} {noun}"
+        for pod_fit, number, noun in requests
+        if pod_fit.count
+    ]
+    lacking = [(number, noun) for pod_fit, number, noun in requests if not pod_fit.count]
     if fitting:
-        kinds = {_asks(one, 1)[1] for one in standard}
+        kinds = {_asks(pod_fit, 1)[1] for pod_fit in standard}
         is_one = len(kinds) == 1
         none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
         each = kinds.pop() if is_one else "of them"
-        fit = plural(sum(one.count for one, _, _ in asked), "fits", "fit")
+        fit = plural(sum(one.count for one, _, _ in requests), "fits", "fit")
         said = f"{words}. {' or '.join(fitting)} {fit} with the usual CPU and memory beside each {each}"
         said += f", none of {none}" if none else ""
     else:
-        first = f"{asked[0][1]} {asked[0][2]}"
+        first = f"{requests[0][1]} {requests[0][2]}"
         said = f"{words}. A typical pod of {first}{_usual(standard)} doesn't fit"
     smaller = _smaller(own, [number for number, _ in lacking], broken)
     return f"{said}; {smaller}" if smaller else said
@@ -222,30 +230,30 @@ def _cpu_and_memory(resources: Sequence[ResourceLine]) -> str:
     return f"{' and '.join(parts)} are free" if parts else ""
 
 
-def _asks(one: Fit, number: int = 0) -> tuple[int, str]:
+def _asks(pod_fit: Fit, number: int = 0) -> tuple[int, str]:
     """(2, "GPUs"), (1, "time slice"): what a standard shape asks for, as its name begins."""
-    resource = next(name for name in one.requests if is_gpu_resource(name))
-    number = number or int(one.requests[resource])
-    return number, noun_of(resource, one.sharing or Sharing.WHOLE, number=number)
+    resource = next(name for name in pod_fit.requests if is_gpu_resource(name))
+    number = number or int(pod_fit.requests[resource])
+    return number, noun_of(resource, pod_fit.sharing or Sharing.WHOLE, number=number)
 
 
 def _usual(standard: tuple[Fit, ...]) -> str:
     """`` (6 cpu, 24Gi)``: of the first standard shape."""
-    asked = standard[0].requests if standard else EMPTY
-    parts = [roughly(asked[CPU], CPU) + " CPU"] if CPU in asked else []
-    parts += [roughly(asked[MEMORY], MEMORY)] if MEMORY in asked else []
+    requests = standard[0].requests if standard else EMPTY
+    parts = [roughly(requests[CPU], CPU) + " CPU"] if CPU in requests else []
+    parts += [roughly(requests[MEMORY], MEMORY)] if MEMORY in requests else []
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) -> str:
     """The workload that most more pods fit of, among those of as many GPUs as no standard shape has room for."""
-    fitting = [one for one in own if one.known_count and _gpus(one, broken) in lacking]
+    fitting = [pod_fit for pod_fit in own if pod_fit.known_count and _gpus(pod_fit, broken) in lacking]
     if not fitting:
         return ""
-    most = max(fitting, key=lambda one: one.count)
+    most = max(fitting, key=lambda pod_fit: pod_fit.count)
     asks = f"{_gpus(most, broken):,} {noun_of(broken.resource, broken.sharing, number=_gpus(most, broken))} and less CPU or memory"
     return f"{count(most.count, 'more pod')} of {short_name(most.shape)} ({asks}) {plural(most.count, 'does', 'do')}"
 
 
-def _gpus(one: Fit, broken: Fragments) -> int:
-    return int(one.requests.get(broken.resource, 0))
+def _gpus(pod_fit: Fit, broken: Fragments) -> int:
+    return int(pod_fit.requests.get(broken.resource, 0))

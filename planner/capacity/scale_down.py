@@ -44,7 +44,7 @@ _SYSTEM: Final = "kube-system"
 _OF_THE_NODE: Final = ("emptyDir", "hostPath", "local")
 
 
-class Leaving(Record, eq=False):
+class EmptiedPool(Record, eq=False):
     """What becomes of a pool's nodes after a rollout.
 
     Attributes
@@ -64,27 +64,27 @@ class Leaving(Record, eq=False):
     @property
     def sentence(self) -> str:
         """``pool gpu-t4: 1 node goes again about 10 min after the rollout is done (n-3)``."""
-        said = []
+        sentences = []
         if self.seconds is None:
             return f"pool {self.pool.name}: nothing takes its nodes away again (consolidateAfter: Never)"
         if self.empty:
             names = ", ".join(self.empty[:3]) + (", …" if len(self.empty) > 3 else "")
             goes = f"{count(len(self.empty), 'node')} {plural(len(self.empty), 'goes', 'go')} again"
-            said.append(f"{goes} about {duration(self.seconds)} after the rollout is done ({names})")
+            sentences.append(f"{goes} about {duration(self.seconds)} after the rollout is done ({names})")
         if self.emptied:
             more = count(
                 len(self.emptied), "more node" if self.empty else "node", "more nodes" if self.empty else "nodes"
             )
-            said.append(
+            sentences.append(
                 f"{more} may be emptied after that, as {plural(len(self.emptied), 'its', 'their')} pods fit elsewhere"
             )
-        if not said:
+        if not sentences:
             every = self.pool.node_count + self.stay
-            said.append(f"its {count(every, 'node')} {plural(every, 'stays', 'stay')}: each is needed")
-        return f"pool {self.pool.name}: {'; '.join(said)}"
+            sentences.append(f"its {count(every, 'node')} {plural(every, 'stays', 'stay')}: each is needed")
+        return f"pool {self.pool.name}: {'; '.join(sentences)}"
 
 
-def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[Leaving, ...]:
+def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[EmptiedPool, ...]:
     """Of the pools that grew during a rollout that completes: which of their nodes go again. Those that had no pod before go anyway
     and aren't told; pools that only a person resizes keep theirs.
 
@@ -100,18 +100,18 @@ def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[Leav
     )
 
 
-def told(some: Sequence[Leaving], key: str) -> tuple[Finding, ...]:
+def told(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
     """One line to the workload `key`."""
     return tuple(
         Finding(
-            severity=Severity.INFO, code="nodes-go-again", object=key, what=one.sentence,
+            severity=Severity.INFO, code="nodes-go-again", object=key, what=leaving_node.sentence,
             mend="Until then they are on the bill; pods that come meanwhile may keep them",
         )
-        for one in some
+        for leaving_node in leavings
     )  # fmt: skip
 
 
-def _of(run: Run, pool: NodePool, how: Autoscaling) -> Leaving:
+def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
     simulation, cluster = run.simulation, run.simulation.cluster
     karpenters = pool.stated if is_karpenters(pool) else None
     seconds: float | None = how.scale_down_unneeded_seconds
@@ -119,24 +119,28 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> Leaving:
         after = karpenters.consolidate_after_seconds
         seconds = None if after is None else after + _LOOKS_TWICE
     before = set(pool.nodes)
-    mine = [i for i, node in enumerate(cluster.nodes) if node.name in before or pool_key(node) == pool.name]
-    came = [i for i in mine if cluster.node_names[i] not in before and i not in simulation.state.absent]
-    changed = [i for i in mine if i in simulation.state.touched and i not in simulation.state.absent]
+    pool_nodes = [i for i, node in enumerate(cluster.nodes) if node.name in before or pool_key(node) == pool.name]
+    came = [i for i in pool_nodes if cluster.node_names[i] not in before and i not in simulation.state.absent]
+    changed = [i for i in pool_nodes if i in simulation.state.touched and i not in simulation.state.absent]
     room = len(before) + len(came) - (pool.minimum or 0)
     pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
     state = simulation.state.over(cluster)
-    kept = nodes_for(state, buffered(cluster) if karpenters is None else (), {i for i in pods if pods[i]})
-    empty = [i for i in sorted(pods) if not pods[i] and i not in kept][: max(0, room)] if seconds is not None else []
+    needed_nodes = nodes_for(state, buffered(cluster) if karpenters is None else (), {i for i in pods if pods[i]})
+    empty = (
+        [i for i in sorted(pods) if not pods[i] and i not in needed_nodes][: max(0, room)]
+        if seconds is not None
+        else []
+    )
     used = {i: _used(simulation.state, i) for i in pods if pods[i]}
     limit = _THRESHOLD if karpenters is None else 1.1 if karpenters.consolidates_used else 0.0
     for i in empty:
         state.shut(i)
     emptied: list[int] = []
     for i in sorted(used, key=lambda i: (used[i], i)) if seconds is not None else []:
-        fits = used[i] < limit and i not in kept and len(empty) + len(emptied) < room
+        fits = used[i] < limit and i not in needed_nodes and len(empty) + len(emptied) < room
         if fits and not any(_keeps(run, pod) for pod in pods[i]) and _fit_elsewhere(state, pods[i], i):
             emptied.append(i)
-    return Leaving(
+    return EmptiedPool(
         pool=pool,
         empty=tuple(cluster.node_names[i] for i in empty),
         emptied=tuple(cluster.node_names[i] for i in emptied),

@@ -43,7 +43,7 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
     no scale-up failed."""
     taken_at = cluster.snapshot.taken_at
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
-    found = [
+    failures = [
         (at, event)
         for event in cluster.snapshot.events
         if event.reason in _FAILED
@@ -51,12 +51,12 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
         and 0 <= taken_at - at <= SECONDS
         and _is_about(cluster, pool, event, pods)
     ]
-    if not found:
+    if not failures:
         return ()
-    at, event = max(found, key=lambda one: one[0])
+    at, event = max(failures, key=lambda failure: failure[0])
     why = event.message.strip().rstrip(".")[: LIMITS.event_characters] or event.reason
     ago = f"{duration(round(taken_at - at))} before the snapshot: {why}"
-    tries = _tries([one for _, one in found])
+    tries = _tries([failed_event for _, failed_event in failures])
     what = (
         f"the last {tries} tries to grow pool {pool.name} failed, the latest {ago}"
         if tries > 1
@@ -69,10 +69,10 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
 def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
     """A note to the workload `key`, which finds no room: nodes that were asked for pods that still wait are on their way. They stand
     within their pools' limits, so what the pools still bring has them among it."""
-    found = _asked_for(snapshot)
-    if not found:
+    scale_ups = _asked_for(snapshot)
+    if not scale_ups:
         return ()
-    (pod, at), *more = found
+    (pod, at), *more = scale_ups
     others = f" and {count(len(more), 'more pod')}" if more else ""
     what = (
         f"an autoscaler asked for nodes for pod {pod.namespace}/{pod.name}{others}, at the latest "
@@ -87,13 +87,13 @@ def _asked_for(snapshot: Snapshot) -> list[tuple[Pod, float]]:
     """The pods that wait for nodes that were asked for, and when that was, the latest first."""
     coming = [event for event in snapshot.events if event.reason in _COMING and _COMING[event.reason] in event.message]
     waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits} if coming else {}
-    found = {
+    times_by_pod = {
         event.object_uid: at
         for event in coming
         if event.object_uid in waiting
         and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= COMING_SECONDS
     }  # fmt: skip
-    return [(waiting[uid], found[uid]) for uid in sorted(found, key=lambda uid: -found[uid])]
+    return [(waiting[uid], times_by_pod[uid]) for uid in sorted(times_by_pod, key=lambda uid: -times_by_pod[uid])]
 
 
 def _tries(events: list[Event]) -> int:

@@ -27,9 +27,9 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import units_of
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, zones
+from planner.scheduling.node_facts import gpu_models, node_pools, zones
 from planner.scheduling.shape import Static, compile_shape
 
 

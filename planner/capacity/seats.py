@@ -19,10 +19,10 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.said_of_nodes import (
+from planner.scheduling.node_facts import (
     counted,
     counted_as,
     gpu_labels,
@@ -79,26 +79,31 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
     cluster = compiled(snapshot)
     state = State(cluster)
-    takers, held = _takers(cluster, state), _held(cluster)
+    takers, seats_by_node = _takers(cluster, state), _held(cluster)
     rows = []
-    for one in counted(cluster):
-        if is_gpu_resource(one.resource):
-            for n in np.flatnonzero(one.allocatable | one.requested).tolist():
-                amounts = int(one.allocatable[n]), int(one.requested[n]), int(one.free[n]), int(one.out_of_use[n])
-                some = held.get((n, one.resource), []), takers.get((n, one.resource), ())
-                rows.append(_row(cluster, state, n, one.resource, amounts, *some))
+    for supply in counted(cluster):
+        if is_gpu_resource(supply.resource):
+            for n in np.flatnonzero(supply.allocatable | supply.requested).tolist():
+                amounts = (
+                    int(supply.allocatable[n]),
+                    int(supply.requested[n]),
+                    int(supply.free[n]),
+                    int(supply.out_of_use[n]),
+                )
+                seats_and_takers = seats_by_node.get((n, supply.resource), []), takers.get((n, supply.resource), ())
+                rows.append(_row(cluster, state, n, supply.resource, amounts, *seats_and_takers))
     return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node, list(Sharing).index(r.sharing), r.resource)))
 
 
 def _row(
-    cluster: Cluster, state: State, n: int, resource: str, amounts: tuple[int, int, int, int], held: list[Seat],
+    cluster: Cluster, state: State, n: int, resource: str, amounts: tuple[int, int, int, int], seat_holders: list[Seat],
     takers: Sequence[str],
 ) -> NodeSeats:  # fmt: skip
     """`amounts`: what the node has of the resource, what pods hold, what is free, and what no pod holds out of use."""
     node, (total, in_use, free, shut) = cluster.nodes[n], amounts
     offered = offers_by_node(cluster, resource)[n]
-    taken = sorted(held, key=lambda s: (s.holder, s.pod))[: LIMITS.seats_of_a_node]
-    left = min(total, LIMITS.seats_of_a_node) - len(taken)
+    taken = sorted(seat_holders, key=lambda s: (s.holder, s.pod))[: LIMITS.seats_of_a_node]
+    free_seats = min(total, LIMITS.seats_of_a_node) - len(taken)
     return NodeSeats(
         node=node.name,
         node_pool=node_pools(cluster)[n],
@@ -106,7 +111,7 @@ def _row(
         model=gpu_models(cluster)[n],
         label=gpu_labels(cluster)[n],
         is_cordoned=node.is_cordoned,
-        seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
+        seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, free_seats),
         free=FrozenMap(
             {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
         ),
@@ -124,19 +129,19 @@ def _row(
 def _held(cluster: Cluster) -> dict[tuple[int, str], list[Seat]]:
     """(node, resource) → the seats that pods hold there."""
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
-    held: dict[tuple[int, str], list[Seat]] = {}
+    seats_by_node: dict[tuple[int, str], list[Seat]] = {}
     for group in cluster.groups:
-        asked = {name: amount for name, amount in once(pod_requests(group.spec)).items() if is_gpu_resource(name)}
-        if asked:
+        requests = {name: amount for name, amount in once(pod_requests(group.spec)).items() if is_gpu_resource(name)}
+        if requests:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
-                for name, amount in asked.items():
+                for name, amount in requests.items():
                     place = n, counted_as(cluster, n, name)
-                    held.setdefault(place, []).extend([seat] * min(amount, LIMITS.seats_of_a_node))
-    return held
+                    seats_by_node.setdefault(place, []).extend([seat] * min(amount, LIMITS.seats_of_a_node))
+    return seats_by_node
 
 
 def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
@@ -145,15 +150,15 @@ def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
     takers: dict[tuple[int, str], list[str]] = {}
     for workload in cluster.snapshot.workloads:
         template = workload.template
-        asked = [name for name in once(pod_requests(template.spec)) if is_gpu_resource(name)]
-        if workload.traits.is_per_node or not asked:
+        gpu_resources = [name for name in once(pod_requests(template.spec)) if is_gpu_resource(name)]
+        if workload.traits.is_per_node or not gpu_resources:
             continue
         kind = likeness(cluster, workload.namespace, template.labels, template.spec)
         if kind not in open_to:
             shape = compile_shape(cluster, workload.namespace, template.labels, kind.spec.value)
             open_to[kind] = feasible_nodes(state, shape).tolist()
         for n in open_to[kind]:
-            for name in asked:
+            for name in gpu_resources:
                 takers.setdefault((n, counted_as(cluster, n, name)), []).append(workload.key)
     return takers
 

@@ -17,7 +17,7 @@ from planner.kubernetes.records import Node
 from planner.kubernetes.units import Offer
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models, offers_by_node
+from planner.scheduling.node_facts import counted, gpu_labels, gpu_models, offers_by_node
 
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
 
@@ -53,24 +53,30 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     lines: dict[tuple[str, Offer], list[int | None]] = {}
     model_of, label_of, resources = gpu_models(cluster), gpu_labels(cluster), counted(cluster)
     called: dict[tuple[str, Offer], set[str]] = defaultdict(set)
-    for n in np.flatnonzero(np.any([one.allocatable for one in resources], axis=0)).tolist() if resources else ():
+    for n in np.flatnonzero(np.any([supply.allocatable for supply in resources], axis=0)).tolist() if resources else ():
         node = cluster.nodes[n]
         here = [resource for resource in resources if resource.allocatable[n]]
-        names = [one.resource for one in here]
-        for one in here:
-            offered = offers_by_node(cluster, one.resource)[n]
+        names = [counter.resource for counter in here]
+        for resource_count in here:
+            offered = offers_by_node(cluster, resource_count.resource)[n]
             physical = physical_gpus(node)
             if len(names) > 1:
-                physical = _physical_part(node, one.resource, names, physical)
+                physical = _physical_part(node, resource_count.resource, names, physical)
             key = model_of[n], offered
             line = lines.setdefault(key, [0] * 7)
             called[key].add(label_of[n])
-            total, held, free, shut = (
-                int(some[n]) for some in (one.allocatable, one.requested, one.free, one.out_of_use)
+            total, requested, free, shut = (
+                int(amounts[n])
+                for amounts in (
+                    resource_count.allocatable,
+                    resource_count.requested,
+                    resource_count.free,
+                    resource_count.out_of_use,
+                )
             )
-            more = (1, physical, total, held, free, shut, max(0, held - total))
+            more = (1, physical, total, requested, free, shut, max(0, requested - total))
             line[:] = [None if old is None or new is None else old + new for old, new in zip(line, more, strict=True)]
-    found = [
+    supplies = [
         GpuSupply(
             model=model, resource=of.resource, sharing=of.sharing, nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
             requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=of.profile,
@@ -78,15 +84,15 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
         )
         for (model, of), line in lines.items()
     ]  # fmt: skip
-    every = [*(_as_far_as_seen(cluster, supply, POD.name) for supply in found), *_devices(cluster)]
-    return tuple(sorted(every, key=lambda one: (one.model, one.resource, one.sharing, one.profile)))
+    every = [*(_as_far_as_seen(cluster, supply, POD.name) for supply in supplies), *_devices(cluster)]
+    return tuple(sorted(every, key=lambda supply: (supply.model, supply.resource, supply.sharing, supply.profile)))
 
 
-def _as_far_as_seen(cluster: Cluster, one: GpuSupply, *kinds: str) -> GpuSupply:
+def _as_far_as_seen(cluster: Cluster, supply: GpuSupply, *kinds: str) -> GpuSupply:
     """What is offered stays; what of it is held is told by objects of `kinds`."""
     if cluster.snapshot.if_known(True, *kinds):
-        return one
-    return replace(one, requested=None, free=None, out_of_use=None, overcommitted=None)
+        return supply
+    return replace(supply, requested=None, free=None, out_of_use=None, overcommitted=None)
 
 
 def _physical_part(node: Node, name: str, names: list[str], physical: int | None) -> int | None:
@@ -112,11 +118,11 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
         n = cluster.node_index.get(slice_.node_name)
         is_used = n is None or not out_of_use(cluster.nodes[n])
         line[2 if is_used else 3] += not table.is_used(place)
-    found = [
+    supplies = [
         GpuSupply(
             model=model, resource=driver, sharing=Sharing.DEVICES, nodes=len(nodes), physical=None, offered=line[0],
             requested=line[1], free=line[2], out_of_use=line[3],
         )
         for (model, driver), (nodes, line) in lines.items()
     ]  # fmt: skip
-    return [_as_far_as_seen(cluster, supply, POD.name, "ResourceClaim") for supply in found]
+    return [_as_far_as_seen(cluster, supply, POD.name, "ResourceClaim") for supply in supplies]

@@ -40,24 +40,24 @@ def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
     TooLargeError
         When they are too many to play.
     """
-    snapshot, found = cluster.snapshot, list[LivePod]()
+    snapshot, buffer_pods = cluster.snapshot, list[LivePod]()
     templates = {(pod_template.namespace, pod_template.name): pod_template for pod_template in snapshot.pod_templates}
     for buffer in snapshot.capacity_buffers:
         if _why_not(snapshot, buffer):
             continue
-        if len(found) + buffer.replicas > LIMITS.buffer_pods:
+        if len(buffer_pods) + buffer.replicas > LIMITS.buffer_pods:
             raise too_large()
         template = templates[buffer.namespace, buffer.template]
         spec = replace(template.spec, priority_class_name="")
         shape = compile_shape(cluster, buffer.namespace, template.labels, spec)
-        found += [
+        buffer_pods += [
             LivePod(
                 shape=shape, namespace=buffer.namespace, name=f"capacity-buffer-{buffer.name}-{i}", number=0, created_at=0.0,
                 uid=f"{_name(buffer)}/{i}", owner=_name(buffer),
             )
             for i in range(buffer.replicas)
         ]  # fmt: skip
-    return tuple(found)
+    return tuple(buffer_pods)
 
 
 def _name(of: CapacityBuffer) -> str:
@@ -72,32 +72,35 @@ def _why_not(snapshot: Snapshot, buffer: CapacityBuffer) -> str:
         status, _, reason = buffer.conditions.get(condition, "").partition("/")
         if status != "True":
             return f"its condition {condition} is {status or 'not there'}" + (f" ({reason})" if reason else "")
-    if all((one.namespace, one.name) != (buffer.namespace, buffer.template) for one in snapshot.pod_templates):
+    if all(
+        (pod_template.namespace, pod_template.name) != (buffer.namespace, buffer.template)
+        for pod_template in snapshot.pod_templates
+    ):
         return f"the snapshot doesn't hold PodTemplate {buffer.template}"
     return ""
 
 
 def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]:
     """Where the pods would be, on nodes that are `used` anyhow as far as they fit; `state` is changed."""
-    found = set[int]()
+    node_numbers = set[int]()
     for pod in pods:
         shape = recompiled(state.cluster, pod.shape)
         nodes = [] if pod.is_gated else [int(node) for node in feasible_nodes(state, shape)]
         if nodes:
-            place = next((node for node in nodes if node in used or node in found), nodes[0])
+            place = next((node for node in nodes if node in used or node in node_numbers), nodes[0])
             state.add(shape, place)
-            found.add(place)
-    return found
+            node_numbers.add(place)
+    return node_numbers
 
 
 def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
     """The buffers and booked room that aren't played, each with the reason."""
-    told = [
+    gaps = [
         (f"{_name(buffer)} keeps no room in what is played: {why}", "More nodes may come, to fill it up again")
         for buffer in snapshot.capacity_buffers
         if (why := _why_not(snapshot, buffer)) and buffer.replicas
     ]
-    told += [
+    gaps += [
         (
             f"room that {_REQUEST} {request.namespace}/{request.name} has booked is played as free",
             "More nodes may come for others",
@@ -106,7 +109,7 @@ def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
         if _is(request, "Provisioned") and not _is(request, "BookingExpired")
     ]
     return tuple(
-        Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, mend=mend) for what, mend in told
+        Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, mend=mend) for what, mend in gaps
     )
 
 
@@ -146,18 +149,24 @@ def request_named(annotations: Labels) -> str:
 
 def request_told(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """What the workload's ProvisioningRequest means for nodes that its pods wait for, and whether that is known; ("", True) for none."""
-    named = next((name for one, _ in revision.after.templates if (name := request_named(one.annotations))), "")
+    named = next(
+        (name for template, _ in revision.after.templates if (name := request_named(template.annotations))), ""
+    )
     if not named:
         return "", True
     namespace = revision.after.namespace
-    found = [one for one in snapshot.provisioning_requests if (one.namespace, one.name) == (namespace, named)]
+    requests = [
+        candidate
+        for candidate in snapshot.provisioning_requests
+        if (candidate.namespace, candidate.name) == (namespace, named)
+    ]
     what = f"{_REQUEST} {namespace}/{named}"
-    if not found:
+    if not requests:
         return (
             f"whether nodes come for {what}, which its pods consume, isn't known: the snapshot doesn't hold it",
             False,
         )
-    (request,) = found[:1]
+    (request,) = requests[:1]
     none = f"the autoscaler adds no node for pods that consume {what}"
     if _is(request, "Failed"):
         return f"{none}, which has failed", True

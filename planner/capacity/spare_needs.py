@@ -21,11 +21,11 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import GROWING_REASONS, GridCell, StrategyGrid, Verdict
 from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import compile_shape, seats
@@ -143,26 +143,26 @@ def _gpus(workload: Workload) -> int:
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
     """A node that takes the workload's new pods when empty: of the pool most of its pods run on, if that has one."""
     spec = workload.template.spec
-    asked = pod_requests(spec)
+    requests = pod_requests(spec)
     fitting = [
         node
         for node in cluster.nodes
         if node_affinity_matches(spec, node.labels, node.name)
         and tolerates_taints(spec.tolerations, node.taints)
-        and all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+        and all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
     ]
     keys = workload_keys(cluster.snapshot)
-    mine = Counter(pod.node_name for pod in cluster.snapshot.pods if keys.get(pod.uid) == workload.key)
+    pods_by_node = Counter(pod.node_name for pod in cluster.snapshot.pods if keys.get(pod.uid) == workload.key)
     pools: Counter[str] = Counter()
     for node in cluster.nodes:
-        pools[node_pool(node)] += mine[node.name]
+        pools[node_pool(node)] += pods_by_node[node.name]
     return max(fitting, key=lambda node: pools[node_pool(node)], default=None)
 
 
 def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:
     room = empty_copy(cluster, node, 0).allocatable
-    asked = pod_requests(workload.template.spec)
-    return max(1, min((room.get(name, 0) // amount for name, amount in asked.items() if amount), default=1))
+    requests = pod_requests(workload.template.spec)
+    return max(1, min((room.get(name, 0) // amount for name, amount in requests.items() if amount), default=1))
 
 
 def _places(cluster: Cluster, workload: Workload) -> int:

@@ -18,7 +18,7 @@ from planner.capacity.fewest_moves import Moves, shape_of
 from planner.ground.records import Record, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Snapshot
-from planner.rollout.evicting import these
+from planner.rollout.eviction_requests import these
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.filters import feasible_nodes, fits_on
@@ -93,7 +93,7 @@ def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
     shut, stages = set(moves.hosts.values()), []
     if not shut.issuperset(home.values()):
         return ()  # some leave so that others who move have room
-    for key in sorted(kinds, key=lambda one: share[one]):
+    for key in sorted(kinds, key=lambda target_kind: share[target_kind]):
         targets = kinds[key] & shut
         leaving = tuple(number for number in moves.leaves if home[number] in targets)
         if leaving:
@@ -122,13 +122,18 @@ def led(cluster: Cluster, moves: Moves, order: int = 0) -> tuple[Stage, ...]:
 
     while to_start or to_move or away:
         ready = next(
-            ((some, n, node) for some in (to_start, away) for n, node in some.items() if _fits(state, shapes[n], node)),
+            (
+                (nodes_by_pod, n, node)
+                for nodes_by_pod in (to_start, away)
+                for n, node in nodes_by_pod.items()
+                if _fits(state, shapes[n], node)
+            ),
             None,
         )
         if ready is not None:
-            some, number, node = ready
+            moves_left, number, node = ready
             stage((), node)
-            del some[number]
+            del moves_left[number]
             state.add(shapes[number], node)
             continue
         if not to_move:
@@ -174,29 +179,29 @@ def _tried(snapshot: Snapshot, nodes: tuple[Node, ...]) -> Cluster:
 def replay(
     cluster: Cluster,
     stages: Sequence[Stage],
-    wanted: Iterable[int],
+    pods: Iterable[int],
     *,
     draw: int = 0,
     watch: Callable[[Simulation, float], None] | None = None,
 ) -> Replay:
     """The stages one after another, each until nothing moves; at the end no node is cordoned that wasn't before.
 
-    `wanted`: the pods that are to start. `draw`: of the scheduler's ties. `watch`: as `evict` has it.
+    `pods`: the pods that are to start. `draw`: of the scheduler's ties. `watch`: as `evict` has it.
     """
-    first, uids = cluster.snapshot, {cluster.snapshot.pods[number].uid for number in wanted}
+    first, uids = cluster.snapshot, {cluster.snapshot.pods[number].uid for number in pods}
     place = {pod.uid: number for number, pod in enumerate(first.pods)}
-    snapshot, acts, held = first, list[Acted](), list[int]()
+    snapshot, acts, held_pods = first, list[Acted](), list[int]()
     preempted, unattached = 0, set[str]()
     for number, stage in enumerate((*stages, Stage()), 1):
         nodes = cluster.remember(_closed, stage.shut)
         now = cluster.remember(_begun, stage.shut) if snapshot is first else _tried(snapshot, nodes)
         here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
-        asked = [here[first.pods[one].uid] for one in stage.evicts if first.pods[one].uid in here]
-        run = evict(now, these(asked), seed=draw * 10_007 + number, watch=watch)
+        evicted_pods = [here[first.pods[pod].uid] for pod in stage.evicts if first.pods[pod].uid in here]
+        run = evict(now, these(evicted_pods), seed=draw * 10_007 + number, watch=watch)
         after = run.simulation.snapshot_now()
         pushed = [pod for pod in run.simulation.preempted if pod not in run.moved]
         preempted += len(pushed)
-        held += [place[pod.uid] for pod, _, _ in run.left]
+        held_pods += [place[pod.uid] for pod, _, _ in run.left]
         waited = {pod.uid for pod in snapshot.pods if pod.waits}
         acts.append(
             Acted(
@@ -215,9 +220,9 @@ def replay(
     unattached -= {pod.uid for pod in first.pods if pod.holds_room}  # left: on a node that doesn't get their volume
     starts = {pod.uid: pod.node_name for pod in snapshot.pods if pod.uid in waited and pod.node_name}
     starts = {uid: node for uid, node in starts.items() if uid not in unattached}
-    running = (sum(pod.holds_room and pod.uid not in unattached for pod in one.pods) for one in (first, snapshot))
+    running = (sum(pod.holds_room and pod.uid not in unattached for pod in state.pods) for state in (first, snapshot))
     return Replay(
-        acts=tuple(acts), started={uid: node for uid, node in starts.items() if uid in uids}, held=tuple(held),
+        acts=tuple(acts), started={uid: node for uid, node in starts.items() if uid in uids}, held=tuple(held_pods),
         missing=next(running) + len(starts) - next(running), preempted=preempted, snapshot=snapshot,
     )  # fmt: skip
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.capacity.incidental_scale_up import unasked
 from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool
-from planner.capacity.unasked import unasked
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.choice import Brought, Option
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 
 
 def with_brought(
@@ -31,17 +31,17 @@ def with_brought(
         return tuple(options)
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
-    asked = [option for option in options if option.is_best or option.is_current][: LIMITS.strategies_with_growth]
+    candidates = [option for option in options if option.is_best or option.is_current][: LIMITS.strategies_with_growth]
 
-    def brought(one: Option) -> Brought | None:
+    def brought(option: Option) -> Brought | None:
         changed = [
-            replace(r, after=replace(r.after, strategy=one.strategy)) if r.after.key == key else r
+            replace(r, after=replace(r.after, strategy=option.strategy)) if r.after.key == key else r
             for r in prepared.timed
         ]
         try:
-            found = unasked(cluster, changed, pools, how, seed=scenario.seed)
+            scale_up = unasked(cluster, changed, pools, how, seed=scenario.seed)
         except TooLargeError:
             return None
-        return found.brought(book) if found else Brought(nodes=0, seconds=0.0, usd=0.0)
+        return scale_up.brought(book) if scale_up else Brought(nodes=0, seconds=0.0, usd=0.0)
 
-    return tuple(replace(option, brought=brought(option)) if option in asked else option for option in options)
+    return tuple(replace(option, brought=brought(option)) if option in candidates else option for option in options)

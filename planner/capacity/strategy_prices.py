@@ -25,7 +25,7 @@ from planner.pricing.strategy_cost import (
 from planner.rollout import grid as grids
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.choice import unbeaten
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 
 _NAMED: Final = 3
 
@@ -117,29 +117,29 @@ def default_terms(snapshot: Snapshot, book: PriceBook, needs: SpareNeeds) -> Spa
     """How spare GPUs for the workload are bought, as the price book and the stated defaults have it."""
     node = next((node for node in snapshot.nodes if node.name == needs.node), None)
     if node is None:
-        found = SpareTerms(on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0)
+        terms = SpareTerms(on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0)
     else:
-        found = spare_terms(book, node)
-    given: dict[str, Any] = {one.name: one.assumed for one in SETTINGS if one.assumed is not None}
-    return replace(found, **given)
+        terms = spare_terms(book, node)
+    assumptions: dict[str, Any] = {field.name: field.assumed for field in SETTINGS if field.assumed is not None}
+    return replace(terms, **assumptions)
 
 
 def price_strategies(
-    snapshot: Snapshot, book: PriceBook, needs: SpareNeeds, asked: Mapping[str, float | None]
+    snapshot: Snapshot, book: PriceBook, needs: SpareNeeds, settings: Mapping[str, float | None]
 ) -> StrategyCosts:
-    """Every strategy priced; `asked` holds values for `SETTINGS` (None: the default).
+    """Every strategy priced; `settings` holds values for `SETTINGS` (None: the default).
 
     Raises
     ------
     InputError
         For values that are impossible.
     """
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    terms = replace(default_terms(snapshot, book, needs), **given)
-    if "on_demand_usd_per_gpu_hour" in given:  # what one says is what one pays
+    overrides: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    terms = replace(default_terms(snapshot, book, needs), **overrides)
+    if "on_demand_usd_per_gpu_hour" in overrides:  # what one says is what one pays
         terms = replace(terms, sustained_use_discount=0.0)
-    if "spot_usd_per_gpu_hour" in given and terms.own_usd_per_gpu_hour is not None:
-        terms = replace(terms, own_usd_per_gpu_hour=given["spot_usd_per_gpu_hour"])
+    if "spot_usd_per_gpu_hour" in overrides and terms.own_usd_per_gpu_hour is not None:
+        terms = replace(terms, own_usd_per_gpu_hour=overrides["spot_usd_per_gpu_hour"])
     node = next((node for node in snapshot.nodes if node.name == needs.node), None)
     price = price_node(book, node, Provisioning.ON_DEMAND).price if node else None
     strategies = _worth([_priced(need, needs, terms) for need in needs.needs])
@@ -151,8 +151,8 @@ def price_strategies(
         strategies=strategies,
         terms=terms,
         sources=tuple(
-            (one.name, "given" if one.name in given else one.source if one.assumed is not None else read)
-            for one in SETTINGS
+            (field.name, "given" if field.name in overrides else field.source if field.assumed is not None else read)
+            for field in SETTINGS
         ),
         node_pool=node_pool(node) if node else "",
         machine_type=price.machine_type if price else "",
@@ -162,7 +162,7 @@ def price_strategies(
 
 
 def costs_of(
-    snapshot: Snapshot, scenario: Scenario, key: str, book: PriceBook, asked: Mapping[str, float | None]
+    snapshot: Snapshot, scenario: Scenario, key: str, book: PriceBook, settings: Mapping[str, float | None]
 ) -> StrategyCosts:
     """Every strategy of the Deployment `key` priced, from the scenario on.
 
@@ -174,7 +174,7 @@ def costs_of(
         For values that are impossible.
     """
     grid = grids.strategy_grid(snapshot, scenario, key)
-    return price_strategies(snapshot, book, spare_needs(snapshot, scenario, grid), asked)
+    return price_strategies(snapshot, book, spare_needs(snapshot, scenario, grid), settings)
 
 
 def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterator[str]:
@@ -222,15 +222,19 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
 def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
     """Mark those that no other beats in every respect; of equals the first."""
 
-    def figures(one: StrategyPrice) -> tuple[float, float, float]:
-        assert one.lowest_ready is not None
-        assert one.seconds is not None
-        return (-one.lowest_ready, one.seconds, one.cost.billed_gpus if one.cost else 0)
+    def figures(price: StrategyPrice) -> tuple[float, float, float]:
+        assert price.lowest_ready is not None
+        assert price.seconds is not None
+        return (-price.lowest_ready, price.seconds, price.cost.billed_gpus if price.cost else 0)
 
-    kept = unbeaten((strategy for strategy in strategies if strategy.seconds is not None), figures)
+    worthwhile = unbeaten((strategy for strategy in strategies if strategy.seconds is not None), figures)
     compared = _compared(tuple(strategies))
     return tuple(
-        replace(one, is_worth=one in kept or one in compared or one.is_current or one.is_recreate) for one in strategies
+        replace(
+            strategy,
+            is_worth=strategy in worthwhile or strategy in compared or strategy.is_current or strategy.is_recreate,
+        )
+        for strategy in strategies
     )
 
 
@@ -240,9 +244,9 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
     spare = [price for price in priced if price.cost is not None and price.cost.billed_gpus]
     none = [price for price in priced if price.cost is not None and not price.cost.billed_gpus and not price.needs_room]
 
-    def rank(one: StrategyPrice) -> tuple[int, bool, int, int]:
-        assert one.lowest_ready is not None
-        return (-one.lowest_ready, one.is_recreate, one.max_surge, one.max_unavailable)
+    def rank(price: StrategyPrice) -> tuple[int, bool, int, int]:
+        assert price.lowest_ready is not None
+        return (-price.lowest_ready, price.is_recreate, price.max_surge, price.max_unavailable)
 
     return min(spare, key=rank, default=None), min(none, key=rank, default=None)
 

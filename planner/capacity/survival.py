@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, islice
 from math import ceil, comb
 from typing import Final
 
-from planner.capacity.certain_losses import Outcome
+from planner.capacity.certain_losses import LossOutcome
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
@@ -37,7 +37,7 @@ from planner.pricing.node import price_node
 from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, is_proven
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike
@@ -157,8 +157,8 @@ class Survival(Record):
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
         """How many nodes there are, or of them those whose loss isn't survived."""
-        mine = (loss for loss in self.losses if loss.scope is Scope.NODE and (loss.gpus or not with_gpus))
-        return sum(loss.alike for loss in mine if loss.is_broken or not broken)
+        node_losses = (loss for loss in self.losses if loss.scope is Scope.NODE and (loss.gpus or not with_gpus))
+        return sum(loss.alike for loss in node_losses if loss.is_broken or not broken)
 
     @property
     def usd_per_month(self) -> float | None:
@@ -183,9 +183,9 @@ def survival(
     player = Player(cluster)
     kinds = _alike(cluster)
     units = LIMITS.loss_units * LIMITS.loss_nodes // max(LIMITS.loss_nodes, cluster.node_count)
-    played, too_large, hopeless = list[tuple[_Lost, Outcome]](), list[str](), set[Scope]()
+    played, too_large, hopeless = list[tuple[_Lost, LossOutcome]](), list[str](), set[Scope]()
     names = cluster.node_names
-    single = (_Lost(scope=Scope.NODE, name=names[some[0]], nodes=(some[0],), alike=len(some)) for some in kinds)
+    single = (_Lost(scope=Scope.NODE, name=names[kind[0]], nodes=(kind[0],), alike=len(kind)) for kind in kinds)
     for lost in (*single, *_at_once(cluster, label)):
         if lost.scope in hopeless:  # a smaller one was too large
             too_large.append(lost.name)
@@ -200,25 +200,27 @@ def survival(
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
     mender = _Mender(player, book)
     mends = {i: mender.mend(*played[i]) for i in order if played[i][0].scope is Scope.NODE}
-    alone = [(lost, found, mends[i]) for i, (lost, found) in enumerate(played) if lost.scope is Scope.NODE]
+    alone = [(lost, outcome, mends[i]) for i, (lost, outcome) in enumerate(played) if lost.scope is Scope.NODE]
     spare, is_for_all = mender.for_each(alone)
     at_once = _Mender(player, book)  # another: what is said of one node is the same with them and without
     mends |= {} if is_brief else {i: at_once.mend(*played[i]) for i in order if i not in mends}
-    losses = tuple(_told(cluster, *one, mender.spares(mends.get(i))) for i, one in enumerate(played))
-    good = {lost.nodes[0] for lost, found, _ in alone if not found.missing}
-    told = {
-        lost.nodes[0] for lost, found, _ in alone if not found.unknown or sum(found.missing.values()) > found.unknown
+    losses = tuple(_told(cluster, *loss_played, mender.spares(mends.get(i))) for i, loss_played in enumerate(played))
+    good = {lost.nodes[0] for lost, outcome, _ in alone if not outcome.missing}
+    judged_nodes = {
+        lost.nodes[0]
+        for lost, outcome, _ in alone
+        if not outcome.unknown or sum(outcome.missing.values()) > outcome.unknown
     }
     is_for_all = is_for_all and len(alone) == len(kinds)
-    together = () if is_brief else tuple(_together(player, kinds, good, told))
+    together = () if is_brief else tuple(_together(player, kinds, good, judged_nodes))
     doubts = () if is_brief else _doubts(player)
-    made = Survival(
+    survival_answer = Survival(
         sentence=Text(), losses=losses, doubts=doubts,
-        together=tuple(replace(one, is_proven=one.is_proven and is_proven(doubts, ())) for one in together), spare=mender.spares(spare),
+        together=tuple(replace(pool_loss, is_proven=pool_loss.is_proven and is_proven(doubts, ())) for pool_loss in together), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
         unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
-    return replace(made, sentence=Text(_sentence(made)))
+    return replace(survival_answer, sentence=Text(_sentence(survival_answer)))
 
 
 # ── what is lost ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,14 +237,14 @@ def _alike(cluster: Cluster) -> list[list[int]]:
     for pod in cluster.snapshot.pods:
         if pod.holds_room and pod.node_name in cluster.node_index and not goes_with_its_node(pod):
             pods[cluster.node_index[pod.node_name]][_whose(cluster, pod)] += 1
-    found: dict[object, list[int]] = {}
+    nodes_by_kind: dict[object, list[int]] = {}
     for place, node in enumerate(cluster.nodes):
         amounts = cluster.allocatable[:, place].tobytes()
         racks = tuple(node.labels.get(key) for key in RACKS)
         carried = frozenset(pods[place].items()) if place in pods else frozenset()
         about = (node_pool(node), zone(node), racks, out_of_use(node), node.taints, carried)
-        found.setdefault((int(cluster.node_class[place]), amounts, *about), []).append(place)
-    return list(found.values())
+        nodes_by_kind.setdefault((int(cluster.node_class[place]), amounts, *about), []).append(place)
+    return list(nodes_by_kind.values())
 
 
 def _whose(cluster: Cluster, pod: Pod) -> object:
@@ -266,20 +268,22 @@ def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
                 groups[Scope.RACK, f"{key}={node.labels[key]}"].append(place)
         if is_spot(node):
             groups[Scope.SPOT, node_pool(node) or NO_POOL].append(place)
-    for (scope, name), places in sorted(groups.items(), key=lambda one: (one[0][0], len(one[1]), one[0][1])):
+    for (scope, name), places in sorted(
+        groups.items(), key=lambda domain: (domain[0][0], len(domain[1]), domain[0][1])
+    ):
         if len(places) > 1:
             yield _Lost(scope=scope, name=name, nodes=tuple(places))
 
 
-def _told(cluster: Cluster, lost: _Lost, found: Outcome, spare: tuple[Spare, ...]) -> Loss:
+def _told(cluster: Cluster, lost: _Lost, outcome: LossOutcome, spare: tuple[Spare, ...]) -> Loss:
     nodes = [cluster.nodes[place] for place in lost.nodes]
     pools = {node_pool(node) for node in nodes}
     return Loss(
         scope=lost.scope, name=lost.name, alike=lost.alike, pool=next(iter(pools)) if len(pools) == 1 else "",
-        nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=found.pods,
-        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=fewer_of(found.missing, found.torn),
-        waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=fewer_of(found.preempted),
-        seconds=found.seconds, spare=spare, unattached=found.unattached,
+        nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=outcome.pods,
+        back=max(0, outcome.pods - sum(outcome.missing.values())), missing=sum(outcome.missing.values()), whose=fewer_of(outcome.missing, outcome.torn),
+        waiting=outcome.waiting, unknown=outcome.unknown, preempted=sum(outcome.preempted.values()), pushed=fewer_of(outcome.preempted),
+        seconds=outcome.seconds, spare=spare, unattached=outcome.unattached,
     )  # fmt: skip
 
 
@@ -300,50 +304,54 @@ def _comes_back(cluster: Cluster) -> set[str]:
 
 def _doubts(player: Player) -> tuple[Doubt, ...]:
     """What could make pods come back otherwise: what every rule doubts of those that are made anew, and that a loss is played once."""
-    found = decisive_doubts(player.cluster, made_anew(player.cluster, _comes_back(player.cluster)))
+    doubts = decisive_doubts(player.cluster, made_anew(player.cluster, _comes_back(player.cluster)))
     why = "a loss is played once, and kube-scheduler may choose otherwise among equal nodes"
-    return (*found, *([decisive("placement", why)] if player.has_chance else []))
+    return (*doubts, *([decisive("placement", why)] if player.has_chance else []))
 
 
-def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], known: set[int]) -> Iterator[Together]:
-    """`good`: nodes that may be lost by themselves, of those `known`; of the others that isn't known."""
-    cluster, left = player.cluster, LIMITS.losses_together
+def _together(
+    player: Player, kinds: Sequence[Sequence[int]], good: set[int], judged_nodes: set[int]
+) -> Iterator[Together]:
+    """`good`: nodes that may be lost by themselves, of those `judged_nodes`; of the others that isn't known."""
+    cluster, budget = player.cluster, LIMITS.losses_together
     by_pool: dict[str, list[Sequence[int]]] = defaultdict(list)
-    for some in kinds:
-        by_pool[node_pool(cluster.nodes[some[0]])].append(some)
-    for pool, mine in sorted(by_pool.items(), key=lambda one: (sum(map(len, one[1])), one[0])):
-        size = sum(map(len, mine))
-        broken = [cluster.node_names[some[0]] for some in mine if some[0] in known - good][:1]
-        is_good = all(some[0] in good for some in mine)
+    for alike_nodes in kinds:
+        by_pool[node_pool(cluster.nodes[alike_nodes[0]])].append(alike_nodes)
+    for pool, pool_groups in sorted(by_pool.items(), key=lambda pair: (sum(map(len, pair[1])), pair[0])):
+        size = sum(map(len, pool_groups))
+        broken = [cluster.node_names[kind[0]] for kind in pool_groups if kind[0] in judged_nodes - good][:1]
+        is_good = all(node_group[0] in good for node_group in pool_groups)
         is_whole = is_good or bool(broken)
-        found = Together(
+        joint_loss = Together(
             pool=pool or NO_POOL, nodes=size, survived=int(is_good), is_every=is_whole, is_proven=is_whole
         )  # fmt: skip
         if not is_good:
-            yield replace(found, breaks=tuple(broken))
+            yield replace(joint_loss, breaks=tuple(broken))
             continue
-        heavy = sorted(mine, key=lambda some: -int(cluster.requested[:, some[0]].astype(float).sum()))
+        heavy = sorted(
+            pool_groups, key=lambda pool_nodes: -int(cluster.requested[:, pool_nodes[0]].astype(float).sum())
+        )
         for number in range(2, size + 1):
-            is_every = comb(len(mine) + number - 1, number) <= left
+            is_every = comb(len(pool_groups) + number - 1, number) <= budget
             choices = combinations_with_replacement(heavy if is_every else heavy[:_HEAVIEST], number)
-            lost = islice((places for choice in choices if (places := _of_each(choice))), left)
+            lost = islice((places for choice in choices if (places := _of_each(choice))), budget)
             breaks = None
             for places in lost:
-                left -= 1
+                budget -= 1
                 if player.lose(places).missing:
                     breaks = tuple(cluster.node_names[place] for place in places)
                     break
             if breaks or not is_every:
-                found = replace(found, is_every=bool(breaks), is_proven=bool(breaks), breaks=breaks or ())
+                joint_loss = replace(joint_loss, is_every=bool(breaks), is_proven=bool(breaks), breaks=breaks or ())
                 break
-            found = replace(found, survived=number)
-        yield found
+            joint_loss = replace(joint_loss, survived=number)
+        yield joint_loss
 
 
 def _of_each(kinds: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """A node for each time that its kind is in; () where there aren't so many."""
     times = Counter(map(id, kinds))
-    by_id = {id(some): some for some in kinds}
+    by_id = {id(alike_nodes): alike_nodes for alike_nodes in kinds}
     if any(len(by_id[key]) < number for key, number in times.items()):
         return ()
     return tuple(place for key, number in times.items() for place in by_id[key][:number])
@@ -377,10 +385,10 @@ class _Mender:
         gpus = sum(many * (1 + 100 * gpu_count(self.cluster.nodes[place])) for place, many in spares)
         return unknown, money, gpus
 
-    def mend(self, lost: _Lost, found: Outcome) -> Spares | None:
+    def mend(self, lost: _Lost, outcome: LossOutcome) -> Spares | None:
         """The cheapest that is found; None where none is, and where it isn't looked for any more."""
-        if not found.waiting or found.pods > LIMITS.lost_pods or len(self.cluster.waiting) > LIMITS.waiting_pods:
-            return NONE if not found.missing else None
+        if not outcome.waiting or outcome.pods > LIMITS.lost_pods or len(self.cluster.waiting) > LIMITS.waiting_pods:
+            return NONE if not outcome.missing else None
         pool = node_pool(self.cluster.nodes[lost.nodes[0]]) if lost.scope is Scope.NODE else ""
         if pool and self._in_vain[pool] >= LIMITS.spare_in_vain:
             return None
@@ -388,14 +396,14 @@ class _Mender:
         if lost.scope is Scope.SPOT:
             pools = {node_pool(self.cluster.nodes[place]) for place in lost.nodes}
             away |= {place for place in self._usd if node_pool(self.cluster.nodes[place]) in pools}
-        wanted = frozenset(found.shapes.items())
-        known = self._known.get(wanted)
-        if known and not away.intersection(place for place, _ in known) and self._does(lost, known):
-            return known
-        best = self._added(lost, found, away)
-        best = self._cheaper(lost, found, away, best)
+        shapes = frozenset(outcome.shapes.items())
+        spares = self._known.get(shapes)
+        if spares and not away.intersection(place for place, _ in spares) and self._does(lost, spares):
+            return spares
+        best = self._added(lost, outcome, away)
+        best = self._cheaper(lost, outcome, away, best)
         if best is not None:
-            self._known[wanted] = best
+            self._known[shapes] = best
         self._in_vain[pool] += best is None
         return best
 
@@ -404,48 +412,52 @@ class _Mender:
 
     def _takers(self, shape: Shape, away: set[int], near: str) -> list[tuple[int, int]]:
         """(node to be like, pods of the shape that such a node takes), the cheapest and nearest first."""
-        found = []
+        takers = []
         for place, room in self._room.items():
             if place in away or place not in shape.candidates:
                 continue
             asks = {self.cluster.resources[row]: amount for row, amount in shape.asks if amount}
             seats = min((room.get(name, 0) // amount for name, amount in asks.items()), default=1)
             if seats:
-                found.append((place, seats))
+                takers.append((place, seats))
         return sorted(
-            found, key=lambda one: (*self._cost(((one[0], 1),)), zone(self.cluster.nodes[one[0]]) != near, one[0])
+            takers,
+            key=lambda taker: (*self._cost(((taker[0], 1),)), zone(self.cluster.nodes[taker[0]]) != near, taker[0]),
         )
 
-    def _added(self, lost: _Lost, found: Outcome, away: set[int]) -> Spares | None:
+    def _added(self, lost: _Lost, outcome: LossOutcome, away: set[int]) -> Spares | None:
         """Node after node for who is left waiting; then as many fewer as do."""
-        near, spares, now = zone(self.cluster.nodes[lost.nodes[0]]), dict[int, int](), found
+        near, spares, now = zone(self.cluster.nodes[lost.nodes[0]]), dict[int, int](), outcome
         for _ in range(LIMITS.spare_steps):
             if not now.waiting:
                 break
-            shape = max(now.shapes, key=lambda one: (tuple(sorted(one.asks, reverse=True)), one.namespace))
+            shape = max(
+                now.shapes,
+                key=lambda missing_shape: (tuple(sorted(missing_shape.asks, reverse=True)), missing_shape.namespace),
+            )
             takers = self._takers(shape, away, near)
             if not takers or self.player.plays >= self._most:
                 return None
-            place, seats = min(takers, key=lambda one: self._cost(((one[0], ceil(now.shapes[shape] / one[1])),)))
+            place, seats = min(takers, key=lambda taker: self._cost(((taker[0], ceil(now.shapes[shape] / taker[1])),)))
             spares[place] = spares.get(place, 0) + ceil(now.shapes[shape] / seats)
             now = self.player.lose(lost.nodes, tuple(sorted(spares.items())))
         return None if now.waiting else self._fewer([lost], tuple(sorted(spares.items())))
 
     def _fewer(self, losses: Sequence[_Lost], spares: Spares) -> Spares:
         """One node less of a pool, the dearest first, as long as that does."""
-        for place, _ in sorted(spares, key=lambda one: self._cost(((one[0], 1),)), reverse=True):
+        for place, _ in sorted(spares, key=lambda spare: self._cost(((spare[0], 1),)), reverse=True):
             while place in dict(spares):
-                less = tuple((one, many - (one == place)) for one, many in spares if many > (one == place))
+                less = tuple((node, many - (node == place)) for node, many in spares if many > (node == place))
                 if not less or not all(self._does(lost, less) for lost in losses):
                     break
                 spares = less
         return spares
 
-    def _cheaper(self, lost: _Lost, found: Outcome, away: set[int], best: Spares | None) -> Spares | None:
+    def _cheaper(self, lost: _Lost, outcome: LossOutcome, away: set[int], best: Spares | None) -> Spares | None:
         """Few nodes of one pool alone."""
         near = zone(self.cluster.nodes[lost.nodes[0]])
-        shapes = {place for shape in found.shapes for place, _ in self._takers(shape, away, near)}
-        for place in sorted(shapes, key=lambda one: self._cost(((one, 1),))):
+        shapes = {place for shape in outcome.shapes for place, _ in self._takers(shape, away, near)}
+        for place in sorted(shapes, key=lambda node: self._cost(((node, 1),))):
             for many in range(1, LIMITS.spare_of_one_pool + 1):
                 alone: Spares = ((place, many),)
                 if best is not None and self._cost(alone) >= self._cost(best):
@@ -455,9 +467,9 @@ class _Mender:
                     break
         return best
 
-    def for_each(self, alone: Sequence[tuple[_Lost, Outcome, Spares | None]]) -> tuple[Spares, bool]:
+    def for_each(self, alone: Sequence[tuple[_Lost, LossOutcome, Spares | None]]) -> tuple[Spares, bool]:
         """What does for any one of the losses: one is there at a time, so that they share it; and whether it does for all."""
-        broken = [(lost, mend) for lost, found, mend in alone if found.missing]
+        broken = [(lost, mend) for lost, outcome, mend in alone if outcome.missing]
         most: dict[int, int] = {}
         for _, mend in broken:
             for place, many in mend or ():
@@ -472,14 +484,14 @@ class _Mender:
 
     def spares(self, spares: Spares | None) -> tuple[Spare, ...]:
         """The same for people."""
-        found = []
+        spare_list = []
         for place, many in spares or ():
             node, price = self.cluster.nodes[place], self._usd[place]
-            found.append(
+            spare_list.append(
                 Spare(pool=node_pool(node) or NO_POOL, zone=zone(node), nodes=many, like=node.name,
                       usd_per_month=None if price is None else many * price)
             )  # fmt: skip
-        return tuple(found)
+        return tuple(spare_list)
 
     def manifests(self, spares: Spares) -> tuple[tuple[str, str], ...]:
         """What keeps these nodes, to be copied."""
@@ -490,14 +502,16 @@ class _Mender:
 def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrade]:
     """Each pool with surge as it is set, else GKE's default, and blue-green."""
     for name in dict.fromkeys(filter(None, map(node_pool, cluster.nodes))):
-        mine = [limit for limit in limits if limit.name == name]
+        pool_limits = [limit for limit in limits if limit.name == name]
         for strategy in UpgradeStrategy:
-            known = next((one.upgrade for one in mine if one.upgrade and one.upgrade.strategy is strategy), None)
-            told = known or UpgradeSettings(strategy=strategy)
+            stated_upgrade = next(
+                (limit.upgrade for limit in pool_limits if limit.upgrade and limit.upgrade.strategy is strategy), None
+            )
+            upgrade = stated_upgrade or UpgradeSettings(strategy=strategy)
             is_surge = strategy is UpgradeStrategy.SURGE
-            value = f"surge:{told.max_surge},unavailable:{told.max_unavailable}" if is_surge else ""
-            said = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=told)
-            (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [said]).steps
+            value = f"surge:{upgrade.max_surge},unavailable:{upgrade.max_unavailable}" if is_surge else ""
+            pool_settings = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=upgrade)
+            (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [pool_settings]).steps
             collector.clear_up()  # what playing it left in cycles
             yield Upgrade(
                 pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence,
@@ -513,38 +527,38 @@ _NOUNS: Final = {
 }
 
 
-def _sentence(made: Survival) -> str:
+def _sentence(outcome: Survival) -> str:
     """``12 of 24 nodes are single points of failure: if one fails, some pods stay pending. Of 17 GPU nodes, 12. …``."""
-    nodes, broken = made.nodes(), made.nodes(broken=True)
+    nodes, broken = outcome.nodes(), outcome.nodes(broken=True)
     if not nodes:
-        return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
-    untold = sum(loss.alike for loss in made.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken)
+        return f"too large to be played: {listing(outcome.too_large)}" if outcome.too_large else "there is no node"
+    untold = sum(
+        loss.alike for loss in outcome.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken
+    )
     parts = [f"each of {count(nodes, 'node')} can fail alone: every pod comes back"]
     if untold:
         parts = [f"not known for {untold:,} of {count(nodes, 'node')}: whether their pods come back"]
     if broken:
-        gpus = made.nodes(with_gpus=True)
-        broken_gpus = made.nodes(broken=True, with_gpus=True)
+        gpus = outcome.nodes(with_gpus=True)
+        broken_gpus = outcome.nodes(broken=True, with_gpus=True)
         points = plural(broken, "is a single point", "are single points")
         parts = [f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"]
         if 0 < gpus < nodes:
             parts.append(f"of {count(gpus, 'GPU node')}, {broken_gpus:,}")
     for scope, noun in _NOUNS.items():
-        mine = [loss for loss in made.losses if loss.scope is scope]
-        worst = max(mine, key=lambda one: one.missing, default=None)
+        scope_losses = [loss for loss in outcome.losses if loss.scope is scope]
+        worst = max(scope_losses, key=lambda loss: loss.missing, default=None)
         if worst is not None and worst.is_broken:
             parts.append(f"worst {noun}: {worst.name}, {count(worst.missing, 'pod')}")
-    if made.spare:
-        price = "" if made.usd_per_month is None else f"; {usd(made.usd_per_month)} a month"
-        number = sum(spare.nodes for spare in made.spare)
-        in_pools = listing([f"{spare.nodes:,} {spare.pool}" for spare in made.spare], None)
-        covers = (
-            f"{plural(number, 'covers', 'cover')} the loss of {'any one node' if made.is_for_all else 'some of them'}"
-        )
+    if outcome.spare:
+        price = "" if outcome.usd_per_month is None else f"; {usd(outcome.usd_per_month)} a month"
+        number = sum(spare.nodes for spare in outcome.spare)
+        in_pools = listing([f"{spare.nodes:,} {spare.pool}" for spare in outcome.spare], None)
+        covers = f"{plural(number, 'covers', 'cover')} the loss of {'any one node' if outcome.is_for_all else 'some of them'}"
         parts.append(f"{count(number, 'spare node')} ({in_pools}{price}) {covers}")
-    unknown = sum(loss.unknown for loss in made.losses if loss.scope is Scope.NODE)
-    if made.too_large:
-        parts.append(f"too large to be played: {listing(made.too_large)}")
+    unknown = sum(loss.unknown for loss in outcome.losses if loss.scope is Scope.NODE)
+    if outcome.too_large:
+        parts.append(f"too large to be played: {listing(outcome.too_large)}")
     if unknown:
         parts.append(f"not known for {count(unknown, 'pod')}: whether they come back")
     return ". ".join([parts[0], *(f"{part[0].upper()}{part[1:]}" for part in parts[1:])])
@@ -553,40 +567,43 @@ def _sentence(made: Survival) -> str:
 def spare_words(spare: Iterable[Spare]) -> str:
     """``1 in gpu-t4 ($438 a month)``; "" for none."""
     return ", ".join(
-        f"{one.nodes:,} in {one.pool}" + ("" if one.usd_per_month is None else f" ({usd(one.usd_per_month)} a month)")
-        for one in spare
+        f"{spare_nodes.nodes:,} in {spare_nodes.pool}"
+        + ("" if spare_nodes.usd_per_month is None else f" ({usd(spare_nodes.usd_per_month)} a month)")
+        for spare_nodes in spare
     )
 
 
-def whose_words(some: Iterable[Fewer]) -> str:
+def whose_words(shortfalls: Iterable[Fewer]) -> str:
     """``2 of prod/web, 1 of dev/api``; of groups that aren't whole, that none of their pods works."""
-    return listing([f"{fewer.pods:,} of {short_name(fewer.workload)}{_torn(fewer)}" for fewer in some])
+    return listing([f"{fewer.pods:,} of {short_name(fewer.workload)}{_torn(fewer)}" for fewer in shortfalls])
 
 
-def _torn(one: Fewer) -> str:
-    if not one.groups:
+def _torn(fewer_pods: Fewer) -> str:
+    if not fewer_pods.groups:
         return ""
-    groups = "a group" if one.groups == 1 else f"{one.groups:,} groups"
-    return f" ({groups} of {one.group_size} pods {plural(one.groups, 'is', 'are')} not whole)"
+    groups = "a group" if fewer_pods.groups == 1 else f"{fewer_pods.groups:,} groups"
+    return f" ({groups} of {fewer_pods.group_size} pods {plural(fewer_pods.groups, 'is', 'are')} not whole)"
 
 
-def notes(made: Survival) -> list[str]:
+def notes(outcome: Survival) -> list[str]:
     """What the answer counts, and what it doesn't."""
     at_once = (
         "A node is gone at once with all that is on it; budgets aren't asked. Times count from there: where a node only stops "
         "answering, its pods stay for the 300 s that pods tolerate that by default."
     )
     one_draw = "Each loss is played once, in one of the ways in which kube-scheduler may choose among equals: another may end otherwise."
-    found = [at_once, one_draw]
-    if any(not loss.is_survived for loss in made.losses):
-        found.append(
+    note_list = [at_once, one_draw]
+    if any(not loss.is_survived for loss in outcome.losses):
+        note_list.append(
             "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
             "no autoscaler adds any."
         )
-    if unattached := max((loss.unattached for loss in made.losses), default=0):
+    if unattached := max((loss.unattached for loss in outcome.losses), default=0):
         waits = f"{plural(unattached, 'has', 'have')} a node and {plural(unattached, 'waits', 'wait')} there {VOLUME_ELSEWHERE}"
-        found.append(f"Of a loss up to {count(unattached, 'pod')} {waits}: more nodes don't help.")
-    found += [f"No {several(one)} were read: whether one holds an upgrade back isn't known." for one in made.unread]
-    if any(not together.is_every for together in made.together):
-        found.append("Of pools marked so not every choice of nodes was played.")
-    return [*found, *(str(one.sentence) for one in made.doubts)]
+        note_list.append(f"Of a loss up to {count(unattached, 'pod')} {waits}: more nodes don't help.")
+    note_list += [
+        f"No {several(kind)} were read: whether one holds an upgrade back isn't known." for kind in outcome.unread
+    ]
+    if any(not together.is_every for together in outcome.together):
+        note_list.append("Of pools marked so not every choice of nodes was played.")
+    return [*note_list, *(str(doubt.sentence) for doubt in outcome.doubts)]

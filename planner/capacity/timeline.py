@@ -1,7 +1,7 @@
 """Events beside a rollout: changes of the cluster, each at its time, and how late each may come.
 
 What changes a workload is a revision that comes later and has a verdict of its own; the rest happens to the cluster
-(`planner.scheduling.happening`).
+(`planner.scheduling.cluster_event`).
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint
 from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
+from planner.rollout.cluster_events import is_called
 from planner.rollout.controllers.registry import TAKE_CHANGES
-from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
-from planner.rollout.prepared import Prepared, Scenario, compiled, pod_times_of, prepare
-from planner.rollout.queued import let_in
+from planner.rollout.kueue_admission import let_in
+from planner.rollout.prepared_change import Prepared, Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import UNREACHABLE, answering, silent_nodes
 from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import CORDON, Happening
+from planner.scheduling.cluster_event import CORDON, Happening
 from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"
@@ -57,7 +57,7 @@ _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
 
 
-class Beside(Record):
+class LaterEvents(Record):
     """What happens beside a rollout. `manifests`: the texts of what is applied later, in the order of those events; `limits`:
     how far pools may grow, where it is given; `first`: workloads whose change isn't meant where all others come later."""
 
@@ -87,7 +87,7 @@ class Timeline(Record):
     planned: tuple[Planned, ...] = ()
 
 
-def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAMESPACE) -> Timeline:
+def timeline(prepared: Prepared, later_events: LaterEvents, *, namespace: str = DEFAULT_NAMESPACE) -> Timeline:
     """The events worked out against what is prepared; `namespace` is of objects applied later that name none.
 
     Raises
@@ -98,54 +98,56 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         Where what an event brings isn't told by the snapshot.
     """
     cluster = compiled(prepared.snapshot)
-    if not beside.later:
+    if not later_events.later:
         is_timed = bool(evictions(cluster))  # they come at their times, beside pods that take as long as is asked
         revisions = prepared.timed if is_timed else let_in(prepared.snapshot, prepared.revisions)
         return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
-    texts = iter(beside.manifests)
-    given = {later: next(texts, "") for later in beside.later if later.change.kind is ChangeKind.APPLY}
+    texts = iter(later_events.manifests)
+    texts_by_change = {later: next(texts, "") for later in later_events.later if later.change.kind is ChangeKind.APPLY}
     planned: list[Planned] = []
-    for later in sorted(beside.later, key=lambda one: one.after_seconds):
-        case = ChangeCase(cluster, later.change, beside.limits)
+    for later in sorted(later_events.later, key=lambda event: event.after_seconds):
+        case = ChangeCase(cluster, later.change, later_events.limits)
         if later.change.kind is ChangeKind.ADD:
-            cluster, found = _added(case, later, len(planned))
+            cluster, planned_event = _added(case, later, len(planned))
         elif later.change.kind is ChangeKind.UPGRADE:
-            cluster, found = _upgraded(case, later, prepared)
+            cluster, planned_event = _upgraded(case, later, prepared)
         elif later.change.kind is ChangeKind.ANSWERS:
-            cluster, found = _answers(case, later, prepared, planned)
+            cluster, planned_event = _answers(case, later, prepared, planned)
         elif later.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
-            cluster, found = _opened(case, later, prepared, planned)
-        elif later.change.kind is ChangeKind.ROLLOUT and (mine := _asked(later, prepared, beside.first)):
-            prepared, found = _deferred(cluster, later, prepared, mine)
+            cluster, planned_event = _opened(case, later, prepared, planned)
+        elif later.change.kind is ChangeKind.ROLLOUT and (rollout_keys := _asked(later, prepared, later_events.first)):
+            prepared, planned_event = _deferred(cluster, later, prepared, rollout_keys)
         elif later.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.ROLLOUT):
-            text = given.get(later, "")
-            prepared, found = _changed(case, later, prepared, text, namespace, turn=1 + len(planned))
+            text = texts_by_change.get(later, "")
+            prepared, planned_event = _changed(case, later, prepared, text, namespace, turn=1 + len(planned))
         else:
-            found = _happening(case, later, prepared)
-        if found.happening is not None:
-            found = replace(found, happening=replace(found.happening, turn=1 + len(planned)))
-        planned.append(found)
+            planned_event = _happening(case, later, prepared)
+        if planned_event.happening is not None:
+            planned_event = replace(planned_event, happening=replace(planned_event.happening, turn=1 + len(planned)))
+        planned.append(planned_event)
     _check_upgrades(cluster, planned)
     return Timeline(
         prepared=replace(prepared, revisions=prepared.timed),
         asked=prepared.timed,
-        cluster=cluster.expecting(tuple(one.happening for one in planned if one.happening is not None)),
+        cluster=cluster.expecting(tuple(event.happening for event in planned if event.happening is not None)),
         planned=tuple(planned),
     )
 
 
 # ── what happens to the cluster ──────────────────────────────────────────────────────────────────────────────────────
-def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
-    pool, number = case.pool(), int(one.change.value)
+def _added(case: ChangeCase, later_event: Later, place: int) -> tuple[Cluster, Planned]:
+    pool, number = case.pool(), int(later_event.change.value)
     _check_devices(case, pool)
     nodes = copies(case.cluster, pool, number, f"later{place}")
     words = f"{pool.growth_words(number)}{pool.limit_words(number, capacity_of(case.cluster, pool))}"
     grown = case.cluster.grown(nodes)
-    happening = Happening(after_seconds=one.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes))
-    return grown, Planned(later=one, words=words, happening=happening)
+    happening = Happening(
+        after_seconds=later_event.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes)
+    )
+    return grown, Planned(later=later_event, words=words, happening=happening)
 
 
-def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster, Planned]:
+def _upgraded(case: ChangeCase, later_event: Later, prepared: Prepared) -> tuple[Cluster, Planned]:
     """Drains one after another. Of nodes that go together as many come before as the pool's surge says, the others as they have gone."""
     pool, way = case.pool(), way_of_upgrading(case)
     if way.why_not:
@@ -153,30 +155,35 @@ def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster
     _check_devices(case, pool)
     _check_cordons(case, pool.nodes, prepared)
     if doubt := zone_doubt(case, way):
-        raise _not_played(f"not known: {doubt}", one)
+        raise _not_played(f"not known: {doubt}", later_event)
     batches = upgrade_batches(case, way)
     if len(batches) > LIMITS.upgrade_stages:
         raise _not_played(
-            f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {LIMITS.upgrade_stages}", one
+            f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {LIMITS.upgrade_stages}", later_event
         )
     words = f"pool {pool.name} is upgraded in {count(len(batches), 'step')} ({way.how})"
     stages: list[Happening] = []
     for step, (before, now) in enumerate(zip([_NOBODY, *batches], [*batches, _NOBODY], strict=True)):
-        gone, names = before.nodes, now.nodes
+        old_nodes, names = before.nodes, now.nodes
         come = tuple(node.name for node in (*before.again, *now.ahead))
-        told = (
-            f"{_nodes(gone)} replaced, step {step:,} of {len(batches):,} of the upgrade of {pool.name}"
+        sentence = (
+            f"{_nodes(old_nodes)} replaced, step {step:,} of {len(batches):,} of the upgrade of {pool.name}"
             if step
             else words
         )
         stages.append(
             Happening(
-                after_seconds=PATIENCE_SECONDS, words=told, nodes_come=come, nodes_go=gone, closes=names, drains=names
+                after_seconds=PATIENCE_SECONDS,
+                words=sentence,
+                nodes_come=come,
+                nodes_go=old_nodes,
+                closes=names,
+                drains=names,
             )
         )
-    first = replace(stages[0], after_seconds=one.after_seconds, stages=tuple(stages[1:]))
+    first = replace(stages[0], after_seconds=later_event.after_seconds, stages=tuple(stages[1:]))
     new = tuple(node for batch in batches for node in (*batch.ahead, *batch.again))
-    return case.cluster.grown(new), Planned(later=one, words=words, happening=first)
+    return case.cluster.grown(new), Planned(later=later_event, words=words, happening=first)
 
 
 def _check_upgrades(cluster: Cluster, planned: Sequence[Planned]) -> None:
@@ -187,20 +194,20 @@ def _check_upgrades(cluster: Cluster, planned: Sequence[Planned]) -> None:
     NotKnownError
         Where something does.
     """
-    happening = [(one, one.happening) for one in planned if one.happening is not None]
+    happening = [(event, event.happening) for event in planned if event.happening is not None]
     touched = {
-        one.later: {node_pool(cluster.nodes[cluster.node_index[name]]) for name in what.nodes}
-        for one, what in happening
+        event.later: {node_pool(cluster.nodes[cluster.node_index[name]]) for name in what.nodes}
+        for event, what in happening
     }
-    for one, other in permutations((one for one, _ in happening), 2):
-        pools = touched[one.later] & touched[other.later]
-        if one.later.change.kind is ChangeKind.UPGRADE and pools:
+    for planned_event, other in permutations((event for event, _ in happening), 2):
+        pools = touched[planned_event.later] & touched[other.later]
+        if planned_event.later.change.kind is ChangeKind.UPGRADE and pools:
             why = f"how far pool {min(pools)} is upgraded when that comes isn't known ({other.words})"
-            raise _not_played(why, one.later)
+            raise _not_played(why, planned_event.later)
 
 
 def _check_devices(case: ChangeCase, pool: NodePool) -> None:
-    if any(some.node_name in pool.nodes for some in case.snapshot.resource_slices):
+    if any(resource_slice.node_name in pool.nodes for resource_slice in case.snapshot.resource_slices):
         raise NotKnownError(
             f"which devices a new node of pool {pool.name} has isn't known: ResourceSlices tell them of nodes that are there",
             mend="Ask without this event, or with nodes of a pool without ResourceSlices",
@@ -219,18 +226,18 @@ def happening_of(cluster: Cluster, change: Change, revisions: Sequence[Revision]
     """
     prepared = Prepared(snapshot=cluster.snapshot, revisions=tuple(revisions), pod_times=(), findings=())
     later = Later(after_seconds=after_seconds, change=change)
-    found = _happening(ChangeCase(cluster, change, ()), later, prepared).happening
-    assert found is not None, "it changes no workload"
-    return found
+    happening = _happening(ChangeCase(cluster, change, ()), later, prepared).happening
+    assert happening is not None, "it changes no workload"
+    return happening
 
 
-def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
-    kind, target, at = one.change.kind, one.change.target, one.after_seconds
+def _happening(case: ChangeCase, later_event: Later, prepared: Prepared) -> Planned:
+    kind, target, at = later_event.change.kind, later_event.change.target, later_event.after_seconds
     if kind is ChangeKind.DELETE:
-        found = Happening(after_seconds=at, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes())
+        happening = Happening(after_seconds=at, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes())
     elif kind is ChangeKind.REMOVE_ZONE:
         nodes = case.zone()
-        found = Happening(after_seconds=at, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes)
+        happening = Happening(after_seconds=at, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes)
     elif kind is ChangeKind.DRAIN:
         nodes = case.nodes()
         _check_cordons(case, nodes, prepared)
@@ -241,77 +248,79 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
         ]
         by_force = f" with --force ({gone_words(bare)})" if bare else ""
         words = f"{_nodes(nodes)} drained{by_force}"
-        found = Happening(after_seconds=at, words=words, closes=nodes, drains=nodes)
+        happening = Happening(after_seconds=at, words=words, closes=nodes, drains=nodes)
     elif kind is ChangeKind.STOPS_ANSWERING:
         nodes = case.nodes()
-        _check_tolerance(case, nodes, prepared, one)
+        _check_tolerance(case, nodes, prepared, later_event)
         verb = plural(len(nodes), "stops", "stop")
-        found = Happening(after_seconds=at, words=f"{_nodes(nodes)} {verb} answering", silences=nodes)
+        happening = Happening(after_seconds=at, words=f"{_nodes(nodes)} {verb} answering", silences=nodes)
     elif kind is ChangeKind.FORCE_DELETE:
         case.pod()
-        found = Happening(after_seconds=at, words=f"pod {target} deleted by force", deletes=(target,))
+        happening = Happening(after_seconds=at, words=f"pod {target} deleted by force", deletes=(target,))
     elif kind is ChangeKind.TAINT:
-        found = _tainted(case, one, prepared)
+        happening = _tainted(case, later_event, prepared)
     elif kind is ChangeKind.MOVE:
         others = case.others()
         _check_cordons(case, others, prepared)
-        words = f"pod {target} moved to {one.change.value}"
-        found = Happening(after_seconds=at, words=words, evicts=(case.pod(),), leads_to=one.change.value)
+        words = f"pod {target} moved to {later_event.change.value}"
+        happening = Happening(after_seconds=at, words=words, evicts=(case.pod(),), leads_to=later_event.change.value)
     elif kind is ChangeKind.EVICT:
-        found = Happening(after_seconds=at, words=f"pod {target} evicted", evicts=(case.pod(),))
+        happening = Happening(after_seconds=at, words=f"pod {target} evicted", evicts=(case.pod(),))
     elif kind is ChangeKind.QUOTA:
-        if is_of_queue(one.change):
+        if is_of_queue(later_event.change):
             raise ChangeError(
                 "a ClusterQueue's quota isn't changed beside a rollout: what Kueue lets in meanwhile isn't played",
-                where=str(one.change),
+                where=str(later_event.change),
                 mend="Ask headroom capacity --change, or headroom capacity --queues --change",
             )
         quota, hard = case.quota()
-        words = quota_words(one.change)
-        found = Happening(after_seconds=at, words=words, quota=f"{quota.namespace}/{quota.name}", hard=hard)
+        words = quota_words(later_event.change)
+        happening = Happening(after_seconds=at, words=words, quota=f"{quota.namespace}/{quota.name}", hard=hard)
     elif kind is ChangeKind.JOB_ENDS:
-        found = Happening(after_seconds=at, words=f"Job {target} ends", ends=case.job().key)
+        happening = Happening(after_seconds=at, words=f"Job {target} ends", ends=case.job().key)
     else:
         if not any(_is_gated(revision, target) for revision in prepared.revisions):
             case.gated()
-        found = Happening(after_seconds=at, words=f"pods of {target} lose their scheduling gates", ungates=target)
-    return Planned(later=one, words=found.words, happening=found)
+        happening = Happening(after_seconds=at, words=f"pods of {target} lose their scheduling gates", ungates=target)
+    return Planned(later=later_event, words=happening.words, happening=happening)
 
 
-def _tainted(case: ChangeCase, one: Later, prepared: Prepared) -> Happening:
+def _tainted(case: ChangeCase, later_event: Later, prepared: Prepared) -> Happening:
     """A taint that no coming pod tolerates closes the nodes, one that all tolerate evicts those there when their seconds are over."""
-    key, _, effect = one.change.value.rpartition(":")
+    key, _, effect = later_event.change.value.rpartition(":")
     (where, nodes), taint = case.tainted(), Taint(key=key, value="", effect=effect)
     words = f"{where} gets the taint {key}:{effect}"
     if effect == _PREFERS:
-        raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
-    closes = nodes if _keeps_away(case, nodes, (taint,), prepared, one) else ()
+        raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", later_event)
+    closes = nodes if _keeps_away(case, nodes, (taint,), prepared, later_event) else ()
     executes = effect == "NoExecute"
     ends = _that_stays_a_while(case, nodes, taint) if executes and closes else ""
     if ends:
-        raise _not_played(f"{ends} tolerates {key} for some seconds", one)
+        raise _not_played(f"{ends} tolerates {key} for some seconds", later_event)
     return Happening(
-        after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=taint if executes else None,
+        after_seconds=later_event.after_seconds, words=words, closes=closes, bar=key, expels=taint if executes else None,
         tainted=nodes if executes and not closes else (),
     )  # fmt: skip
 
 
-def _answers(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
+def _answers(
+    case: ChangeCase, later_event: Later, prepared: Prepared, planned: Sequence[Planned]
+) -> tuple[Cluster, Planned]:
     """Nodes that are heard again: silent ones of the snapshot, or such that an event before made silent."""
     names = case.nodes()
     silent = {case.cluster.node_names[place] for place in silent_nodes(case.cluster)}
-    before = {name for some in planned if some.happening is not None for name in some.happening.silences}
+    before = {name for event in planned if event.happening is not None for name in event.happening.silences}
     if not silent.union(before).intersection(names):
         is_heard = f"{plural(len(names), 'answers', 'answer')} already"
-        raise ChangeError(f"{_nodes(names)} {is_heard}", where=str(one)[:120])
+        raise ChangeError(f"{_nodes(names)} {is_heard}", where=str(later_event)[:120])
     cluster = answering(case.cluster, names)
-    _check_tolerance(ChangeCase(cluster, one.change, case.limits), names, prepared, one)
+    _check_tolerance(ChangeCase(cluster, later_event.change, case.limits), names, prepared, later_event)
     words = f"{_nodes(names)} {plural(len(names), 'answers', 'answer')} again"
-    happening = Happening(after_seconds=one.after_seconds, words=words, answers=names)
-    return cluster, Planned(later=one, words=words, happening=happening)
+    happening = Happening(after_seconds=later_event.after_seconds, words=words, answers=names)
+    return cluster, Planned(later=later_event, words=words, happening=happening)
 
 
-def _check_tolerance(case: ChangeCase, names: Sequence[str], prepared: Prepared, one: Later) -> None:
+def _check_tolerance(case: ChangeCase, names: Sequence[str], prepared: Prepared, later_event: Later) -> None:
     """Pods that may go to nodes that don't answer aren't played while those come to answer, or don't any more; a DaemonSet's are.
 
     Raises
@@ -321,45 +330,49 @@ def _check_tolerance(case: ChangeCase, names: Sequence[str], prepared: Prepared,
     """
     for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
         if _honors(spec) or (not is_daemons and tolerates_taints(spec.tolerations, UNREACHABLE[:1])):
-            raise _not_played(f"{name} {_HONORS if _honors(spec) else f'tolerates {TAINT_UNREACHABLE}'}", one)
+            raise _not_played(f"{name} {_HONORS if _honors(spec) else f'tolerates {TAINT_UNREACHABLE}'}", later_event)
 
 
-def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
+def _opened(
+    case: ChangeCase, later_event: Later, prepared: Prepared, planned: Sequence[Planned]
+) -> tuple[Cluster, Planned]:
     """Nodes that take pods again. Those that are closed in the snapshot are compiled open, and begin closed; others were closed by an
     event before."""
-    is_cordon, cluster, bar = one.change.kind is ChangeKind.UNCORDON, case.cluster, CORDON
+    is_cordon, cluster, bar = later_event.change.kind is ChangeKind.UNCORDON, case.cluster, CORDON
     where, names = ("", case.nodes()) if is_cordon else case.tainted()
     nodes = {name: cluster.nodes[cluster.node_index[name]] for name in names}
     if is_cordon:
         shut = tuple(name for name, node in nodes.items() if node.is_cordoned)
         words, none = f"{_nodes(names)} uncordoned", f"{_nodes(names)}: not cordoned"
     else:
-        bar = one.change.value.partition(":")[0]
+        bar = later_event.change.value.partition(":")[0]
         shut = tuple(name for name, node in nodes.items() if any(taint.key == bar for taint in node.taints))
         words, none = f"{where} loses the taint {bar}", f"{where} has no taint {bar}"
-    before = [some.happening for some in planned if some.happening is not None and some.happening.bar == bar]
-    if not shut and not any({*some.closes, *some.tainted} & set(names) for some in before):
-        raise ChangeError(none, where=str(one)[:120])
+    before = [event.happening for event in planned if event.happening is not None and event.happening.bar == bar]
+    if not shut and not any({*planned_event.closes, *planned_event.tainted} & set(names) for planned_event in before):
+        raise ChangeError(none, where=str(later_event)[:120])
     if shut:
-        gone = {taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)}
-        if any(taint.effect == _PREFERS for taint in gone):
-            raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
+        removed_taints = {
+            taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)
+        }
+        if any(taint.effect == _PREFERS for taint in removed_taints):
+            raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", later_event)
         then = {name: uncordoned(nodes[name]) if bar == CORDON else without_taint(nodes[name], bar) for name in shut}
         cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes))
-        after = ChangeCase(cluster, one.change, case.limits)
+        after = ChangeCase(cluster, later_event.change, case.limits)
         if bar == CORDON:
             _check_cordons(after, shut, prepared)
             cluster = cluster.closing(shut, bar)
-        elif _keeps_away(after, shut, tuple(gone), prepared, one):
+        elif _keeps_away(after, shut, tuple(removed_taints), prepared, later_event):
             cluster = cluster.closing(shut, bar)
-    happening = Happening(after_seconds=one.after_seconds, words=words, opens=names, bar=bar)
-    return cluster, Planned(later=one, words=words, happening=happening)
+    happening = Happening(after_seconds=later_event.after_seconds, words=words, opens=names, bar=bar)
+    return cluster, Planned(later=later_event, words=words, happening=happening)
 
 
-def _not_played(why: str, one: Later) -> NotKnownError:
+def _not_played(why: str, later_event: Later) -> NotKnownError:
     return NotKnownError(
-        f"{why}: that isn't played while a rollout goes on", where=str(one)[:120],
-        mend=f"headroom capacity --change {one.change.kind}:… plays it by itself",
+        f"{why}: that isn't played while a rollout goes on", where=str(later_event)[:120],
+        mend=f"headroom capacity --change {later_event.change.kind}:… plays it by itself",
     )  # fmt: skip
 
 
@@ -370,19 +383,21 @@ def _may_come(
     those that roll out, that wait, that are there, and those that others may preempt."""
     cluster, drained = case.cluster, set(names)
     moving = [r.after for r in prepared.revisions]
-    moving += [one.workload for one in in_flight(cluster) if one.workload is not None]
-    found = [
-        (one.key, one.namespace, t.labels, t.spec, one.traits.is_per_node) for one in moving for t, _ in one.templates
+    moving += [flight.workload for flight in in_flight(cluster) if flight.workload is not None]
+    candidates = [
+        (workload.key, workload.namespace, t.labels, t.spec, workload.traits.is_per_node)
+        for workload in moving
+        for t, _ in workload.templates
     ]
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
-    highest = max((cluster.priority_of(spec) for *_, spec, _ in found), default=0)
+    highest = max((cluster.priority_of(spec) for *_, spec, _ in candidates), default=0)
     highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
-    there = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]
-    there = [pod for pod in there if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
-    pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *there)}.values()
-    found += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
+    placed_pods = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]
+    placed_pods = [pod for pod in placed_pods if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
+    pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *placed_pods)}.values()
+    candidates += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
     here = {cluster.node_index[name] for name in names}
-    for name, namespace, labels, spec, is_daemons in found:
+    for name, namespace, labels, spec, is_daemons in candidates:
         if not here.isdisjoint(compile_shape(cluster, namespace, labels, spec).candidates.tolist()):
             yield name, namespace, labels, spec, is_daemons
 
@@ -393,7 +408,7 @@ def _stays_there(pod: Pod) -> bool:
 
 
 def _keeps_away(
-    case: ChangeCase, names: Sequence[str], taints: Sequence[Taint], prepared: Prepared, one: Later
+    case: ChangeCase, names: Sequence[str], taints: Sequence[Taint], prepared: Prepared, later_event: Later
 ) -> bool:
     """Whether these taints keep everybody away from the nodes who may come.
 
@@ -402,25 +417,25 @@ def _keeps_away(
     NotKnownError
         Where they keep some away and others not: which nodes a pod may go to is worked out once.
     """
-    tolerant, kept = "", ""
+    tolerant, intolerant = "", ""
     for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
         if is_daemons or _honors(spec):
             raise _not_played(
-                f"{name} {_HONORS if not is_daemons else 'rolls out on each node without such taints'}", one
+                f"{name} {_HONORS if not is_daemons else 'rolls out on each node without such taints'}", later_event
             )
         if tolerates_taints(spec.tolerations, taints):
             tolerant = tolerant or name
         else:
-            kept = kept or name
-    if tolerant and kept:
-        raise _not_played(f"{tolerant} tolerates the taint and {kept} doesn't", one)
+            intolerant = intolerant or name
+    if tolerant and intolerant:
+        raise _not_played(f"{tolerant} tolerates the taint and {intolerant} doesn't", later_event)
     return not tolerant
 
 
 def _that_stays_a_while(case: ChangeCase, names: Sequence[str], taint: Taint) -> str:
     """A pod there that has to go for the taint some time after it, though none like it may come."""
-    there = (pod for pod in case.snapshot.pods if pod.node_name in names)
-    return next((f"pod {pod.namespace}/{pod.name}" for pod in there if any(short_stays(pod.spec, (taint,)))), "")
+    node_pods = (pod for pod in case.snapshot.pods if pod.node_name in names)
+    return next((f"pod {pod.namespace}/{pod.name}" for pod in node_pods if any(short_stays(pod.spec, (taint,)))), "")
 
 
 def _honors(spec: PodSpec) -> bool:
@@ -457,34 +472,38 @@ def _is_gated(revision: Revision, target: str) -> bool:
 
 # ── what changes workloads ───────────────────────────────────────────────────────────────────────────────────────────
 def _changed(
-    case: ChangeCase, one: Later, prepared: Prepared, text: str, namespace: str, *, turn: int
+    case: ChangeCase, later_event: Later, prepared: Prepared, text: str, namespace: str, *, turn: int
 ) -> tuple[Prepared, Planned]:
-    known = {revision.after.key.lower(): revision for revision in prepared.revisions}
-    mine = known.get(one.change.target.lower())
-    if one.change.kind is ChangeKind.REPLICAS and (mine is not None or _flies(case.cluster, one.change.target)):
-        return prepared, _scaled(one, mine)
-    if one.change.kind is ChangeKind.APPLY:
+    revision_by_key = {revision.after.key.lower(): revision for revision in prepared.revisions}
+    own_revision = revision_by_key.get(later_event.change.target.lower())
+    if later_event.change.kind is ChangeKind.REPLICAS and (
+        own_revision is not None or _flies(case.cluster, later_event.change.target)
+    ):
+        return prepared, _scaled(later_event, own_revision)
+    if later_event.change.kind is ChangeKind.APPLY:
         if not text:
-            raise ChangeError("no file is read here", where=str(one)[:120], mend="headroom rollout --then takes one")
+            raise ChangeError(
+                "no file is read here", where=str(later_event)[:120], mend="headroom rollout --then takes one"
+            )
         scenario = Scenario(manifest=text, namespace=namespace)
-        words = f"{one.change.target} is applied"
+        words = f"{later_event.change.target} is applied"
     else:
-        _, asked, words = case.workload()
-        scenario = Scenario(changes=(asked,))
+        _, workload_change, words = case.workload()
+        scenario = Scenario(changes=(workload_change,))
     before = _as_changed(prepared)
     more = prepare(before, scenario)
     if more.snapshot is not before:
         raise ChangeError(
-            "only workloads are applied while a rollout goes on", where=str(one)[:120],
+            "only workloads are applied while a rollout goes on", where=str(later_event)[:120],
             mend="Leave quotas, autoscalers and other objects out of that file, or apply them with the change",
         )  # fmt: skip
     for revision, times in zip(more.revisions, more.pod_times, strict=True):
-        change = replace(revision, after_seconds=one.after_seconds, times=times, words=words, turn=turn)
-        prepared = _with_change(case.cluster, one, prepared, change)
+        change = replace(revision, after_seconds=later_event.after_seconds, times=times, words=words, turn=turn)
+        prepared = _with_change(case.cluster, later_event, prepared, change)
     keys = frozenset(revision.after.key for revision in more.revisions)
     again = frozenset(r.after.key for r in prepared.revisions if r.after.key in keys and r.changes)
     whole = replace(prepared, findings=prepared.findings + more.findings, unknown=prepared.unknown + more.unknown)
-    return whole, Planned(later=one, words=words, keys=keys, again=again)
+    return whole, Planned(later=later_event, words=words, keys=keys, again=again)
 
 
 def _as_changed(prepared: Prepared) -> Snapshot:
@@ -492,11 +511,11 @@ def _as_changed(prepared: Prepared) -> Snapshot:
     latest = {r.after.key: (r, *r.changes)[-1].after for r in prepared.revisions}
     if not any(workload.key in latest for workload in prepared.snapshot.workloads):
         return prepared.snapshot
-    workloads = tuple(latest.pop(one.key, one) for one in prepared.snapshot.workloads)
+    workloads = tuple(latest.pop(workload.key, workload) for workload in prepared.snapshot.workloads)
     return replace(prepared.snapshot, workloads=(*workloads, *latest.values()))
 
 
-def _with_change(cluster: Cluster, one: Later, prepared: Prepared, change: Revision) -> Prepared:
+def _with_change(cluster: Cluster, later_event: Later, prepared: Prepared, change: Revision) -> Prepared:
     """One more change: the workload's first, or one on top of those before it.
 
     Raises
@@ -511,65 +530,76 @@ def _with_change(cluster: Cluster, one: Later, prepared: Prepared, change: Revis
             prepared, revisions=(*prepared.revisions, replace(change, words="")), pod_times=(*prepared.pod_times, change.times or pod_times_of(cluster, change))
         )  # fmt: skip
     first = prepared.revisions[place] if place is not None else None
-    is_early = first is not None and one.after_seconds < first.after_seconds
+    is_early = first is not None and later_event.after_seconds < first.after_seconds
     if change.after.kind not in TAKE_CHANGES or is_early or (flying is not None and not flying.is_played):
         why = "comes before its other change" if is_early else "is rolling out when this comes"
-        raise _not_played(f"{key} {why}: two changes of such a workload aren't played", one)
+        raise _not_played(f"{key} {why}: two changes of such a workload aren't played", later_event)
     if first is None:  # it goes on by itself until then
         assert flying is not None
         assert flying.workload is not None
         going_on = Revision(before=flying.workload, after=flying.workload, has_new_template=flying.has_new_template)
         revisions, times = (*prepared.revisions, going_on), (*prepared.pod_times, pod_times_of(cluster, going_on))
-        return _with_change(cluster, one, replace(prepared, revisions=revisions, pod_times=times), change)
+        return _with_change(cluster, later_event, replace(prepared, revisions=revisions, pod_times=times), change)
     revisions = tuple(replace(r, changes=(*r.changes, change)) if r is first else r for r in prepared.revisions)
     return replace(prepared, revisions=revisions)
 
 
-def _asked(one: Later, prepared: Prepared, first: Sequence[str]) -> frozenset[str]:
+def _asked(later_event: Later, prepared: Prepared, first: Sequence[str]) -> frozenset[str]:
     """The keys of changes that are asked about and come only then."""
     keys = {revision.after.key for revision in prepared.revisions if revision.after.key not in first}
-    if one.change.target == ALL:
+    if later_event.change.target == ALL:
         return frozenset(keys)
-    return frozenset(key for key in keys if key.lower() == one.change.target.lower())
+    return frozenset(key for key in keys if key.lower() == later_event.change.target.lower())
 
 
-def _deferred(cluster: Cluster, one: Later, prepared: Prepared, mine: frozenset[str]) -> tuple[Prepared, Planned]:
+def _deferred(
+    cluster: Cluster, later_event: Later, prepared: Prepared, keys: frozenset[str]
+) -> tuple[Prepared, Planned]:
     """Changes that are asked about, later than the others."""
-    for key in sorted(mine):
+    for key in sorted(keys):
         if _flies(cluster, key):
             raise ChangeError(
-                f"{key} isn't at rest itself: what a later change of it begins with isn't known", where=str(one)[:120],
+                f"{key} isn't at rest itself: what a later change of it begins with isn't known", where=str(later_event)[:120],
                 mend="Ask for the change now, or when it has rolled out",
             )  # fmt: skip
     revisions = tuple(
-        replace(revision, after_seconds=one.after_seconds) if revision.after.key in mine else revision
+        replace(revision, after_seconds=later_event.after_seconds) if revision.after.key in keys else revision
         for revision in prepared.revisions
     )
-    words = "the change comes" if one.change.target == ALL else f"the change of {one.change.target} comes"
-    return replace(prepared, revisions=revisions), Planned(later=one, words=words, keys=mine)
+    words = (
+        "the change comes" if later_event.change.target == ALL else f"the change of {later_event.change.target} comes"
+    )
+    return replace(prepared, revisions=revisions), Planned(later=later_event, words=words, keys=keys)
 
 
 def _flies(cluster: Cluster, key: str) -> bool:
-    return any(one.key.lower() == key.lower() for one in in_flight(cluster))
+    return any(flight.key.lower() == key.lower() for flight in in_flight(cluster))
 
 
-def _scaled(one: Later, mine: Revision | None) -> Planned:
+def _scaled(later_event: Later, revision: Revision | None) -> Planned:
     """Replicas of a workload whose controller has begun."""
-    key, replicas = mine.after.key if mine is not None else one.change.target, int(one.change.value)
-    if mine is not None and (not mine.after.traits.has_replicas or one.after_seconds < mine.after_seconds):
-        raise ChangeError(f"{key} can't be scaled then", where=str(one)[:120], mend="Scale a Deployment or StatefulSet, once its change has come")  # fmt: skip
+    key, replicas = (
+        revision.after.key if revision is not None else later_event.change.target,
+        int(later_event.change.value),
+    )
+    if revision is not None and (
+        not revision.after.traits.has_replicas or later_event.after_seconds < revision.after_seconds
+    ):
+        raise ChangeError(f"{key} can't be scaled then", where=str(later_event)[:120], mend="Scale a Deployment or StatefulSet, once its change has come")  # fmt: skip
     words = f"{key} with replicas {replicas:,}"
-    happening = Happening(after_seconds=one.after_seconds, words=words, scales=key, replicas=replicas)
-    return Planned(later=one, words=words, happening=happening)
+    happening = Happening(after_seconds=later_event.after_seconds, words=words, scales=key, replicas=replicas)
+    return Planned(later=later_event, words=words, happening=happening)
 
 
 # ── how late ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def told(found: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
+def told(events: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
     """What became of each event in `run`, and how late it may come in the `first` placement; that isn't worked out where it
     isn't asked, or where another verdict is commoner than the first's."""
-    bearings = _Bearings(found, first, seed)
+    bearings = _Bearings(events, first, seed)
     is_asked = is_asked and first.completed is run.completed
-    return tuple(_told(one, run, bearings.of(one) if is_asked else _Bore(Bearing.UNKNOWN)) for one in found.planned)
+    return tuple(
+        _told(event, run, bearings.of(event) if is_asked else _Bore(Bearing.UNKNOWN)) for event in events.planned
+    )
 
 
 class _Bore(Record, kw_only=False):
@@ -578,19 +608,19 @@ class _Bore(Record, kw_only=False):
     without: bool | None = None
 
 
-def _told(one: Planned, run: Run, bore: _Bore) -> EventBeside:
-    happened = one.keys <= run.waited.keys()
-    if one.happening is not None or one.again:
-        happened = any(what is one.happening or _is_change(what, one) for what in run.happened)
-    sentence = f"after {duration(one.later.after_seconds)}, {one.words}"
+def _told(event: Planned, run: Run, bore: _Bore) -> EventBeside:
+    happened = event.keys <= run.waited.keys()
+    if event.happening is not None or event.again:
+        happened = any(what is event.happening or _is_change(what, event) for what in run.happened)
+    sentence = f"after {duration(event.later.after_seconds)}, {event.words}"
     if not happened:
         sentence += ", when all is done already"
-    said = _said(bore, completes=run.completed)
+    effect_text = _said(bore, completes=run.completed)
     return EventBeside(
-        event=str(one.later),
-        after_seconds=one.later.after_seconds,
+        event=str(event.later),
+        after_seconds=event.later.after_seconds,
         happened=happened,
-        sentence=Text(f"{sentence}: {said}" if said else sentence),
+        sentence=Text(f"{sentence}: {effect_text}" if effect_text else sentence),
         bearing=bore.bearing,
         until_seconds=bore.at_seconds if bore.bearing is Bearing.UNTIL else None,
         from_seconds=bore.at_seconds if bore.bearing is Bearing.FROM else None,
@@ -612,23 +642,25 @@ def _said(bore: _Bore, *, completes: bool) -> str:
     }[bore.bearing]
 
 
-def _is_change(what: Happening | Revision, one: Planned) -> bool:
+def _is_change(what: Happening | Revision, event: Planned) -> bool:
     """Whether it is a change of that event, of a workload that was changed before."""
-    is_then = isinstance(what, Revision) and what.after_seconds == one.later.after_seconds and what.words == one.words
-    return isinstance(what, Revision) and is_then and what.after.key in one.again
+    is_then = (
+        isinstance(what, Revision) and what.after_seconds == event.later.after_seconds and what.words == event.words
+    )
+    return isinstance(what, Revision) and is_then and what.after.key in event.again
 
 
 class _Bearings:
     """The rollout with one event at other times, the others as asked: at once, at rest, not at all, and by halving between."""
 
-    def __init__(self, found: Timeline, run: Run, seed: int) -> None:
-        self._found, self._run, self._seed = found, run, seed
+    def __init__(self, events: Timeline, run: Run, seed: int) -> None:
+        self._found, self._run, self._seed = events, run, seed
         self._left = _WORK_UNITS
 
-    def of(self, one: Planned) -> _Bore:
-        if any(len(r.changes) > 1 for r in self._found.prepared.revisions if r.after.key in one.again):
+    def of(self, event: Planned) -> _Bore:
+        if any(len(r.changes) > 1 for r in self._found.prepared.revisions if r.after.key in event.again):
             return _Bore(Bearing.UNKNOWN)  # each is one on top of those before it
-        first, last, without = self._at(one, 0.0), self._at(one, WHEN_AT_REST), self._at(one, None)
+        first, last, without = self._at(event, 0.0), self._at(event, WHEN_AT_REST), self._at(event, None)
         if self._run.is_cut or first is None or last is None or without is None:
             return _Bore(Bearing.UNKNOWN)
         own = self._run.completed
@@ -638,48 +670,48 @@ class _Bearings:
             if own is without.completed:
                 return _Bore(Bearing.NEVER_DECIDES, without=own)
             return _Bore(Bearing.ANY_TIME if own else Bearing.NEVER, without=without.completed)
-        at = self._turning(one, (0.0, *last.tick_ends), is_early=first.completed)
+        at = self._turning(event, (0.0, *last.tick_ends), is_early=first.completed)
         if at is None:
             return _Bore(Bearing.UNKNOWN, without=without.completed)
-        is_early = one.later.after_seconds < at
+        is_early = event.later.after_seconds < at
         if own is not (is_early if first.completed else not is_early):
             return _Bore(Bearing.MIXED, without=without.completed)
         return _Bore(Bearing.UNTIL if first.completed else Bearing.FROM, at, without.completed)
 
-    def _turning(self, one: Planned, times: Sequence[float], *, is_early: bool) -> float | None:
+    def _turning(self, event: Planned, times: Sequence[float], *, is_early: bool) -> float | None:
         """The first of `times` with which it isn't as at once: an event between two of them comes at the earlier."""
         low, high = 0, len(times) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            run = self._at(one, times[middle])
+            run = self._at(event, times[middle])
             if run is None:
                 return None
             low, high = (middle, high) if run.completed is is_early else (low, middle)
         return times[high]
 
-    def _at(self, one: Planned, seconds: float | None) -> Run | None:
+    def _at(self, event: Planned, seconds: float | None) -> Run | None:
         """The run with the event then, None: without it; nothing where it is too much to play."""
         if self._left <= 0:
             return None
-        later = [h for h in self._found.cluster.later if h is not one.happening]
-        revisions = [r for r in self._found.prepared.revisions if r.after.key not in one.keys - one.again]
+        later = [h for h in self._found.cluster.later if h is not event.happening]
+        revisions = [r for r in self._found.prepared.revisions if r.after.key not in event.keys - event.again]
         revisions = [
-            replace(r, changes=self._moved(r, one, seconds)) if r.after.key in one.again else r for r in revisions
+            replace(r, changes=self._moved(r, event, seconds)) if r.after.key in event.again else r for r in revisions
         ]
-        if seconds is not None and one.happening is not None:
-            later.append(replace(one.happening, after_seconds=seconds, turn=_LAST_TURN))
+        if seconds is not None and event.happening is not None:
+            later.append(replace(event.happening, after_seconds=seconds, turn=_LAST_TURN))
         elif seconds is not None:
-            mine = (r for r in self._found.prepared.revisions if r.after.key in one.keys - one.again)
-            revisions += [replace(r, after_seconds=seconds, turn=_LAST_TURN) for r in mine]
+            own_revisions = (r for r in self._found.prepared.revisions if r.after.key in event.keys - event.again)
+            revisions += [replace(r, after_seconds=seconds, turn=_LAST_TURN) for r in own_revisions]
         run = simulate(self._found.cluster.expecting(tuple(later)), revisions, seed=self._seed)
         self._left -= run.work
         return None if run.is_cut else run
 
     @staticmethod
-    def _moved(revision: Revision, one: Planned, seconds: float | None) -> tuple[Revision, ...]:
+    def _moved(revision: Revision, event: Planned, seconds: float | None) -> tuple[Revision, ...]:
         """The later changes of a workload with that of the event at another time, None: without it."""
-        others = tuple(change for change in revision.changes if not _is_change(change, one))
+        others = tuple(change for change in revision.changes if not _is_change(change, event))
         if seconds is None:
             return others
-        mine = (change for change in revision.changes if _is_change(change, one))
-        return (*others, *(replace(change, after_seconds=seconds, turn=_LAST_TURN) for change in mine))
+        own_changes = (change for change in revision.changes if _is_change(change, event))
+        return (*others, *(replace(change, after_seconds=seconds, turn=_LAST_TURN) for change in own_changes))

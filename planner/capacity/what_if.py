@@ -43,9 +43,9 @@ from planner.kubernetes.records import (
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.shares import parse_share
 from planner.rollout.attachments import VOLUME_ELSEWHERE
+from planner.rollout.cluster_events import hear, hear_again, is_called
 from planner.rollout.controllers.registry import making_anew
-from planner.rollout.evicting import take_away, these
-from planner.rollout.happenings import hear, hear_again, is_called
+from planner.rollout.eviction_requests import take_away, these
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, simulate
 from planner.rollout.silent_nodes import answering, heard_again, silenced, toleration_seconds
@@ -135,12 +135,16 @@ class ChangeCase(Record, kw_only=False, eq=False):
 
     def pool(self) -> NodePool:
         """The pool the change names; one without nodes only where some are added."""
-        known = [one for one in pools(self.cluster, self.limits) if one.nodes or self.change.kind is ChangeKind.ADD]
+        pool_list = [
+            node_pool
+            for node_pool in pools(self.cluster, self.limits)
+            if node_pool.nodes or self.change.kind is ChangeKind.ADD
+        ]
         name = self.change.target.removeprefix("pool/")
-        for pool in known:
+        for pool in pool_list:
             if pool.name == name:
                 return pool
-        names = ", ".join(pool.name for pool in known)
+        names = ", ".join(pool.name for pool in pool_list)
         raise self.refused(f"there is no pool {name} with nodes", f"Pools: {names[:300]}")
 
     def nodes(self) -> tuple[str, ...]:
@@ -155,7 +159,7 @@ class ChangeCase(Record, kw_only=False, eq=False):
         """The nodes that a taint is put on or taken off, in words and by name: all of a pool, or one where no pool has the name."""
         name = self.change.target.removeprefix("node/")
         is_pool = name == self.change.target and any(
-            one.name == name.removeprefix("pool/") for one in pools(self.cluster, self.limits)
+            node_pool.name == name.removeprefix("pool/") for node_pool in pools(self.cluster, self.limits)
         )
         if name in self.cluster.node_index and not is_pool:
             return f"node {name}", (name,)
@@ -182,28 +186,30 @@ class ChangeCase(Record, kw_only=False, eq=False):
         """The nodes of the zone the change names."""
         names = tuple(node.name for node in self.cluster.nodes if zone(node) == self.change.target)
         if not names:
-            known = ", ".join(sorted({zone(node) for node in self.cluster.nodes} - {""}))
-            raise self.refused(f"no node is in zone {self.change.target}", f"Zones: {known[:300]}")
+            zone_names = ", ".join(sorted({zone(node) for node in self.cluster.nodes} - {""}))
+            raise self.refused(f"no node is in zone {self.change.target}", f"Zones: {zone_names[:300]}")
         return names
 
     def quota(self) -> tuple[ResourceQuota, FrozenMap[int]]:
         """The quota the change names, and what it is to let in."""
         namespace, _, name = self.change.target.partition("/")
-        known = {quota.name: quota for quota in self.snapshot.resource_quotas if quota.namespace == namespace}
-        if name not in known:
-            raise self._missing(f"ResourceQuota {name} in namespace {namespace}", "ResourceQuota", known)
+        quota_by_name = {quota.name: quota for quota in self.snapshot.resource_quotas if quota.namespace == namespace}
+        if name not in quota_by_name:
+            raise self._missing(f"ResourceQuota {name} in namespace {namespace}", "ResourceQuota", quota_by_name)
         hard = {key: parse(value, key) for key, value in self.change.settings().items()}
         for key in hard:
-            if key not in known[name].hard:
+            if key not in quota_by_name[name].hard:
                 what = f"ResourceQuota {name} says nothing of {key}, so how much of it is used isn't known"
-                raise self.refused(what, f"It has {', '.join(sorted(known[name].hard))[:300]}")
-        return known[name], FrozenMap(hard)
+                raise self.refused(what, f"It has {', '.join(sorted(quota_by_name[name].hard))[:300]}")
+        return quota_by_name[name], FrozenMap(hard)
 
     def job(self) -> Workload:
         """The Job the change names."""
         namespace, _, name = self.change.target.partition("/")
         jobs = {
-            one.name: one for one in self.snapshot.every_workload if one.traits.is_batch and one.namespace == namespace
+            workload.name: workload
+            for workload in self.snapshot.every_workload
+            if workload.traits.is_batch and workload.namespace == namespace
         }
         if name not in jobs or jobs[name].is_finished:
             running = [job.name for job in jobs.values() if not job.is_finished]
@@ -214,15 +220,15 @@ class ChangeCase(Record, kw_only=False, eq=False):
         """The waiting pods with scheduling gates that the change names, by their place in the snapshot."""
         namespace, _, name = self.change.target.partition("/")
         owners = workloads_by_owner(self.cluster)
-        found = []
+        workload_numbers = []
         for index in self.cluster.unbound:
             pod = self.snapshot.pods[index]
             if pod.namespace == namespace and pod.spec.scheduling_gates:
                 owner = pod.owner.key(namespace) if pod.owner else ""
-                found += [index] if is_called(name, pod.name, owners.get(owner, owner)) else []
-        if not found:
+                workload_numbers += [index] if is_called(name, pod.name, owners.get(owner, owner)) else []
+        if not workload_numbers:
             raise self.refused(f"no pod of {self.change.target} waits behind a scheduling gate")
-        return found
+        return workload_numbers
 
     def workload(self) -> tuple[Workload, WorkloadChange, str]:
         """The workload the change names, what is asked of it, and that in words."""
@@ -234,7 +240,7 @@ class ChangeCase(Record, kw_only=False, eq=False):
         settings = {"replicas": self.change.value} if is_scaled else self.change.settings()
         replicas = settings.get("replicas")
         requests = {name: parse(value, name) for name, value in settings.items() if name not in _NO_REQUESTS}
-        asked = WorkloadChange(
+        workload_change = WorkloadChange(
             workload=before.key,
             replicas=None if replicas is None else whole_number(self.change, replicas, 100_000, least=0),
             requests=FrozenMap(requests),
@@ -243,17 +249,17 @@ class ChangeCase(Record, kw_only=False, eq=False):
             new_revision=bool(requests) or is_restarted,
         )
         if is_restarted:
-            return before, asked, f"{before.key} restarted"
+            return before, workload_change, f"{before.key} restarted"
         words = ", ".join(f"{name} {value}" for name, value in settings.items())
-        return before, asked, f"{before.key} with {words}"
+        return before, workload_change, f"{before.key} with {words}"
 
     def remade(self, names: Iterable[str], make: Callable[[Node], Node]) -> tuple[Node, ...]:
         """All nodes, those of these names made others."""
         meant = set(names)
         return tuple(make(node) if node.name in meant else node for node in self.cluster.nodes)
 
-    def _missing(self, what: str, kind: str, known: Iterable[str]) -> ChangeError:
-        names = ", ".join(sorted(known)) or "none"
+    def _missing(self, what: str, kind: str, existing: Iterable[str]) -> ChangeError:
+        names = ", ".join(sorted(existing)) or "none"
         return self.refused(f"there is no {what}", f"{kind}s there: {names[:300]}")
 
     def refused(self, what: str, mend: str = "") -> ChangeError:
@@ -273,10 +279,10 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     """The snapshot with more nodes, each with the pods of the DaemonSets that run there, of their latest revision."""
     coming = [(workload, node) for node in nodes for workload in daemons_on(snapshot, node)]
     theirs = {workload.uid for workload, _ in coming}
-    made = sorted(
+    new_pods = sorted(
         (pod for pod in snapshot.pods if pod.owner and pod.owner.uid in theirs), key=lambda pod: pod.created_at or 0.0
     )
-    latest = {pod.owner.uid: pod.labels.get(CONTROLLER_REVISION_HASH, "") for pod in made if pod.owner}
+    latest = {pod.owner.uid: pod.labels.get(CONTROLLER_REVISION_HASH, "") for pod in new_pods if pod.owner}
     pods = (_daemon_pod(workload, node, latest.get(workload.uid, "")) for workload, node in coming)
     merged = tuple(sorted((*snapshot.nodes, *nodes), key=lambda node: node.name))
     snapshot = replace(snapshot, nodes=merged, pods=(*snapshot.pods, *pods))
@@ -314,14 +320,14 @@ def _daemon_pod(workload: Workload, node: Node, revision: str) -> Pod:
 
 def copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Node, ...]:
     """New nodes of a pool, spread over its zones as it would grow; `word` tells them from others."""
-    made = []
+    new_nodes = []
     for number, template in enumerate(zone_templates(cluster, pool, count), start=1):
         name, place = f"{template.name}-{word}-{number}", 1
         while name in cluster.node_index:
             place += 1
             name = f"{template.name}-{word}{place}-{number}"
-        made.append(bare_copy(template, name))
-    return tuple(made)
+        new_nodes.append(bare_copy(template, name))
+    return tuple(new_nodes)
 
 
 def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
@@ -337,9 +343,9 @@ def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
 def _drain(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
-    result = described(case.cluster, names, run)
+    drain = described(case.cluster, names, run)
     return run.simulation.snapshot_now(), case.step(
-        str(result.sentence), is_done=result.drained and not result.lost, drain=result
+        str(drain.sentence), is_done=drain.drained and not drain.lost, drain=drain
     )
 
 
@@ -364,9 +370,13 @@ def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
     pod = case.snapshot.pods[place]
     run = evict(cluster, these([place]))
     words = f"{case.change.target} evicted from {pod.node_name}"
-    own = [one for one in run.made if pod.owner and one.owner == pod.owner.key(pod.namespace) and not one.is_gone]
-    away = [one for one in own if one in run.simulation.attachments.waiting]
-    is_done = bool(run.evicted and own) and all(one.is_bound for one in own) and not away
+    own = [
+        new_pod
+        for new_pod in run.made
+        if pod.owner and new_pod.owner == pod.owner.key(pod.namespace) and not new_pod.is_gone
+    ]
+    away = [new_pod for new_pod in own if new_pod in run.simulation.attachments.waiting]
+    is_done = bool(run.evicted and own) and all(new_pod.is_bound for new_pod in own) and not away
     if run.left:
         words = f"{case.change.target} can't be evicted: {run.left[0][2]}"
     elif not own:
@@ -388,14 +398,16 @@ def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
     is_zone = case.change.kind is ChangeKind.REMOVE_ZONE
     names = case.zone() if is_zone else case.nodes()
     words = f"zone {case.change.target} with {_nodes_text(names)} gone" if is_zone else f"{_nodes_text(names)} deleted"
-    snapshot, gone = _without(case.cluster, names)
+    snapshot, removed_pods = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
-    sentence = f"{words}: {count(gone, 'pod')} had to go"
+    sentence = f"{words}: {count(removed_pods, 'pod')} had to go"
     world = Simulation(case.cluster)
     doomed = [pod for name in names for pod in world.pods.on(case.cluster.node_index[name])]
     unknown = sum(is_unplayed(case.cluster, pod) for pod in doomed)
     bare = _bare(doomed)
-    others = "" if gone == unknown + len(bare) else f", all{' others' if unknown or bare else ''} find another node"
+    others = (
+        "" if removed_pods == unknown + len(bare) else f", all{' others' if unknown or bare else ''} find another node"
+    )
     sentence += f", {after - before:,} of their successors find no node" if after > before else others
     away = _unattached(snapshot) - _unattached(case.snapshot)
     if away > 0:
@@ -418,21 +430,21 @@ def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
     doomed = [cluster.node_index[name] for name in names]
     world = Simulation(cluster)
     pods = [pod for node in doomed for pod in world.pods.on(node)]
-    kept = tuple(node for node in cluster.nodes if node.name not in set(names))
+    remaining_nodes = tuple(node for node in cluster.nodes if node.name not in set(names))
     daemons = Counter(pod.owner for pod in pods if kind_in(pod.owner).is_per_node)
-    snapshot = _made_anew(_daemons_told(replace(cluster.snapshot, nodes=kept), daemons, -1), pods)
+    snapshot = _made_anew(_daemons_told(replace(cluster.snapshot, nodes=remaining_nodes), daemons, -1), pods)
     return snapshot, sum(1 for pod in pods if not kind_in(pod.owner).is_per_node)
 
 
-def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
+def _made_anew(snapshot: Snapshot, removed_pods: Sequence[LivePod]) -> Snapshot:
     """The snapshot after these pods have vanished at once and their controllers, DaemonSets apart, have replaced them."""
-    names = {(pod.namespace, pod.name) for pod in gone}
+    names = {(pod.namespace, pod.name) for pod in removed_pods}
     pods = tuple(pod for pod in snapshot.pods if (pod.namespace, pod.name) not in names)
     simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
-    for pod in gone:  # a quota that was written while they were there has room again
+    for pod in removed_pods:  # a quota that was written while they were there has room again
         simulation.admission.charge(pod.namespace, pod.shape.spec, -1)
-    lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
-    for pod in {pod.owner: pod for pod in gone if pod.owner and not kind_in(pod.owner).is_per_node}.values():
+    lost = Counter(pod.owner for pod in removed_pods if not pod.is_terminating)
+    for pod in {pod.owner: pod for pod in removed_pods if pod.owner and not kind_in(pod.owner).is_per_node}.values():
         controller = making_anew(simulation, pod, lost=lost[pod.owner])
         if controller is not None:
             simulation.controllers.setdefault(controller.key, controller)
@@ -461,21 +473,19 @@ def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
     pods = tuple(replace(pod, is_ready=False) if pod.node_name in names else pod for pod in case.snapshot.pods)
     simulation = Simulation(Cluster(replace(case.snapshot, nodes=nodes, pods=pods)))
     places = (simulation.cluster.node_index[name] for name in names)
-    there = [pod for place in places for pod in simulation.pods.on(place) if not pod.is_terminating]
-    doomed = [pod for pod in there if toleration_seconds(pod.shape.spec) < inf]
+    node_pods = [pod for place in places for pod in simulation.pods.on(place) if not pod.is_terminating]
+    doomed = [pod for pod in node_pods if toleration_seconds(pod.shape.spec) < inf]
     for pod in doomed:
         take_away(simulation, pod)
     snapshot = played(simulation)
     waiting = _waiting(snapshot) - _waiting(case.snapshot)
     after = duration(max((toleration_seconds(pod.shape.spec) for pod in doomed), default=0.0))
-    words = (
-        f"{_nodes_text(names)} {plural(len(names), 'stops', 'stop')} answering: {count(len(there), 'pod')} not Ready"
-    )
+    words = f"{_nodes_text(names)} {plural(len(names), 'stops', 'stop')} answering: {count(len(node_pods), 'pod')} not Ready"
     if doomed:
         words += f", {len(doomed):,} evicted after {after}"
         if any(pod.owner for pod in doomed):
-            found = "all that are made anew find a node"
-            words += f", {waiting:,} of their successors find no node" if waiting > 0 else f", {found}"
+            outcome = "all that are made anew find a node"
+            words += f", {waiting:,} of their successors find no node" if waiting > 0 else f", {outcome}"
     bare = _bare(doomed)
     words += f"; {gone_words(bare)}" if bare else ""
     return snapshot, case.step(words, is_done=waiting <= 0 and not bare)
@@ -499,14 +509,18 @@ def _force_delete(case: ChangeCase) -> tuple[Snapshot, Step]:
     place = case.pod()
     pod = case.snapshot.pods[place]
     snapshot = _made_anew(case.snapshot, [Simulation(case.cluster).pods.live(place)])
-    known = {one.uid for one in case.snapshot.pods}
-    own = [one for one in snapshot.pods if one.uid not in known and pod.owner and one.owner == pod.owner]
-    waits = next((one for one in own if not one.node_name), None)
+    earlier_uids = {old_pod.uid for old_pod in case.snapshot.pods}
+    own = [
+        new_pod
+        for new_pod in snapshot.pods
+        if new_pod.uid not in earlier_uids and pod.owner and new_pod.owner == pod.owner
+    ]
+    waits = next((new_pod for new_pod in own if not new_pod.node_name), None)
     words = f"{case.change.target} deleted by force from {pod.node_name}"
     if not own:
         words += ": nothing makes it anew"
     elif waits is None:
-        words += f": its successor is on {', '.join(sorted({one.node_name for one in own}))}"
+        words += f": its successor is on {', '.join(sorted({new_pod.node_name for new_pod in own}))}"
     else:
         words += f": its successor waits: {waits.unschedulable_message or 'never tried'}"
     return snapshot, case.step(words, is_done=bool(own) and waits is None)
@@ -523,14 +537,14 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     if way.why_not:
         return case.snapshot, case.step(f"pool {case.pool().name} can't be upgraded{way.why_not}", is_done=False)
     steps = list(upgrade_steps(case))
-    made = _upgraded(case, [step.run for step in steps], way.how, steps[0].of)
-    if doubt := zone_doubt(case, way, made):
-        made = replace(made, is_done=False, is_known=False, sentence=Text(f"not known: {doubt}"))
-    return steps[-1].after, made
+    upgrade_step = _upgraded(case, [step.run for step in steps], way.how, steps[0].of)
+    if doubt := zone_doubt(case, way, upgrade_step):
+        upgrade_step = replace(upgrade_step, is_done=False, is_known=False, sentence=Text(f"not known: {doubt}"))
+    return steps[-1].after, upgrade_step
 
 
-def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
-    """What the zone of a node that comes would decide, where that is not known: zone; "" where it decides nothing. `made`: the upgrade
+def zone_doubt(case: ChangeCase, way: Way, upgrade_step: Step | None = None) -> str:
+    """What the zone of a node that comes would decide, where that is not known: zone; "" where it decides nothing. `upgrade_step`: the upgrade
     with each in the zone of the one that it comes for.
 
     GKE gives it that zone (`Cloud.surges_in_zone`); AKS spreads nodes over zones by best effort (Azure/AKS#2529, Azure/AKS#3292), all of
@@ -542,15 +556,15 @@ def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
     is_told = all((cloud := cloud_of(node)) is not None and cloud.surges_in_zone for node in members)
     if is_told or len(zones) < 2 or not way.surge:
         return ""
-    made = made or _upgraded(case, [step.run for step in upgrade_steps(case)], way.how, 0)
+    upgrade_step = upgrade_step or _upgraded(case, [step.run for step in upgrade_steps(case)], way.how, 0)
     for place in zones:
         runs = [step.run for step in upgrade_steps(case, place=place)]
         other = _upgraded(case, runs, way.how, len(runs))
-        if other.is_done is not made.is_done or _most_unplaced(runs) != made.unplaced:
+        if other.is_done is not upgrade_step.is_done or _most_unplaced(runs) != upgrade_step.unplaced:
             by = next((f", which {cloud.name} chooses" for cloud in clouds_of(members)), "")
             other_waits, waits = (
                 count(number, "evicted pod waits", "evicted pods wait")
-                for number in (_most_unplaced(runs), made.unplaced)
+                for number in (_most_unplaced(runs), upgrade_step.unplaced)
             )
             return f"the zone of the surge {plural(way.surge, 'node', 'nodes')}{by}: in {place} {other_waits} for a node, in the zone of the node that goes {waits}"
     return ""
@@ -594,19 +608,21 @@ class Batch(Record):
 
 def upgrade_batches(case: ChangeCase, way: Way, zone_ahead: str = "") -> list[Batch]:
     """The batches in their order; none where it can't be upgraded. `zone_ahead`: of the nodes that come before."""
-    cluster, found, nodes = case.cluster, list[Batch](), () if way.why_not else case.pool().nodes
+    cluster, batches, nodes = case.cluster, list[Batch](), () if way.why_not else case.pool().nodes
     while nodes:
         names, nodes = nodes[: way.surge + way.unavailable], nodes[way.surge + way.unavailable :]
         new = list[Node]()
         for place, name in enumerate(names):
             old = cluster.nodes[cluster.node_index[name]]
-            called = next(one for number in count_up() if (one := f"{name}-up{number}") not in cluster.node_index)
+            called = next(
+                node_name for number in count_up() if (node_name := f"{name}-up{number}") not in cluster.node_index
+            )
             moved = labels_in_zone(old, zone_ahead) if zone_ahead and place < way.surge else old.labels
             node = bare_copy(replace(old, labels=FrozenMap(moved)), called)
-            kept = {HOSTNAME: old.labels.get(HOSTNAME, name)} if place >= way.surge else {}
-            new.append(replace(node, labels=FrozenMap({**node.labels, **kept})))
-        found.append(Batch(nodes=names, ahead=tuple(new[: way.surge]), again=tuple(new[way.surge :])))
-    return found
+            hostname_label = {HOSTNAME: old.labels.get(HOSTNAME, name)} if place >= way.surge else {}
+            new.append(replace(node, labels=FrozenMap({**node.labels, **hostname_label})))
+        batches.append(Batch(nodes=names, ahead=tuple(new[: way.surge]), again=tuple(new[way.surge :])))
+    return batches
 
 
 class Way(Record):
@@ -621,39 +637,39 @@ class Way(Record):
 def way_of_upgrading(case: ChangeCase) -> Way:
     """As the change says, else the pool's settings."""
     pool, settings = case.pool(), case.change.settings()
-    asked = pool.upgrade or UpgradeSettings()
+    upgrade = pool.upgrade or UpgradeSettings()
     quota = int(settings["quota"]) if "quota" in settings else None
-    is_blue_green = asked.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}
-    wanted = pool.node_count if is_blue_green else int(settings.get("surge", asked.max_surge))
-    lacks = f": it needs {wanted} more {plural(wanted, 'node')} and the quota lets in {quota}"
+    is_blue_green = upgrade.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}
+    surge_nodes = pool.node_count if is_blue_green else int(settings.get("surge", upgrade.max_surge))
+    lacks = f": it needs {surge_nodes} more {plural(surge_nodes, 'node')} and the quota lets in {quota}"
     if is_blue_green:
-        why = f" blue-green{lacks}" if quota is not None and quota < wanted else ""
-        how = f"blue-green, {wanted} more {plural(wanted, 'node')} meanwhile"
-        return Way(how=how, surge=wanted, why_not=why)
-    unavailable = int(settings.get("unavailable", asked.max_unavailable))
-    surge = wanted if quota is None else min(wanted, quota)
-    why = "" if surge + unavailable else lacks if wanted else ": surge and unavailable are 0"
+        why = f" blue-green{lacks}" if quota is not None and quota < surge_nodes else ""
+        how = f"blue-green, {surge_nodes} more {plural(surge_nodes, 'node')} meanwhile"
+        return Way(how=how, surge=surge_nodes, why_not=why)
+    unavailable = int(settings.get("unavailable", upgrade.max_unavailable))
+    surge = surge_nodes if quota is None else min(surge_nodes, quota)
+    why = "" if surge + unavailable else lacks if surge_nodes else ": surge and unavailable are 0"
     return Way(how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why)
 
 
 def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
-    held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
+    held_pods = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
     unplaced = _most_unplaced(runs)
     lost = [f"{pod.namespace}/{pod.name}" for run in runs for pod in run.lost]
     sentence = f"pool {name} upgraded in {count(batches, 'step')} ({how}): {count(evicted, 'pod')} evicted"
     if batches > len(runs):
         sentence += f" in the {count(len(runs), 'step that was', 'steps that were')} played"
-    budgets = tuple(sorted(set(held.values()) - {""}))
-    if held:
+    budgets = tuple(sorted(set(held_pods.values()) - {""}))
+    if held_pods:
         by = ", ".join(budgets) or "something else"
-        sentence += f"; {len(held):,} held back by {by} (GKE deletes them after {PATIENCE})"
+        sentence += f"; {len(held_pods):,} held back by {by} (GKE deletes them after {PATIENCE})"
     if unplaced:
         sentence += f"; at worst {count(unplaced, 'evicted pod waits', 'evicted pods wait')} for a node"
     if lost:
         sentence += f"; {gone_words(lost)}"
-    return replace(case.step(sentence, is_done=not (held or unplaced or lost)), budgets=budgets, unplaced=unplaced)
+    return replace(case.step(sentence, is_done=not (held_pods or unplaced or lost)), budgets=budgets, unplaced=unplaced)
 
 
 def _most_unplaced(runs: Iterable[EvictionRun]) -> int:
@@ -689,7 +705,9 @@ def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 def without_taint(node: Node, key: str, effect: str = "") -> Node:
     """The node without its taints of that key, of that effect where one is given."""
-    return replace(node, taints=tuple(one for one in node.taints if one.key != key or effect not in ("", one.effect)))
+    return replace(
+        node, taints=tuple(taint for taint in node.taints if taint.key != key or effect not in ("", taint.effect))
+    )
 
 
 def _untaint(case: ChangeCase) -> tuple[Snapshot, Step]:
@@ -703,8 +721,8 @@ def _untaint(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _resize(case: ChangeCase) -> tuple[Snapshot, Step]:
-    before, asked, words = case.workload()
-    after, has_new_template, _ = apply_change(before, asked)
+    before, workload_change, words = case.workload()
+    after, has_new_template, _ = apply_change(before, workload_change)
     if case.change.kind is ChangeKind.ROLLOUT:  # else its ReplicaSets before and after would be one to who comes later
         restarted = FrozenMap({**after.template.annotations, RESTARTED_AT: str(case.snapshot.taken_at)})
         after = replace(after, template=replace(after.template, annotations=restarted))
@@ -721,11 +739,11 @@ def _resize(case: ChangeCase) -> tuple[Snapshot, Step]:
 def _quota(case: ChangeCase) -> tuple[Snapshot, Step]:
     if is_of_queue(case.change):
         moved = with_quota(case.snapshot, case.change)
-        said = f"ClusterQueue's quota {case.change.target} is {case.change.value}"
-        return moved, case.step(f"{said}; {moved_words(case.snapshot, moved)}")
+        quota_text = f"ClusterQueue's quota {case.change.target} is {case.change.value}"
+        return moved, case.step(f"{quota_text}; {moved_words(case.snapshot, moved)}")
     quota, hard = case.quota()
     then = replace(quota, hard=FrozenMap({**quota.hard, **hard}))
-    quotas = tuple(then if one is quota else one for one in case.snapshot.resource_quotas)
+    quotas = tuple(then if old_quota is quota else old_quota for old_quota in case.snapshot.resource_quotas)
     return replace(case.snapshot, resource_quotas=quotas), case.step(quota_words(case.change))
 
 
@@ -736,27 +754,30 @@ def quota_words(change: Change) -> str:
 
 def _job_ends(case: ChangeCase) -> tuple[Snapshot, Step]:
     job = case.job()
-    mine = set(pods_of(case.cluster, job))
-    pods = tuple(pod for index, pod in enumerate(case.snapshot.pods) if index not in mine)
+    job_pods = set(pods_of(case.cluster, job))
+    pods = tuple(pod for index, pod in enumerate(case.snapshot.pods) if index not in job_pods)
     done = replace(job, is_finished=True)
     workloads, others = (
-        tuple(done if one is job else one for one in some) for some in (case.snapshot.workloads, case.snapshot.others)
+        tuple(done if workload is job else workload for workload in owners)
+        for owners in (case.snapshot.workloads, case.snapshot.others)
     )
     then = replace(case.snapshot, pods=pods, workloads=workloads, others=others)
-    return then, case.step(f"Job {case.change.target} ends: {count(len(mine), 'pod')} gone")
+    return then, case.step(f"Job {case.change.target} ends: {count(len(job_pods), 'pod')} gone")
 
 
 def _ungate(case: ChangeCase) -> tuple[Snapshot, Step]:
-    mine = set(case.gated())
+    gated_pods = set(case.gated())
     pods = tuple(
-        replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in mine else pod
+        replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in gated_pods else pod
         for index, pod in enumerate(case.snapshot.pods)
     )
     then = at_rest(replace(case.snapshot, pods=pods)).snapshot
-    names = {(case.snapshot.pods[index].namespace, case.snapshot.pods[index].name) for index in mine}
-    left = sum(pod.waits and (pod.namespace, pod.name) in names for pod in then.pods)
-    words = f"{count(len(mine), 'pod')} of {case.change.target} without scheduling gates"
-    return then, case.step(f"{words}: {left:,} find no node" if left else f"{words}, placed", is_done=not left)
+    names = {(case.snapshot.pods[index].namespace, case.snapshot.pods[index].name) for index in gated_pods}
+    pending_pods = sum(pod.waits and (pod.namespace, pod.name) in names for pod in then.pods)
+    words = f"{count(len(gated_pods), 'pod')} of {case.change.target} without scheduling gates"
+    return then, case.step(
+        f"{words}: {pending_pods:,} find no node" if pending_pods else f"{words}, placed", is_done=not pending_pods
+    )
 
 
 def _apply(case: ChangeCase) -> tuple[Snapshot, Step]:

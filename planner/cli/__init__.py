@@ -22,47 +22,53 @@ from typing import Final
 import click
 
 from planner.cli import options, pager, stream, waiting
-from planner.ground import collector, parts
+from planner.ground import collector, parallel_parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.words import choice
-from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
-from planner.serve.processes import forked
+from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, QuestionEntry
+from planner.serve.processes import fork_workers
 
 
-def name_of(entry: Entry) -> str:
+def name_of(question_entry: QuestionEntry) -> str:
     """How the command is called: ``capacity --seats``."""
-    return " ".join(entry.called.split(" ")[:2])
+    return " ".join(question_entry.called.split(" ")[:2])
 
 
 _NO_QUESTIONS: Final = {
-    "prices": Entry("", MONEY, "Show prices of machines and GPUs, or read today's from the Billing Catalog.", "costs --price-list"),
-    "store": Entry("", OVER_TIME, "Snapshots over time: keep them, query them with SQL, compact them, see trends."),
-    "snapshot": Entry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
+    "prices": QuestionEntry("", MONEY, "Show prices of machines and GPUs, or read today's from the Billing Catalog.", "costs --price-list"),
+    "store": QuestionEntry("", OVER_TIME, "Snapshots over time: keep them, query them with SQL, compact them, see trends."),
+    "snapshot": QuestionEntry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
             "store snapshot"),
-    "sweep": Entry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
-    "app": Entry("", SETUP, "The dashboard, on that cluster."),
-    "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),
-    "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol.", "serve --mcp"),
-    "anonymize": Entry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymize"),
-    "dump": Entry("", SETUP, "The cluster as one file, which every command reads: what the rights there are let one list."),
+    "sweep": QuestionEntry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
+    "app": QuestionEntry("", SETUP, "The dashboard, on that cluster."),
+    "serve": QuestionEntry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),
+    "mcp": QuestionEntry("", SETUP, "The questions as tools for agents, by the Model Context Protocol.", "serve --mcp"),
+    "anonymize": QuestionEntry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymize"),
+    "dump": QuestionEntry("", SETUP, "The cluster as one file, which every command reads: what the rights there are let one list."),
 }  # fmt: skip
 """Commands that ask no question of the hall."""
 _LISTS: Final = ("prices",)
 """Those of them whose answer may be long."""
 
 _MODULES: Final = {
-    entry.named or name.replace("_", "-"): name for name, entry in {**INDEX, **_NO_QUESTIONS}.items() if entry.room
+    question_entry.named or name.replace("_", "-"): name
+    for name, question_entry in {**INDEX, **_NO_QUESTIONS}.items()
+    if question_entry.room
 }
 _ENTRIES: Final = {command: {**INDEX, **_NO_QUESTIONS}[name] for command, name in _MODULES.items()}
 ROOMS: Final = {
-    room: {name: entry.line for name, entry in _ENTRIES.items() if entry.room == room and not entry.called}
+    room: {
+        name: question_entry.line
+        for name, question_entry in _ENTRIES.items()
+        if question_entry.room == room and not question_entry.called
+    }
     for room in (NOW, ROLLOUTS, CAPACITY, HEALTH, MONEY, OVER_TIME, SETUP)
 }
 """Room → command → one line, as the help has them."""
 
 WITHIN: Final = {
-    home: {name: entry for name, entry in _ENTRIES.items() if entry.called.split(" ")[0] == home}
+    home: {name: question_entry for name, question_entry in _ENTRIES.items() if question_entry.called.split(" ")[0] == home}
     for commands in ROOMS.values() for home in commands
 }  # fmt: skip
 """Command → those that stand within it, by the names they had by themselves, which go on working."""
@@ -70,7 +76,7 @@ WITHIN: Final = {
 COMMANDS: Final = {
     name: line
     for commands in ROOMS.values() for home, first in commands.items()
-    for name, line in {home: first, **{name_of(entry): entry.line for entry in WITHIN[home].values()}}.items()
+    for name, line in {home: first, **{name_of(question_entry): question_entry.line for question_entry in WITHIN[home].values()}}.items()
 }  # fmt: skip
 """How each command is called (``capacity --seats``) → one line."""
 
@@ -134,9 +140,9 @@ def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         waiting.end()
 
 
-def _say_new_name(ctx: click.Context, old: str, new: str, rest: Collection[str]) -> None:
+def _say_new_name(ctx: click.Context, old: str, new: str, arguments: Collection[str]) -> None:
     """On a terminal: a script's log isn't the place to learn names."""
-    if is_on_terminal() and not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
+    if is_on_terminal() and not ctx.resilient_parsing and not {"-q", "--quiet"} & set(arguments):
         click.echo(f"headroom: {old} is called headroom {new} now", err=True)
 
 
@@ -148,25 +154,29 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant: one that stands within another by its option, or by the name it had by itself."""
-        first, rest = _OLD.get(args[0], args[0]), args[1:]
-        if (entry := _ENTRIES.get(first)) is not None and entry.called:
-            _say_new_name(ctx, first, name_of(entry), rest)
-            return name_of(entry), self.get_command(ctx, first), rest
+        first, arguments = _OLD.get(args[0], args[0]), args[1:]
+        if (question_entry := _ENTRIES.get(first)) is not None and question_entry.called:
+            _say_new_name(ctx, first, name_of(question_entry), arguments)
+            return name_of(question_entry), self.get_command(ctx, first), arguments
         for option, name in _ALIASES.get(first, {}).items():
-            if option in rest:
-                _say_new_name(ctx, f"{first} {option}", name, rest)
-                return name, self.get_command(ctx, name), [word for word in rest if word != option]
+            if option in arguments:
+                _say_new_name(ctx, f"{first} {option}", name, arguments)
+                return name, self.get_command(ctx, name), [word for word in arguments if word != option]
         if first != args[0]:
-            _say_new_name(ctx, args[0], first, rest)
-            return first, self.get_command(ctx, first), rest
-        for name, entry in WITHIN.get(first, {}).items():
-            asks = entry.called.split(" ")[1:]
-            if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in rest):
+            _say_new_name(ctx, args[0], first, arguments)
+            return first, self.get_command(ctx, first), arguments
+        for name, question_entry in WITHIN.get(first, {}).items():
+            asks = question_entry.called.split(" ")[1:]
+            if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in arguments):
                 command = self.get_command(ctx, name)
                 assert command is not None
                 is_its_own = any(asks[0] in param.opts for param in command.params)
-                is_kept = is_its_own and not {"-h", "--help", "--help-all"} & set(rest)
-                return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
+                is_kept = is_its_own and not {"-h", "--help", "--help-all"} & set(arguments)
+                return (
+                    name_of(question_entry),
+                    command,
+                    arguments if is_kept else [word for word in arguments if word not in asks],
+                )
         if not first.startswith("-") and self.get_command(ctx, first) is None:
             instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands")
             raise click.UsageError(f"No such command {args[0]!r}. {instead}", ctx)
@@ -174,7 +184,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         cmd_name = _OLD.get(cmd_name, cmd_name)
-        name = next((name for name, one in _ENTRIES.items() if cmd_name in (name, name_of(one))), None)
+        name = next((name for name, subcommand in _ENTRIES.items() if cmd_name in (name, name_of(subcommand))), None)
         if name is None and cmd_name in _HIDDEN:
             name = cmd_name
         if name is None:
@@ -184,19 +194,19 @@ class _Commands(click.Group):
             if find_spec(f"{__name__}.{module}") is not None:
                 command = import_module(f"{__name__}.{module}").command
             else:
-                from planner.cli.plain import command_of
+                from planner.cli.question_commands import command_of
 
                 command = command_of(module)
         assert isinstance(command, click.Command)
-        for within, entry in WITHIN.get(name, {}).items():
-            self._add(command, within, entry)
+        for within, question_entry in WITHIN.get(name, {}).items():
+            self._add(command, within, question_entry)
         if module in INDEX or module in _LISTS:
             _with_pager(command)
         return _with_quiet(command)
 
-    def _add(self, home: click.Command, name: str, entry: Entry) -> None:
+    def _add(self, home: click.Command, name: str, question_entry: QuestionEntry) -> None:
         """Let the help of `home` name a command that stands within it."""
-        word = entry.called.split(" ")[1]
+        word = question_entry.called.split(" ")[1]
         if isinstance(home, click.Group):
             below = self.get_command(click.Context(self), name)
             assert below is not None
@@ -206,9 +216,9 @@ class _Commands(click.Group):
                 hidden.hidden = True
                 home.add_command(hidden, old)
         elif all(word not in param.opts for param in home.params):
-            said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {name_of(entry)} --help"
+            epilog = f"Instead: {question_entry.line[0].lower()}{question_entry.line[1:]} Its options: headroom {name_of(question_entry)} --help"
             home.params.append(
-                options.HeadedOption([word], is_flag=True, expose_value=False, is_everyday=True, help=said)
+                options.HeadedOption([word], is_flag=True, expose_value=False, is_everyday=True, help=epilog)
             )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -255,7 +265,7 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
-    given = sys.argv[1:] if argv is None else argv
+    arguments = sys.argv[1:] if argv is None else argv
     collector.seldom()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own pool of threads costs 25 ms and has nothing to do
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
@@ -266,7 +276,7 @@ def main(argv: list[str] | None = None) -> None:
         click.echo("headroom: standard output is closed. Send it to /dev/null if you don't need it", err=True)
         sys.exit(ExitStatus.BAD_INPUT)
     try:
-        with pager.beneath(partial(_printing, given)), parts.by(forked.way()):
+        with pager.beneath(partial(_printing, arguments)), parallel_parts.by(fork_workers.way()):
             status = _run(argv)
     except BaseException as error:
         if not _is_interrupt(error):
@@ -288,11 +298,11 @@ def _is_interrupt(error: BaseException | None) -> bool:
     """Whether Ctrl-C is what ended it: Python wraps what comes up while a class is made (``__set_name__``, before 3.12)
     in a RuntimeError, and a library may wrap it in errors of its own.
     """
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen and not isinstance(error, SystemExit):
+    seen_ids: set[int] = set()
+    while error is not None and id(error) not in seen_ids and not isinstance(error, SystemExit):
         if isinstance(error, KeyboardInterrupt | click.Abort):
             return True
-        seen.add(id(error))
+        seen_ids.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

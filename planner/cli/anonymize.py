@@ -13,7 +13,7 @@ from planner.cli import output
 from planner.cli.cluster import read_cluster
 from planner.ground.words import count
 from planner.health.drift.model import ENVIRONMENT_WORDS
-from planner.history.anonymous import anonymised
+from planner.history.anonymization import anonymised
 from planner.kubernetes.records import Snapshot
 from planner.spot.suitability import BACKGROUND
 
@@ -34,18 +34,20 @@ def command(cluster: str, file: str, is_agreed: bool) -> int:
 
 def write(snapshot: Snapshot, file: str, *, is_agreed: bool) -> int:
     """Write it under other names once that is agreed to; what stays as it was is told first."""
-    made = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
+    anonymous = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
     click.echo("As it was in the cluster, and in the file too:", err=True)
-    for sort, values in sorted(made.stayed.items()):
-        told = count(len(values), "value") if sort == "numbers" else ", ".join(sorted(values))
-        line = textwrap.fill(f"{sort}: {told}", width=110, initial_indent="  ", subsequent_indent="    ")
+    for sort, values in sorted(anonymous.stayed.items()):
+        values_text = count(len(values), "value") if sort == "numbers" else ", ".join(sorted(values))
+        line = textwrap.fill(f"{sort}: {values_text}", width=110, initial_indent="  ", subsequent_indent="    ")
         click.echo(line, err=True)
     if not is_agreed and sys.stdin.isatty() and not click.confirm(f"Write {file}?", err=True):
         click.echo("Nothing was written.", err=True)
         return 0
-    output.write_file(Path(file), gzip.compress(made.content, mtime=0) if file.endswith(".gz") else made.content)
+    output.write_file(
+        Path(file), gzip.compress(anonymous.content, mtime=0) if file.endswith(".gz") else anonymous.content
+    )
     nodes, pods = count(len(snapshot.nodes), "node"), count(len(snapshot.pods), "pod")
     click.echo(
-        f"{file}: {nodes}, {pods}, {len(made.content) / 1e6:.1f} MB. Names were replaced; headroom doctor {file} reads it."
+        f"{file}: {nodes}, {pods}, {len(anonymous.content) / 1e6:.1f} MB. Names were replaced; headroom doctor {file} reads it."
     )
     return 0

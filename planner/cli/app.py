@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from planner.cli import waiting
-from planner.cli.given import FILE
+from planner.cli.input_options import FILE
 from planner.ground.errors import InputError
 from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED

@@ -9,11 +9,11 @@ import click
 
 from planner.cli import waiting
 from planner.cli.output import TOLD
-from planner.ground import collector, parts
+from planner.ground import collector, parallel_parts
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
 from planner.history import names
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import bounded
 from planner.sources import cluster as source
@@ -42,14 +42,18 @@ def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: b
     if not is_told or waiting.is_quiet():
         return snapshot
     for problem in snapshot.problems:
-        if problem.severity is Severity.ERROR or problem.code in (account.UNCHECKED, account.EXPIRES, account.LEFT_OUT):
+        if problem.severity is Severity.ERROR or problem.code in (
+            input_report.UNCHECKED,
+            input_report.EXPIRES,
+            input_report.LEFT_OUT,
+        ):
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
-    for sentence in account.not_seen(snapshot):
+    for sentence in input_report.not_seen(snapshot):
         click.echo(f"headroom: warning: {sentence}", err=True)
-    if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
-        click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
+    if not input_report.is_whole(snapshot) and spec not in source.EMBEDDED:
+        click.echo(f"headroom: {input_report.read_sentence(snapshot)}", err=True)
         context = click.get_current_context(silent=True)
         if context is None:
             _tell_missing(snapshot, ())
@@ -59,8 +63,8 @@ def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: b
 
 
 def _tell_missing(snapshot: Snapshot, but: Collection[str]) -> None:
-    if lacking := account.missing_sentence(snapshot, but):
-        click.echo(f"headroom: {lacking}. To add it: {account.missing_command(snapshot, but)}", err=True)
+    if lacking := input_report.missing_sentence(snapshot, but):
+        click.echo(f"headroom: {lacking}. To add it: {input_report.missing_command(snapshot, but)}", err=True)
 
 
 def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
@@ -69,22 +73,22 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
     Each is called as it was named: a context by its name, a file by its path.
     """
     one_reader_of_stdin(*specs)
-    found = []
-    every = [one for given in specs for one in source.expanded(given)]
+    snapshots = []
+    every = [source_spec for cluster_spec in specs for source_spec in source.expanded(cluster_spec)]
     for spec, snapshot in zip(every, read_each(every), strict=True):
         is_named = names.is_place(spec) or spec in source.EMBEDDED or spec.startswith(source.CONTEXT_PREFIX)
-        found.append(snapshot if is_named else replace(snapshot, source=spec))
-    return found
+        snapshots.append(snapshot if is_named else replace(snapshot, source=spec))
+    return snapshots
 
 
 def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
     """`read_cluster` of one after another; large files are read beside one another."""
-    sizes = [source.bytes_to_read(spec) for spec in specs] if parts.are_shared() else [0]
+    sizes = [source.bytes_to_read(spec) for spec in specs] if parallel_parts.are_shared() else [0]
     if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded.limit_bytes():
         yield from map(read_cluster, specs)
         return
     waiting.doing(f"reading {', '.join(specs)}")
-    for spec, read in zip(specs, parts.each(specs, _tried, are_long=True), strict=True):
+    for spec, read in zip(specs, parallel_parts.each(specs, _tried, are_long=True), strict=True):
         if isinstance(read, HeadroomError):
             raise read
         yield _told(spec, read)
@@ -106,7 +110,7 @@ def one_reader_of_stdin(*places: str) -> None:
     InputError
         When more than one of `places` is ``-``.
     """
-    wanted = [place for given in places for place in given.split(",") if place == "-"]
-    if len(wanted) > 1:
+    stdin_places = [place for place_text in places for place in place_text.split(",") if place == "-"]
+    if len(stdin_places) > 1:
         mend = "Write one of them to a file, and name that"
         raise InputError("two inputs can't both be read from it", where="standard input", mend=mend)

@@ -25,24 +25,24 @@ def names_in(spec: str) -> Mapping[str, list[str]]:
     if spec not in EMBEDDED and not path.is_file():
         return {}
     state = path.stat() if spec not in EMBEDDED else None
-    told = f"{version('headroom-planner')} {path.resolve() if state else spec} {state.st_mtime_ns if state else 0} {state.st_size if state else 0}"
-    place = _folder() / f"{hashlib.sha256(told.encode()).hexdigest()[:32]}.json"
-    if (kept := _kept(place)) is not None:
-        return kept
+    cache_key = f"{version('headroom-planner')} {path.resolve() if state else spec} {state.st_mtime_ns if state else 0} {state.st_size if state else 0}"
+    place = _folder() / f"{hashlib.sha256(cache_key.encode()).hexdigest()[:32]}.json"
+    if (cached_names := _kept(place)) is not None:
+        return cached_names
     try:
-        found = _names(read_cluster(spec))
+        names = _names(read_cluster(spec))
     except (HeadroomError, OSError):
         return {}
-    _keep(place, found)
-    return found
+    _keep(place, names)
+    return names
 
 
 def _names(snapshot: Any) -> dict[str, list[str]]:
     from planner.kubernetes.nodes import node_pool
 
-    namespaces = {pod.namespace for pod in snapshot.pods} | {one.namespace for one in snapshot.workloads}
+    namespaces = {pod.namespace for pod in snapshot.pods} | {workload.namespace for workload in snapshot.workloads}
     return {
-        WORKLOADS: sorted(one.key for one in snapshot.workloads),
+        WORKLOADS: sorted(workload.key for workload in snapshot.workloads),
         NAMESPACES: sorted(namespaces - {""}),
         POOLS: sorted({node_pool(node) for node in snapshot.nodes} - {""}),
     }
@@ -54,13 +54,13 @@ def written_forms(keys: Iterable[str], incomplete: str) -> list[str]:
     parts = incomplete.count("/")
     if incomplete and parts == 0:
         own = [name for _, _, name in every]
-        found = [name for name in own if own.count(name) == 1]
-        found += [f"{namespace}/{name}" for _, namespace, name in every]
+        forms = [name for name in own if own.count(name) == 1]
+        forms += [f"{namespace}/{name}" for _, namespace, name in every]
     elif parts == 2:
-        found = [f"{kind.lower()}/{namespace}/{name}" for kind, namespace, name in every]
+        forms = [f"{kind.lower()}/{namespace}/{name}" for kind, namespace, name in every]
     else:
-        found = [f"{namespace}/{name}" for _, namespace, name in every]
-    return sorted({one for one in found if one.startswith(incomplete.lower() if parts == 2 else incomplete)})
+        forms = [f"{namespace}/{name}" for _, namespace, name in every]
+    return sorted({form for form in forms if form.startswith(incomplete.lower() if parts == 2 else incomplete)})
 
 
 def _folder() -> Path:
@@ -69,18 +69,18 @@ def _folder() -> Path:
 
 def _kept(place: Path) -> dict[str, list[str]] | None:
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        names = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return names if isinstance(names, dict) else None
 
 
 def _keep(place: Path, names: Mapping[str, list[str]]) -> None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside = place.with_suffix(f".{os.getpid()}")
-        beside.touch(mode=0o600)
-        beside.write_text(json.dumps(names), encoding="utf-8")
-        beside.replace(place)
+        temporary_file = place.with_suffix(f".{os.getpid()}")
+        temporary_file.touch(mode=0o600)
+        temporary_file.write_text(json.dumps(names), encoding="utf-8")
+        temporary_file.replace(place)
     except OSError:  # a home that can't be written: the next key reads anew
         return

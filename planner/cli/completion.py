@@ -18,7 +18,7 @@ def command(shell: str) -> int:
     """
     from planner.cli import headroom
 
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(headroom, {}, "headroom", "_HEADROOM_COMPLETE").source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(headroom, {}, "headroom", "_HEADROOM_COMPLETE").source())
     return 0

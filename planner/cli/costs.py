@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from planner.cli import options, terminal
-from planner.cli.given import FILE
-from planner.cli.plain import Called, Hooks, command_of
+from planner.cli.input_options import FILE
+from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.errors import InputError
 from planner.ground.words import count, listing, usd
 from planner.pricing.actual import Reconciled, price_list, reconciled
@@ -37,14 +37,14 @@ def _print_actual(called: Called, bill: ClusterBill) -> None:
         raise click.UsageError("--write-prices takes its prices from a bill: give it with --actual FILE")
     if file is None:
         return
-    found = reconciled(bill, called.snapshots[0].nodes, load_bill(file))
+    reconciliation = reconciled(bill, called.snapshots[0].nodes, load_bill(file))
     if out is not None:
-        click.echo(_written(found, out), err=True)
+        click.echo(_written(reconciliation, out), err=True)
     if called.values["output_format"] != "text":
-        click.echo(found.sentence, err=True)
+        click.echo(reconciliation.sentence, err=True)
         return
-    terminal.say(f"\n{found.sentence}")
-    if not found.parts:
+    terminal.say(f"\n{reconciliation.sentence}")
+    if not reconciliation.parts:
         return
     rows = [
         {
@@ -58,23 +58,25 @@ def _print_actual(called: Called, bill: ClusterBill) -> None:
             "billed a month": usd(part.billed_usd),
             "SKUs": ", ".join(part.skus[:3]),
         }
-        for part in found.parts
+        for part in reconciliation.parts
     ]
     click.echo()
     terminal.say_rows(rows)
 
 
-def _written(found: Reconciled, out: Path) -> str:
+def _written(reconciliation: Reconciled, out: Path) -> str:
     """Writes the bill's prices; how many, and of which nodes there is none."""
-    if not found.prices:
+    if not reconciliation.prices:
         raise InputError("names none of these nodes clearly: there is no price to write", where="--actual", mend=_MEND)
-    write_refreshed(out, price_list(found))
-    left = (
-        f" No price of {listing(found.unpriceable)}: the bill doesn't name them clearly." if found.unpriceable else ""
+    write_refreshed(out, price_list(reconciliation))
+    remainder_text = (
+        f" No price of {listing(reconciliation.unpriceable)}: the bill doesn't name them clearly."
+        if reconciliation.unpriceable
+        else ""
     )
     return (
-        f"{count(len(found.prices), 'price')} of {count(sum(len(price.nodes) for price in found.prices), 'node')} written to {out}, as of "
-        f"{found.until}.{left} Use it with --prices {out}"
+        f"{count(len(reconciliation.prices), 'price')} of {count(sum(len(price.nodes) for price in reconciliation.prices), 'node')} written to {out}, as of "
+        f"{reconciliation.until}.{remainder_text} Use it with --prices {out}"
     )
 
 

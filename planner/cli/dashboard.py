@@ -20,11 +20,11 @@ from planner.serve.server import Server
 def load(place: Path) -> Any:
     """``app`` of app.py, in the folder where Streamlit finds its .streamlit/config.toml."""
     os.chdir(place)
-    found = importlib.util.spec_from_file_location("headroom_app", place / "app.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module_spec = importlib.util.spec_from_file_location("headroom_app", place / "app.py")
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
     return module.app
 
 

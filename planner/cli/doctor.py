@@ -7,13 +7,13 @@ from typing import Final
 import click
 
 from planner.cli import options
-from planner.cli.plain import Hooks, command_of
-from planner.inventory import account
+from planner.cli.question_commands import Hooks, command_of
+from planner.inventory import input_report
 
 
 def _print(context: click.Context, _param: click.Parameter, is_given: bool) -> None:
     if is_given and not context.resilient_parsing:
-        click.echo(account.SHELL_COMMAND)
+        click.echo(input_report.SHELL_COMMAND)
         context.exit()
 
 

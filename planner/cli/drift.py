@@ -8,8 +8,8 @@ from typing import Any, Final
 import click
 
 from planner.cli import options, terminal
-from planner.cli.plain import Hooks, command_of
-from planner.health.drift import telling
+from planner.cli.question_commands import Hooks, command_of
+from planner.health.drift import shown_environments
 from planner.health.drift.model import DriftReport, ServiceDrift
 from planner.health.drift.rows import matrix_rows, suggestion_rows
 
@@ -33,14 +33,14 @@ def _print(report: DriftReport, values: Mapping[str, Any]) -> None:
 
 
 def _print_service(service: ServiceDrift, *, everything: bool) -> None:
-    told = telling.of_service(service)
-    terminal.say(f"{service.service} ({', '.join(told.environments)})")
+    shown_drift = shown_environments.of_service(service)
+    terminal.say(f"{service.service} ({', '.join(shown_drift.environments)})")
     sentences = [explanation.sentence for explanation in service.explanations] or [service.sentence]
     for sentence in sentences:
         terminal.say(f"  {sentence}")
-    terminal.say_rows([dict(row) for row in matrix_rows(told, everything=everything)])
-    if said := telling.said_of(len(told.environments), len(service.environments)):
-        terminal.say(f"  {said} -o csv has all of them.")
+    terminal.say_rows([dict(row) for row in matrix_rows(shown_drift, everything=everything)])
+    if omission_text := shown_environments.said_of(len(shown_drift.environments), len(service.environments)):
+        terminal.say(f"  {omission_text} -o csv has all of them.")
     for row in suggestion_rows([service]):
         terminal.say(f"  {row['environment']}, {row['container']}: {row['today']}")
         terminal.say(f"    suggested: {row['suggested']}")

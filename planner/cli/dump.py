@@ -10,7 +10,7 @@ import click
 from planner.cli import anonymize, options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.ground.words import count, listing
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.kubernetes.records import Presence, Snapshot
 
 
@@ -31,7 +31,7 @@ def command(cluster: str, file: str, is_anonymous: bool, is_agreed: bool) -> int
     snapshot = read_cluster(cluster)
     if is_anonymous:
         return anonymize.write(snapshot, file, is_agreed=is_agreed)
-    content = kept.encode(snapshot)
+    content = snapshot_bytes.encode(snapshot)
     output.write_file(Path(file), gzip.compress(content, mtime=0) if file.endswith(".gz") else content)
     nodes, pods = count(len(snapshot.nodes), "node"), count(len(snapshot.pods), "pod")
     terminal.say(f"{file}: {nodes}, {pods}, {len(content) / 1e6:.1f} MB. headroom overview {file} reads it.")
@@ -42,13 +42,13 @@ def command(cluster: str, file: str, is_anonymous: bool, is_agreed: bool) -> int
 
 def _seen(snapshot: Snapshot) -> list[str]:
     """How many kinds were listed, and which were not."""
-    kinds = {state: [kind for kind, one in snapshot.presence.items() if one is state] for state in Presence}
-    said = [f"Listed: {count(len(kinds[Presence.PRESENT]), 'kind')}."]
+    kinds = {state: [kind for kind, presence in snapshot.presence.items() if presence is state] for state in Presence}
+    sentences = [f"Listed: {count(len(kinds[Presence.PRESENT]), 'kind')}."]
     named = {
         Presence.REFUSED: "Refused (403), so not in the file",
         Presence.PARTIAL: "In part only",
         Presence.ABSENT: "The server doesn't have, or the input doesn't hold",
     }
-    return said + [
+    return sentences + [
         f"{words}: {listing(sorted(kinds[state]), most=None)}." for state, words in named.items() if kinds[state]
     ]

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import gate_formats, options, output, plain
+from planner.cli import gate_formats, options, output, question_commands
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import manifests_of, policy_of, policy_option
+from planner.cli.input_options import manifests_of, policy_of, policy_option
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import QUESTION, GateSettings, answer, answer_without_cluster
-from planner.questions.question import FACTS, Given, Want, document
+from planner.questions.question import FACTS, Inputs, Want, document
 from planner.rollout.answers import Verdict
 from planner.sources import manifests
 
@@ -48,7 +48,7 @@ class _Write(click.ParamType[Any]):
 @options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
 @policy_option
 @options.asked(GateSettings)
-@plain.taking(*_WANTS)
+@question_commands.taking(*_WANTS)
 @click.option("--link", default="", metavar="URL", help="The dashboard's address, for links in the comment.")
 @options.option("Output", "--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
               is_everyday=True, help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
@@ -87,32 +87,34 @@ def command(
     settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
     settings = replace(settings, policy=policy, without_cluster=is_alone)
     if clusters:
-        found = answer(
-            clusters[0], settings, plain.given_of(plain.Called((str(cluster),), clusters, settings, asked), *_WANTS)
+        gate_answer = answer(
+            clusters[0],
+            settings,
+            question_commands.given_of(question_commands.Called((str(cluster),), clusters, settings, asked), *_WANTS),
         )
     else:
-        found = answer_without_cluster(settings, Given(now=time.time()))
+        gate_answer = answer_without_cluster(settings, Inputs(now=time.time()))
     places, source = given_manifests.places, clusters[0].source if clusters else ", ".join(names)
 
     def content() -> Any:
-        return document(QUESTION, clusters, settings, found)
+        return document(QUESTION, clusters, settings, gate_answer)
 
-    made: dict[str, Callable[[], str]] = {
-        "text": lambda: gate_formats.text(found, source),
+    writers: dict[str, Callable[[], str]] = {
+        "text": lambda: gate_formats.text(gate_answer, source),
         "json": lambda: tables.as_json(content()),
         "yaml": lambda: output.as_yaml(content()),
-        "csv": lambda: tables.as_csv(QUESTION.rows(found, rows)),
-        "markdown": lambda: gate_formats.markdown(found, source, link),
-        "junit": lambda: gate_formats.junit(found, places),
-        "sarif": lambda: gate_formats.sarif(found, places),
-        "github": lambda: gate_formats.github(found, places),
+        "csv": lambda: tables.as_csv(QUESTION.rows(gate_answer, rows)),
+        "markdown": lambda: gate_formats.markdown(gate_answer, source, link),
+        "junit": lambda: gate_formats.junit(gate_answer, places),
+        "sarif": lambda: gate_formats.sarif(gate_answer, places),
+        "github": lambda: gate_formats.github(gate_answer, places),
     }
     for name, file in writes:
-        output.write_file(file, made[name]())
-    click.echo(made[output_format](), nl=False)
-    if output_format == "text" and found.together is Verdict.UNKNOWN:
-        output.told(one.name for one in (NODE, POD, *ROLLING) if any(here.lacks(one.name) for here in clusters))
-    return QUESTION.exit_status(clusters, found)
+        output.write_file(file, writers[name]())
+    click.echo(writers[output_format](), nl=False)
+    if output_format == "text" and gate_answer.together is Verdict.UNKNOWN:
+        output.told(kind.name for kind in (NODE, POD, *ROLLING) if any(here.lacks(kind.name) for here in clusters))
+    return QUESTION.exit_status(clusters, gate_answer)
 
 
 def _read(cluster: str) -> Snapshot:

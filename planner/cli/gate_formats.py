@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from planner.capacity.gated import GatedWorkload
+from planner.capacity.gate_result import GatedWorkload
 from planner.cli import gate_room, terminal
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
@@ -20,7 +20,7 @@ from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import AS_DOUBTS, Doubt, Effect
-from planner.sources.manifests import Place
+from planner.sources.manifests import SourceLine
 
 MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
 _MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment
@@ -37,32 +37,34 @@ _RULES: Final = {
 }
 
 
-def text(found: GateAnswer, source: str) -> str:
+def text(gate_answer: GateAnswer, source: str) -> str:
     """For a terminal and a log."""
-    parts = gate_room.lines(found) if found.without_cluster else [str(found.sentence), ""]
-    if found.workloads and not found.without_cluster:
-        parts.append(as_text(_rows(found), room=terminal.width()))
-    for part in () if found.without_cluster else _worth_telling(found):
+    parts = gate_room.lines(gate_answer) if gate_answer.without_cluster else [str(gate_answer.sentence), ""]
+    if gate_answer.workloads and not gate_answer.without_cluster:
+        parts.append(as_text(_rows(gate_answer), room=terminal.width()))
+    for part in () if gate_answer.without_cluster else _worth_telling(gate_answer):
         parts += [f"{part.workload}: {part.sentence}"]
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
         parts += [f"  warning: {warning}" for warning in part.warnings]
         parts += [f"  kube-scheduler: {part.scheduler_message}"] if part.scheduler_message else []
         parts += [f"  wherever it runs, it {part.room.sentence}"] if part.room is not None else []
         parts += [f"  policy: {refusal}" for refusal in part.refusals]
-        parts += [f"  excepted until {one.expires}: {one.reason}" for one in [part.exception] if one]
+        parts += [
+            f"  excepted until {exception.expires}: {exception.reason}" for exception in [part.exception] if exception
+        ]
         for remedy in part.ways_out:
             parts.append(f"  way out: {remedy.title}: {remedy.sentence}; about {duration(remedy.seconds)}")
             parts += [f"    {remedy.command}"] if remedy.command else []
         parts.append("")
-    parts += [f"policy: {refusal}" for refusal in found.refusals]
-    parts += [f"policy: {one}" for one in _expired(found)]
-    parts += [] if found.without_cluster else [_takes(found)]
-    parts += [f"meanwhile: {event_beside.sentence}" for event_beside in found.meanwhile]
-    parts += _beside(found)
-    parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
+    parts += [f"policy: {refusal}" for refusal in gate_answer.refusals]
+    parts += [f"policy: {expiry}" for expiry in _expired(gate_answer)]
+    parts += [] if gate_answer.without_cluster else [_takes(gate_answer)]
+    parts += [f"meanwhile: {event_beside.sentence}" for event_beside in gate_answer.meanwhile]
+    parts += _beside(gate_answer)
+    parts += [f"unchanged: {listing(gate_answer.unchanged, most=10)}"] if gate_answer.unchanged else []
     parts += [
         f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
-        for finding in found.findings
+        for finding in gate_answer.findings
         if finding.severity is not Severity.INFO and finding.code not in AS_DOUBTS
     ]
     lines = printable("\n".join([*parts, f"from {source}"])).rstrip().split("\n")
@@ -70,57 +72,59 @@ def text(found: GateAnswer, source: str) -> str:
     return "".join(f"{line if line[:4].isspace() else terminal.fitted(line, columns=columns)}\n" for line in lines)
 
 
-def markdown(found: GateAnswer, source: str, link: str = "") -> str:
+def markdown(verdict: GateAnswer, source: str, link: str = "") -> str:
     """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
     from importlib.metadata import version  # it loads all of email
 
-    head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(found.sentence)}\n"
-    parts = [head, *(gate_room.markdown(found) if found.without_cluster else ())]
-    if found.workloads and not found.without_cluster:
-        parts.append(as_markdown(_rows(found, _MOST_ROWS)))
-        if len(found.workloads) > _MOST_ROWS:
-            parts.append(f"… and {len(found.workloads) - _MOST_ROWS} more\n")
-    told = [] if found.without_cluster else _worth_telling(found)
-    parts += [_told(part, link) for part in told[:_MOST_TOLD]]
-    if len(told) > _MOST_TOLD:
-        parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
-    parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*found.refusals, *_expired(found)))]
-    parts += [] if found.without_cluster else [f"{literal(_takes(found))}\n"]
-    parts += [f"- meanwhile: {literal(event_beside.sentence)}\n" for event_beside in found.meanwhile]
-    parts += [f"- {literal(line)}\n" for line in _beside(found)]
-    if found.unchanged:
-        parts.append(f"Unchanged: {literal(listing(found.unchanged, most=10))}\n")
+    head = f"{MARK}\n### {SIGN[verdict.passes]} Headroom: {literal(verdict.sentence)}\n"
+    parts = [head, *(gate_room.markdown(verdict) if verdict.without_cluster else ())]
+    if verdict.workloads and not verdict.without_cluster:
+        parts.append(as_markdown(_rows(verdict, _MOST_ROWS)))
+        if len(verdict.workloads) > _MOST_ROWS:
+            parts.append(f"… and {len(verdict.workloads) - _MOST_ROWS} more\n")
+    listed_workloads = [] if verdict.without_cluster else _worth_telling(verdict)
+    parts += [_told(part, link) for part in listed_workloads[:_MOST_TOLD]]
+    if len(listed_workloads) > _MOST_TOLD:
+        parts.append(f"… and why of {len(listed_workloads) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
+    parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*verdict.refusals, *_expired(verdict)))]
+    parts += [] if verdict.without_cluster else [f"{literal(_takes(verdict))}\n"]
+    parts += [f"- meanwhile: {literal(event_beside.sentence)}\n" for event_beside in verdict.meanwhile]
+    parts += [f"- {literal(line)}\n" for line in _beside(verdict)]
+    if verdict.unchanged:
+        parts.append(f"Unchanged: {literal(listing(verdict.unchanged, most=10))}\n")
     parts.append(f"<sub>From {literal(source)}, by Headroom {version('headroom-planner')}</sub>\n")
     whole = "\n".join(parts)
     cut = "\n\n… cut here: a comment can't be longer\n"
     return whole if len(whole) <= _MOST_CHARACTERS else whole[: _MOST_CHARACTERS - len(cut)] + cut
 
 
-def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
+def junit(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     """A JUnit report as Jenkins' junit-10.xsd has it: a test case a workload and way of asking; excepted ones are skipped."""
     from xml.etree import ElementTree as ET
 
     cases = []
-    for part in found.workloads:
-        is_both = len(found.workloads) > 1 and (not found.without_cluster or part.together is not part.alone)
-        asked = {"alone": part.alone, "together": part.together} if is_both else {"alone": part.alone}
-        for name, verdict in asked.items():
+    for part in gate_answer.workloads:
+        is_both = len(gate_answer.workloads) > 1 and (
+            not gate_answer.without_cluster or part.together is not part.alone
+        )
+        verdict_by_case = {"alone": part.alone, "together": part.together} if is_both else {"alone": part.alone}
+        for name, verdict in verdict_by_case.items():
             case = ET.Element("testcase", classname=_xml(part.workload), name=f"rolls out {name}")
             if part.exception:
-                said = f"excepted until {part.exception.expires}: {part.exception.reason}"
-                ET.SubElement(case, "skipped", message=_xml(said))
+                exception_text = f"excepted until {part.exception.expires}: {part.exception.reason}"
+                ET.SubElement(case, "skipped", message=_xml(exception_text))
             elif not part.passes and (verdict is part.verdict or part.verdict is Verdict.COMPLETES):
                 message = _xml(_why(part))
                 failure = ET.SubElement(case, "failure", type=_type(part, verdict), message=message)
                 place = [f"in {places[part.workload].file}"] if part.workload in places else []
                 failure.text = _xml("\n".join([_why(part), *_ways(part), *place]))
             cases.append(case)
-    if found.refusals or not found.passes:
+    if gate_answer.refusals or not gate_answer.passes:
         case = ET.Element("testcase", classname="headroom gate", name="the whole change")
-        if not found.passes:
-            status = ExitStatus(found.exit_status).meaning
-            failure = ET.SubElement(case, "failure", type=status, message=_xml(str(found.sentence)))
-            failure.text = _xml("\n".join([str(found.sentence), *map(str, found.refusals)]))
+        if not gate_answer.passes:
+            status = ExitStatus(gate_answer.exit_status).meaning
+            failure = ET.SubElement(case, "failure", type=status, message=_xml(str(gate_answer.sentence)))
+            failure.text = _xml("\n".join([str(gate_answer.sentence), *map(str, gate_answer.refusals)]))
         cases.append(case)
     counts: dict[str, Any] = {
         "tests": str(len(cases)),
@@ -131,24 +135,24 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     suites = ET.Element("testsuites", name="headroom", **counts)
     suite = ET.SubElement(suites, "testsuite", name="headroom gate", skipped=skipped, **counts)
     suite.extend(cases)
-    if beside := [
-        *map(str, found.notes[:1]),
-        *gate_room.warnings(found),
-        *_beside(found),
+    if output_lines := [
+        *map(str, gate_answer.notes[:1]),
+        *gate_room.warnings(gate_answer),
+        *_beside(gate_answer),
     ]:  # after the cases, as the schema has it
-        ET.SubElement(suite, "system-out").text = _xml("\n".join(beside))
+        ET.SubElement(suite, "system-out").text = _xml("\n".join(output_lines))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
+def sarif(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     """SARIF 2.1.0: a result for each workload that doesn't simply complete; excepted ones are suppressed."""
     from importlib.metadata import version
 
     rules = list(_RULES)
     results = []
-    for part in _worth_telling(found):
-        result: dict[str, Any] = {
+    for part in _worth_telling(gate_answer):
+        sarif_run: dict[str, Any] = {
             "ruleId": f"headroom/{_type(part, part.verdict)}",
             "ruleIndex": len(rules) + 1 if gate_room.needs_room(part) else rules.index(part.verdict),
             "level": "note" if _is_plain_growth(part) else "warning" if part.passes else "error",
@@ -159,38 +163,38 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
         physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file if place else "stdin")}}
         if place and place.line:
             physical["region"] = {"startLine": place.line}
-        result["locations"] = [
+        sarif_run["locations"] = [
             {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": part.workload}]}
         ]
         if part.exception:
-            said = f"{part.exception.reason} (until {part.exception.expires})"
-            result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": said}]
-        results.append(result)
-    results += [_doubted(doubt, len(rules), places) for doubt in found.doubts]
+            justification = f"{part.exception.reason} (until {part.exception.expires})"
+            sarif_run["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
+        results.append(sarif_run)
+    results += [_doubted(doubt, len(rules), places) for doubt in gate_answer.doubts]
     driver = {
         "name": "headroom",
         "version": version("headroom-planner"),
         "rules": [
             *(
-                {"id": f"headroom/{verdict.value}", "shortDescription": {"text": said}}
-                for verdict, said in _RULES.items()
+                {"id": f"headroom/{verdict.value}", "shortDescription": {"text": description}}
+                for verdict, description in _RULES.items()
             ),
             {"id": _DOUBT_RULE, "shortDescription": {"text": "What the answer isn't sure of"}},
             {"id": f"headroom/{gate_room.RULE}", "shortDescription": {"text": gate_room.RULE_WORDS}},
         ],
     }
-    invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": found.exit_status}
-    told = [("warning", _preempted(found))] if found.preempted else []
-    told += [("note", note) for note in (*map(str, found.notes[:1]), *_notes(found))]
-    if told:
+    invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": gate_answer.exit_status}
+    messages = [("warning", _preempted(gate_answer))] if gate_answer.preempted else []
+    messages += [("note", note) for note in (*map(str, gate_answer.notes[:1]), *_notes(gate_answer))]
+    if messages:
         invocation["toolExecutionNotifications"] = [
-            {"level": level, "message": {"text": printable(said)}} for level, said in told
+            {"level": level, "message": {"text": printable(message)}} for level, message in messages
         ]
     run = {"tool": {"driver": driver}, "results": results, "invocations": [invocation]}
     return as_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
 
-def _doubted(doubt: Doubt, rule: int, places: Mapping[str, Place]) -> dict[str, Any]:
+def _doubted(doubt: Doubt, rule: int, places: Mapping[str, SourceLine]) -> dict[str, Any]:
     """A doubt as a result, at the place of the workload that it is about."""
     place = places.get(doubt.about)
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file if place else "stdin")}}
@@ -206,36 +210,38 @@ def _doubted(doubt: Doubt, rule: int, places: Mapping[str, Place]) -> dict[str, 
     }
 
 
-def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
+def github(verdict: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     """Workflow commands of GitHub Actions: annotations at the workload's line, and the sentence.
 
     Source: GitHub's "Workflow commands", and actions/toolkit `packages/core/src/command.ts` for what is escaped.
     """
-    lines = [_annotation("notice", str(note), title="headroom gate") for note in found.notes[:1]]
-    for part in _worth_telling(found):
+    lines = [_annotation("notice", str(note), title="headroom gate") for note in verdict.notes[:1]]
+    for part in _worth_telling(verdict):
         level = "notice" if part.exception or _is_plain_growth(part) else "warning" if part.passes else "error"
         place = places.get(part.workload)
         about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
         lines.append(_annotation(level, "\n".join([_why(part), *_ways(part)]), title=part.workload, **about))
-    for doubt in found.doubts:
+    for doubt in verdict.doubts:
         place = places.get(doubt.about)
         about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
         level = "warning" if doubt.could_change is Effect.VERDICT else "notice"
         lines.append(_annotation(level, str(doubt.sentence), title=doubt.about, **about))
-    lines += [_annotation("warning", _preempted(found), title="headroom gate")] if found.preempted else []
-    lines += [_annotation("notice", note, title="headroom gate") for note in _notes(found)]
-    level = "notice" if found.passes else "error"
-    lines += [_annotation(level, str(one), title="headroom gate") for one in (found.sentence, *found.refusals)]
+    lines += [_annotation("warning", _preempted(verdict), title="headroom gate")] if verdict.preempted else []
+    lines += [_annotation("notice", note, title="headroom gate") for note in _notes(verdict)]
+    level = "notice" if verdict.passes else "error"
+    lines += [
+        _annotation(level, str(refusal), title="headroom gate") for refusal in (verdict.sentence, *verdict.refusals)
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _annotation(level: str, message: str, **properties: str) -> str:
-    said = ",".join(
+    property_text = ",".join(
         f"{name}={_command(value).replace(':', '%3A').replace(',', '%2C')}"
         for name, value in properties.items()
         if value
     )
-    return f"::{level} {said}::{_command(message)}"
+    return f"::{level} {property_text}::{_command(message)}"
 
 
 def _command(value: str) -> str:
@@ -243,8 +249,8 @@ def _command(value: str) -> str:
 
 
 # ── what they share ──────────────────────────────────────────────────────────────────────────────────────────────────
-def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
-    return listed(WORKLOADS, found, found.workloads[:most])
+def _rows(gate_answer: GateAnswer, most: int | None = None) -> list[Row]:
+    return listed(WORKLOADS, gate_answer, gate_answer.workloads[:most])
 
 
 def _type(part: GatedWorkload, verdict: Verdict) -> str:
@@ -260,37 +266,37 @@ def _named(part: GatedWorkload) -> str:
     )
 
 
-def _beside(found: GateAnswer) -> list[str]:
+def _beside(gate_answer: GateAnswer) -> list[str]:
     """What stands beside the verdict whatever it is: pods of others that make way, how far a change reaches, and every doubt."""
     return [
-        *([_preempted(found)] if found.preempted else []),
-        *_notes(found),
-        *(str(doubt.sentence) for doubt in found.doubts),
+        *([_preempted(gate_answer)] if gate_answer.preempted else []),
+        *_notes(gate_answer),
+        *(str(doubt.sentence) for doubt in gate_answer.doubts),
     ]
 
 
-def _notes(found: GateAnswer) -> list[str]:
+def _notes(gate_answer: GateAnswer) -> list[str]:
     """How far a change reaches: on how many nodes, up to how many GPUs."""
-    reach = [f"{finding.object} {finding.what}" for finding in found.findings if finding.code in NOTES]
-    return [*reach, *gate_room.after(found)]
+    reach = [f"{finding.object} {finding.what}" for finding in gate_answer.findings if finding.code in NOTES]
+    return [*reach, *gate_room.after(gate_answer)]
 
 
-def _preempted(found: GateAnswer) -> str:
-    return f"preempted on the way: {listing(found.preempted, most=_MOST_TOLD)}"
+def _preempted(gate_answer: GateAnswer) -> str:
+    return f"preempted on the way: {listing(gate_answer.preempted, most=_MOST_TOLD)}"
 
 
-def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
+def _worth_telling(gate_answer: GateAnswer) -> list[GatedWorkload]:
     return [
         part
-        for part in found.workloads
+        for part in gate_answer.workloads
         if part.verdict is not Verdict.COMPLETES or part.refusals or part.but or part.warnings
     ]
 
 
 def _why(part: GatedWorkload) -> str:
-    said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES or part.but else []
-    said += [_growth(part)] if part.extra_nodes else []
-    return "; ".join([*said, *map(str, part.refusals), *(f"warning: {warning}" for warning in part.warnings)])
+    sentences = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES or part.but else []
+    sentences += [_growth(part)] if part.extra_nodes else []
+    return "; ".join([*sentences, *map(str, part.refusals), *(f"warning: {warning}" for warning in part.warnings)])
 
 
 def _is_plain_growth(part: GatedWorkload) -> bool:
@@ -313,18 +319,25 @@ def _ways(part: GatedWorkload) -> list[str]:
     ]
 
 
-def _takes(found: GateAnswer) -> str:
+def _takes(gate_answer: GateAnswer) -> str:
     """What the change takes beyond today, in one line."""
-    gpus = f"{found.nouns.count(found.extra_gpus)} more than today" if found.extra_gpus else "no more GPUs than today"
-    if not all(part.is_told for part in found.workloads if part.exception is None):
+    gpus = (
+        f"{gate_answer.nouns.count(gate_answer.extra_gpus)} more than today"
+        if gate_answer.extra_gpus
+        else "no more GPUs than today"
+    )
+    if not all(part.is_told for part in gate_answer.workloads if part.exception is None):
         gpus = f"{gpus} as far as is known"
-    if found.extra_usd_per_month is None:
+    if gate_answer.extra_usd_per_month is None:
         return f"takes {gpus}; what that costs isn't known"
-    return f"takes {gpus}; {usd(found.extra_usd_per_month)} more a month after sustained use"
+    return f"takes {gpus}; {usd(gate_answer.extra_usd_per_month)} more a month after sustained use"
 
 
-def _expired(found: GateAnswer) -> list[str]:
-    return [f"the exception for {one.workload} expired on {one.expires} ({one.reason})" for one in found.expired]
+def _expired(gate_answer: GateAnswer) -> list[str]:
+    return [
+        f"the exception for {exception.workload} expired on {exception.expires} ({exception.reason})"
+        for exception in gate_answer.expired
+    ]
 
 
 def _told(part: GatedWorkload, link: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from planner.capacity.gated import GatedWorkload
+from planner.capacity.gate_result import GatedWorkload
 from planner.cli import terminal
 from planner.ground.tables import Row, as_markdown, as_text
 from planner.ground.words import count, listing, literal
@@ -42,17 +42,17 @@ def _short(part: GatedWorkload) -> str:
     room = part.room
     if room is None or room.need in _SHORT:
         return _SHORT[room.need] if room is not None else "not known"
-    said = count(room.places, f"more {room.unit}", f"more {room.unit}s") if room.places else ""
-    return " and ".join(filter(None, (said, "the same node" if room.needs_same_node else "")))
+    room_text = count(room.places, f"more {room.unit}", f"more {room.unit}s") if room.places else ""
+    return " and ".join(filter(None, (room_text, "the same node" if room.needs_same_node else "")))
 
 
-def lines(found: GateAnswer) -> list[str]:
+def lines(gate_answer: GateAnswer) -> list[str]:
     """The first lines, the table, each workload with its cures, all of them together."""
-    parts = [*map(str, found.notes[:1]), str(found.sentence), ""]
-    if found.workloads:
-        parts.append(as_text(rows(found.workloads), room=terminal.width()))
-    for part in found.workloads:
-        parts += [whole(part), *(f"  {said}" for said in _beside(part))]
+    parts = [*map(str, gate_answer.notes[:1]), str(gate_answer.sentence), ""]
+    if gate_answer.workloads:
+        parts.append(as_text(rows(gate_answer.workloads), room=terminal.width()))
+    for part in gate_answer.workloads:
+        parts += [whole(part), *(f"  {line}" for line in _beside(part))]
         for place, (title, manifest, kustomize) in enumerate(_cures(part.room)):
             parts += [f"  way out: {title}", *(f"    {line}" for line in manifest.splitlines())]
             if not place:
@@ -62,8 +62,8 @@ def lines(found: GateAnswer) -> list[str]:
 
 def whole(part: GatedWorkload) -> str:
     """``Deployment/speech/diarizer needs room for 1 more pod …``"""
-    said = str(part.sentence)
-    return f"{part.workload}: {said}" if said.startswith("not known") else f"{part.workload} {said}"
+    sentence = str(part.sentence)
+    return f"{part.workload}: {sentence}" if sentence.startswith("not known") else f"{part.workload} {sentence}"
 
 
 def _beside(part: GatedWorkload) -> Iterator[str]:
@@ -75,17 +75,17 @@ def _beside(part: GatedWorkload) -> Iterator[str]:
         yield f"excepted until {part.exception.expires}: {part.exception.reason}"
 
 
-def warnings(found: GateAnswer) -> list[str]:
+def warnings(gate_answer: GateAnswer) -> list[str]:
     """What is told of workloads beside their room, each with its name."""
-    told = [part for part in found.workloads if found.without_cluster and part.room is not None]
-    return [f"{part.workload}: {said}" for part in told for said in _beside(part)]
+    roomy_workloads = [part for part in gate_answer.workloads if gate_answer.without_cluster and part.room is not None]
+    return [f"{part.workload}: {line}" for part in roomy_workloads for line in _beside(part)]
 
 
-def after(found: GateAnswer) -> list[str]:
+def after(verdict: GateAnswer) -> list[str]:
     """What stands after the workloads: all of them at once, what rolls nothing out, what is taken to be so."""
-    said = [str(found.together_sentence)] if str(found.together_sentence) else []
-    said += [f"rolls nothing out: {listing(list(found.rolls_nothing), most=10)}"] if found.rolls_nothing else []
-    return [*said, *map(str, found.notes[1:])]
+    clauses = [str(verdict.together_sentence)] if str(verdict.together_sentence) else []
+    clauses += [f"rolls nothing out: {listing(list(verdict.rolls_nothing), most=10)}"] if verdict.rolls_nothing else []
+    return [*clauses, *map(str, verdict.notes[1:])]
 
 
 def _cures(room: RoomNeed | None) -> Iterator[tuple[str, str, str]]:
@@ -103,13 +103,13 @@ def ways(part: GatedWorkload) -> list[str]:
     return [f"way out: {title}\n{manifest.rstrip()}" for title, manifest, _ in _cures(part.room)]
 
 
-def markdown(found: GateAnswer) -> list[str]:
+def markdown(gate_answer: GateAnswer) -> list[str]:
     """The parts of a comment after its head."""
-    parts = [f"{literal(note)}\n" for note in map(str, found.notes[:1])]
-    parts += [as_markdown(rows(found.workloads))] if found.workloads else []
-    for part in found.workloads:
-        name, said = literal(part.workload), literal(str(part.sentence))
-        parts.append(f"**{name}**{':' if said.startswith('not known') else ''} {said}\n")
+    parts = [f"{literal(note)}\n" for note in map(str, gate_answer.notes[:1])]
+    parts += [as_markdown(rows(gate_answer.workloads))] if gate_answer.workloads else []
+    for part in gate_answer.workloads:
+        name, sentence = literal(part.workload), literal(str(part.sentence))
+        parts.append(f"**{name}**{':' if sentence.startswith('not known') else ''} {sentence}\n")
         parts += [f"- {literal(line)}\n" for line in _beside(part)]
         for title, manifest, kustomize in _cures(part.room):
             parts.append(

@@ -21,8 +21,8 @@ def is_alive() -> bool:
     """Whether one of the ports that Headroom listens on by itself says that all is well."""
     itself = ssl._create_unverified_context()  # noqa: S323 - this very container, for no more than "ok"
     for port, is_tls in PORTS:
-        made = partial(http.client.HTTPSConnection, context=itself) if is_tls else http.client.HTTPConnection
-        connection = made("127.0.0.1", port, timeout=5)
+        connection_type = partial(http.client.HTTPSConnection, context=itself) if is_tls else http.client.HTTPConnection
+        connection = connection_type("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", ALIVE)
             if connection.getresponse().status == 200:

@@ -27,12 +27,12 @@ from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.ground.settings import Setting, settings_of
 from planner.ground.sheet import Listing
 from planner.ground.words import duration, printable
-from planner.inventory import account
-from planner.inventory.sight import as_seen
+from planner.inventory import input_report
+from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.questions import INDEX, question_called
-from planner.questions.question import Given, Question, document
+from planner.questions.question import Inputs, Question, document
 from planner.questions.wording import listed
 from planner.rollout.wording import WORD
 from planner.serve.processes.pool import Pool
@@ -49,12 +49,12 @@ _FINDINGS: Final = "headroom://findings"
 
 def _actions(tool: str) -> tuple[str, ...]:
     """The actions of a tool, the question of its name first."""
-    named = [name for name, entry in INDEX.items() if entry.tool == tool]
+    named = [name for name, question_entry in INDEX.items() if question_entry.tool == tool]
     return tuple(sorted(named, key=lambda name: name != tool))
 
 
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    entry.tool: _actions(entry.tool) for entry in INDEX.values() if entry.tool
+    question_entry.tool: _actions(question_entry.tool) for question_entry in INDEX.values() if question_entry.tool
 }
 """Tool → its actions: every question that needs a snapshot and settings only."""
 _OWN: Final = ("action", "details", "help")  # what a tool takes beside its action's settings
@@ -125,7 +125,7 @@ def _reader(cluster: str, namespaces: tuple[str, ...]) -> Callable[[], Snapshot]
     else:
         read = read_cluster(cluster)
         whole = lambda: read  # noqa: E731
-    return (lambda: (known := whole()).derived.once(_seen, known, namespaces)) if namespaces else whole
+    return (lambda: (snapshot := whole()).derived.once(_seen, snapshot, namespaces)) if namespaces else whole
 
 
 def _seen(snapshot: Snapshot, namespaces: tuple[str, ...]) -> Snapshot:
@@ -150,16 +150,16 @@ def made(
 
     within = partial(ask_within, pool=pool, is_embedded=is_embedded, answer_seconds=answer_seconds)
 
-    def result_of(tool: str, given: Mapping[str, Any], is_gone: threading.Event) -> types.CallToolResult:
+    def result_of(tool: str, arguments: Mapping[str, Any], is_gone: threading.Event) -> types.CallToolResult:
         structured = None
         try:
-            name = _action(tool, given)
-            if given.get("help") is True:
+            name = _action(tool, arguments)
+            if arguments.get("help") is True:
                 text = _help(name)
             else:
-                settings = {key: value for key, value in given.items() if key not in _OWN}
+                settings = {key: value for key, value in arguments.items() if key not in _OWN}
                 text, whole = within(snapshot(), name, settings, is_gone=is_gone)
-                structured = whole if given.get("details") is True else None
+                structured = whole if arguments.get("details") is True else None
         except HeadroomError as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
@@ -180,24 +180,26 @@ def made(
         named = {_SNAPSHOT: "What was read, and what of it couldn't be", _FINDINGS: INDEX["findings"].line}
         return types.ListResourcesResult(
             resources=[
-                types.Resource(uri=uri, name=uri.partition("//")[2], description=said, mime_type="application/json")
-                for uri, said in named.items()
+                types.Resource(
+                    uri=uri, name=uri.partition("//")[2], description=description, mime_type="application/json"
+                )
+                for uri, description in named.items()
             ]
         )
 
     def read(uri: str) -> str:
         if uri == _SNAPSHOT:
-            known = snapshot()
-            said = {
-                "source": known.source,
-                "digest": known.digest,
-                "taken_at": known.taken_at,
-                "nodes": len(known.nodes),
-                "pods": len(known.pods),
-                "workloads": [workload.key for workload in known.workloads],
-                "not_seen": account.not_seen(known),
+            snapshot_read = snapshot()
+            resource_document = {
+                "source": snapshot_read.source,
+                "digest": snapshot_read.digest,
+                "taken_at": snapshot_read.taken_at,
+                "nodes": len(snapshot_read.nodes),
+                "pods": len(snapshot_read.pods),
+                "workloads": [workload.key for workload in snapshot_read.workloads],
+                "not_seen": input_report.not_seen(snapshot_read),
             }
-            return json.dumps(said, ensure_ascii=False)
+            return json.dumps(resource_document, ensure_ascii=False)
         if uri == _FINDINGS:
             return json.dumps(within(snapshot(), "findings", {})[1], ensure_ascii=False)
         raise InputError(f"there is no resource {uri}", where="uri", mend=f"Read {_SNAPSHOT} or {_FINDINGS}")
@@ -222,7 +224,7 @@ def made(
     )
 
 
-def _action(tool: str, given: Mapping[str, Any]) -> str:
+def _action(tool: str, arguments: Mapping[str, Any]) -> str:
     """The question that is asked; of a tool called without an action its first one.
 
     Raises
@@ -232,7 +234,7 @@ def _action(tool: str, given: Mapping[str, Any]) -> str:
     """
     if tool not in ACTIONS:
         raise InputError(f"there is no tool {tool[:60]!r}", where="name", mend=f"Choose one of {', '.join(ACTIONS)}")
-    name = given.get("action", ACTIONS[tool][0])
+    name = arguments.get("action", ACTIONS[tool][0])
     if name not in ACTIONS[tool]:
         mend = f"Choose one of {', '.join(ACTIONS[tool])}"
         raise InputError(f"{tool} has no action {str(name)[:60]!r}", where="action", mend=mend)
@@ -255,15 +257,18 @@ def ask_within(
     def is_wanted() -> bool:
         return not (is_gone is not None and is_gone.is_set()) and time.monotonic() < until
 
-    known = {setting.name: setting for setting in settings_of(question_called(name).settings)}
-    read = {key: _from_json(known[key], value) if key in known else value for key, value in settings.items()}
-    question, wanted = python.prepared(name, (), read)
-    wanted = with_workload_keys(wanted, snapshot)
+    setting_fields = {setting.name: setting for setting in settings_of(question_called(name).settings)}
+    read = {
+        key: _from_json(setting_fields[key], value) if key in setting_fields else value
+        for key, value in settings.items()
+    }
+    question, question_settings = python.prepared(name, (), read)
+    question_settings = with_workload_keys(question_settings, snapshot)
     if why := question.not_known(snapshot):
         raise why
-    given = Given(limits=python.limits(snapshot), book=python.book(), now=time.time(), is_embedded=is_embedded)
+    inputs = Inputs(limits=python.limits(snapshot), book=python.book(), now=time.time(), is_embedded=is_embedded)
     try:
-        answer = pool.run(question.answer, snapshot, wanted, given, is_wanted=is_wanted)
+        answer = pool.run(question.answer, snapshot, question_settings, inputs, is_wanted=is_wanted)
     except UnwantedError:
         mend = "Ask for less: one workload, fewer runs; or start the server with a longer --answer-seconds"
         raise SourceError(f"it took longer than {duration(answer_seconds)}", where=name, mend=mend) from None
@@ -271,7 +276,7 @@ def ask_within(
         mend = "Tell us what you asked"
         raise SourceError(f"it failed ({error}): a mistake of ours", where=name, mend=mend) from None
     sentence = str(getattr(answer, "sentence", ""))
-    return _text(question, answer), {"sentence": sentence, **document(question, snapshot, wanted, answer)}
+    return _text(question, answer), {"sentence": sentence, **document(question, snapshot, question_settings, answer)}
 
 
 def _from_json(setting: Setting, value: Any) -> Any:
@@ -305,34 +310,34 @@ def _scalar(setting: Setting, value: Any) -> Any:
 
 
 # ── an answer's text ─────────────────────────────────────────────────────────────────────────────────────────────────
-def _text(question: Question[Any, Any], found: Any) -> str:
+def _text(question: Question[Any, Any], report: Any) -> str:
     """The sentence and at most ten lines: what it isn't sure of, then each listing's first rows."""
-    sentence = str(getattr(found, "sentence", ""))
-    lines = [f"not sure: {doubt.sentence}" for doubt in getattr(found, "doubts", ())][: _LINES_SHOWN // 2]
+    sentence = str(getattr(report, "sentence", ""))
+    lines = [f"not sure: {doubt.sentence}" for doubt in getattr(report, "doubts", ())][: _LINES_SHOWN // 2]
     every = [
         *lines,
-        *(line for listing in question.listings if listing.is_shown for line in _lines(listing, found, sentence)),
+        *(line for listing in question.listings if listing.is_shown for line in _lines(listing, report, sentence)),
     ]
     shown = [printable(line, one_line=True) for line in every[:_LINES_SHOWN]]
     more = [f"… and {len(every) - len(shown):,} more lines (details: true)"] if len(every) > len(shown) else []
     return "\n".join([printable(sentence), *shown, *more])
 
 
-def _lines(listing: Listing[Any, Any], found: Any, sentence: str) -> Iterator[str]:
+def _lines(listing: Listing[Any, Any], answer_record: Any, sentence: str) -> Iterator[str]:
     """Each row of a listing as a line."""
-    items = listing.seen(found)
+    items = listing.seen(answer_record)
     if listing.line is not None:
-        for one in items:
-            verdict = listing.verdict(one) if listing.verdict is not None else None
+        for listed_row in items:
+            verdict = listing.verdict(listed_row) if listing.verdict is not None else None
             head = f"{WORD[verdict].lower()}: " if verdict is not None else ""
-            yield head + ", ".join(listing.line(one).replace("\t", "  ").splitlines())[:_LETTERS_OF_A_LINE]
+            yield head + ", ".join(listing.line(listed_row).replace("\t", "  ").splitlines())[:_LETTERS_OF_A_LINE]
         return
-    known = sentence.lower()
-    for row in listed(listing, found, items):
+    lowercase_sentence = sentence.lower()
+    for row in listed(listing, answer_record, items):
         line = ""
         for head, cell in row.items():
             words = "" if cell is None or cell is False else str(cell)
-            is_told = len(words) > _SAME_LETTERS and words.rstrip(".").lower() in known
+            is_told = len(words) > _SAME_LETTERS and words.rstrip(".").lower() in lowercase_sentence
             if words and not is_told and len(line) + len(head) + len(words) < _LETTERS_OF_A_LINE:
                 line += f"{', ' if line else ''}{head} {words}"
         if line:
@@ -343,9 +348,9 @@ def _lines(listing: Listing[Any, Any], found: Any, sentence: str) -> Iterator[st
 def _taken(name: str) -> dict[str, Setting]:
     """The settings of a question that a caller may give."""
     return {
-        one.name: one
-        for one in settings_of(question_called(name).settings)
-        if (one.on_command and not one.is_hidden) or one.is_private or one.kind is bool
+        setting.name: setting
+        for setting in settings_of(question_called(name).settings)
+        if (setting.on_command and not setting.is_hidden) or setting.is_private or setting.kind is bool
     }
 
 
@@ -388,15 +393,15 @@ def _tools() -> Iterator[types.Tool]:
         )
 
 
-def _schema(one: Setting) -> dict[str, Any]:
+def _schema(setting: Setting) -> dict[str, Any]:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string"}
-    if issubclass(one.kind, Enum) and one.parse is None:
-        inner: dict[str, Any] = {"enum": list(one.choices)}
-    elif one.parse is not None:
+    if issubclass(setting.kind, Enum) and setting.parse is None:
+        inner: dict[str, Any] = {"enum": list(setting.choices)}
+    elif setting.parse is not None:
         inner = {"type": ["string", "number"]}
     else:
-        bounds = {"minimum": one.least, "maximum": one.most}
-        inner = {"type": kinds.get(one.kind, "string")} | {key: at for key, at in bounds.items() if at is not None}
-    shape = {"type": "array", "items": inner} if one.is_many else inner
-    unit = f" ({one.unit})" if one.unit else ""
-    return {**shape, "description": f"{one.label}{unit}. {one.help}".strip()}
+        bounds = {"minimum": setting.least, "maximum": setting.most}
+        inner = {"type": kinds.get(setting.kind, "string")} | {key: at for key, at in bounds.items() if at is not None}
+    shape = {"type": "array", "items": inner} if setting.is_many else inner
+    unit = f" ({setting.unit})" if setting.unit else ""
+    return {**shape, "description": f"{setting.label}{unit}. {setting.help}".strip()}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from planner.cli import options
-from planner.cli.given import THERE
-from planner.cli.plain import Called, Hooks, command_of
+from planner.cli.input_options import THERE
+from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.records import replace
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
@@ -28,7 +28,7 @@ def _with_metrics(called: Called) -> Snapshot:
 
 
 def _of_kubelets(called: Called) -> Mapping[str, Any]:
-    texts = {str(one): bounded.read_file(one).decode("utf-8", "replace") for one in called.values["kubelet_metrics"]}
+    texts = {str(path): bounded.read_file(path).decode("utf-8", "replace") for path in called.values["kubelet_metrics"]}
     return {"stats": tuple(cadvisor.parse(text, path) for path, text in texts.items())}
 
 

@@ -47,8 +47,8 @@ class HeadedOption(click.Option):
         every = [cluster_names.names_in(word) for word in ctx.meta.get(_WORDS, ()) if not word.startswith("-")]
         names = next(filter(None, every), {}).get(self.takes, [])
         if self.takes == cluster_names.WORKLOADS:
-            return [CompletionItem(one) for one in cluster_names.written_forms(names, incomplete)]
-        return [CompletionItem(one) for one in names if one.startswith(incomplete)]
+            return [CompletionItem(form) for form in cluster_names.written_forms(names, incomplete)]
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def option(heading: str, *names: str, is_everyday: bool = False, **attributes: Any) -> Options:
@@ -64,9 +64,9 @@ class ShortHelp(click.Command):
         params = super().get_params(ctx)
         if len(_shown(params)) <= _MOST_SHOWN:
             return params
-        said = f"All {len(_shown(params)) + 1} options, under headings."
+        help_text = f"All {len(_shown(params)) + 1} options, under headings."
         every = click.Option(
-            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_long_help, help=said
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_long_help, help=help_text
         )
         return [*params[:-1], every, params[-1]]
 
@@ -85,15 +85,20 @@ class ShortHelp(click.Command):
             super().format_options(ctx, formatter)
             return
         is_long = bool(ctx.meta.get(_ALL))
-        params = [one for one in params if is_long or is_everyday(one)]
-        for heading in dict.fromkeys(_heading(one) if is_long else "" for one in params):
-            rows = [one.get_help_record(ctx) for one in params if not is_long or _heading(one) == heading]
+        params = [param for param in params if is_long or is_everyday(param)]
+        for heading in dict.fromkeys(_heading(param) if is_long else "" for param in params):
+            rows = [param.get_help_record(ctx) for param in params if not is_long or _heading(param) == heading]
             with formatter.section(heading or "Options"):
-                formatter.write_dl([(names, said if is_long else _brief(said)) for names, said in filter(None, rows)])
+                formatter.write_dl(
+                    [
+                        (names, description if is_long else _brief(description))
+                        for names, description in filter(None, rows)
+                    ]
+                )
 
 
 def _shown(params: Iterable[click.Parameter]) -> list[click.Option]:
-    return [one for one in params if isinstance(one, click.Option) and not one.hidden]
+    return [param for param in params if isinstance(param, click.Option) and not param.hidden]
 
 
 def is_everyday(param: click.Option) -> bool:
@@ -101,9 +106,9 @@ def is_everyday(param: click.Option) -> bool:
     return getattr(param, "is_everyday", False) or bool({"--help", "--help-all"} & set(param.opts))
 
 
-def _brief(said: str) -> str:
+def _brief(help_text: str) -> str:
     """Of a help that is long its first sentence: that of ``--then`` lists all events."""
-    return said if len(said) <= _LONG else f"{said.partition('. ')[0]}."
+    return help_text if len(help_text) <= _LONG else f"{help_text.partition('. ')[0]}."
 
 
 def _heading(param: click.Option) -> str:
@@ -121,14 +126,14 @@ def together(*more: Options) -> Options:
     """Several, in the order of the help."""
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for one in reversed(more):
-            command = one(command)
+        for decorator in reversed(more):
+            command = decorator(command)
         return command
 
     return with_options
 
 
-class _Read(Record, kw_only=False):
+class _ReadValue(Record, kw_only=False):
     """A value that was read, so that one that stands for "none" differs from nothing given."""
 
     value: Any
@@ -146,7 +151,7 @@ class _Text(click.ParamType[Any]):
         if not isinstance(value, str):
             return value
         try:
-            return _Read(self.setting.read(value))
+            return _ReadValue(self.setting.read(value))
         except HeadroomError as error:
             error.where = error.where or self.setting.flag
             raise
@@ -154,7 +159,7 @@ class _Text(click.ParamType[Any]):
 
 def asked(*records: Any) -> Options:
     """An option for each setting of `records`; of two with one name the first counts."""
-    settings = {one.name: one for record in reversed(records) for one in settings_of(record) if one.on_command}
+    settings = {field.name: field for record in reversed(records) for field in settings_of(record) if field.on_command}
     return together(*map(_option, settings.values()))
 
 
@@ -185,7 +190,7 @@ def alone(flag: str, partner: str) -> InputError:
 
 def flags_of(*records: Any) -> Iterable[str]:
     """The options that `asked` makes of `records`."""
-    return (one.flag for record in records for one in settings_of(record) if one.on_command)
+    return (setting.flag for record in records for setting in settings_of(record) if setting.on_command)
 
 
 def read(record: type[Settings], values: Mapping[str, Any], **more: Any) -> Settings:
@@ -196,23 +201,23 @@ def read(record: type[Settings], values: Mapping[str, Any], **more: Any) -> Sett
     InputError
         For values that are impossible.
     """
-    return made(record, {name: _value(one) for name, one in {**values, **more}.items() if one not in (None, ())})
+    return made(record, {name: _value(raw) for name, raw in {**values, **more}.items() if raw not in (None, ())})
 
 
-def _value(given: Any) -> Any:
-    if isinstance(given, _Read):
-        return given.value
-    if not isinstance(given, tuple):
-        return given
+def _value(parameter: Any) -> Any:
+    if isinstance(parameter, _ReadValue):
+        return parameter.value
+    if not isinstance(parameter, tuple):
+        return parameter
     parts: list[Any] = []
-    for one in given:
-        parts += one.value if isinstance(one, _Read) and isinstance(one.value, Iterable) else [_value(one)]
+    for part in parameter:
+        parts += part.value if isinstance(part, _ReadValue) and isinstance(part.value, Iterable) else [_value(part)]
     return tuple(parts)
 
 
-def many(given: Any) -> tuple[Any, ...]:
+def many(parameter: Any) -> tuple[Any, ...]:
     """What an option was given as values, whether it is repeatable or not."""
-    value = _value(given)
+    value = _value(parameter)
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -220,29 +225,29 @@ _TAKES: Final = {"--namespace": "namespaces", "--pool": "pools"}
 """Options → which names of the cluster they take, for completion."""
 
 
-def _option(one: Setting) -> Options:
-    names = [*filter(None, [one.short]), one.flag]
-    if one.kind is bool and one.default:
-        names[-1] += f"/--no-{one.flag.removeprefix('--')}"
-    kind: Any = _Text(one)
-    if one.kind is bool:
+def _option(setting: Setting) -> Options:
+    names = [*filter(None, [setting.short]), setting.flag]
+    if setting.kind is bool and setting.default:
+        names[-1] += f"/--no-{setting.flag.removeprefix('--')}"
+    kind: Any = _Text(setting)
+    if setting.kind is bool:
         kind = click.BOOL
-    elif one.parse is None and one.choices:
-        kind = _Choice(one)
-    elif one.parse is None and one.kind is str:
+    elif setting.parse is None and setting.choices:
+        kind = _Choice(setting)
+    elif setting.parse is None and setting.kind is str:
         kind = click.STRING
-    elif one.parse is None and one.kind in (int, float):
-        kind = _Number(one)
-    more: dict[str, Any] = {"is_flag": True} if one.kind is bool else {"type": kind, "multiple": one.is_many}
-    takes = "workloads" if one.is_workload else _TAKES.get(one.flag, "")
+    elif setting.parse is None and setting.kind in (int, float):
+        kind = _Number(setting)
+    more: dict[str, Any] = {"is_flag": True} if setting.kind is bool else {"type": kind, "multiple": setting.is_many}
+    takes = "workloads" if setting.is_workload else _TAKES.get(setting.flag, "")
     more |= {
-        "hidden": one.is_hidden,
+        "hidden": setting.is_hidden,
         "cls": HeadedOption,
-        "is_everyday": one.is_everyday,
-        "heading": one.heading,
+        "is_everyday": setting.is_everyday,
+        "heading": setting.heading,
         "takes": takes,
     }
-    return click.option(*names, one.name, default=None, metavar=one.form or None, help=_help(one), **more)
+    return click.option(*names, setting.name, default=None, metavar=setting.form or None, help=_help(setting), **more)
 
 
 class _Choice(click.Choice[str]):
@@ -272,15 +277,17 @@ class _Number(click.ParamType[Any]):
         return number
 
 
-def _help(one: Setting) -> str:
+def _help(setting: Setting) -> str:
     """``Nodes in all (nodes). Else from the cluster.``; for one without a source its help and default."""
-    unit = f" ({one.unit})" if one.unit else ""
-    if one.source:
-        source = f"from {one.source}" if one.source.startswith(("the ", "how ", "what ")) else one.source
-        known = f"Else {source}." if one.assumed is None else f"Default {one.assumed:g}: {one.source}."
-        said = f"{one.label}{unit}. {known}"
+    unit = f" ({setting.unit})" if setting.unit else ""
+    if setting.source:
+        source = f"from {setting.source}" if setting.source.startswith(("the ", "how ", "what ")) else setting.source
+        default_text = (
+            f"Else {source}." if setting.assumed is None else f"Default {setting.assumed:g}: {setting.source}."
+        )
+        help_text = f"{setting.label}{unit}. {default_text}"
     else:
-        said = one.help + (" Repeatable." if one.is_many else "")
-    default = [f"default: {one.default_text}"] if one.default_text else []
-    notes = "; ".join(default + ([one.bounds] if one.bounds else []))
-    return f"{said}  [{notes}]" if notes else said
+        help_text = setting.help + (" Repeatable." if setting.is_many else "")
+    default = [f"default: {setting.default_text}"] if setting.default_text else []
+    notes = "; ".join(default + ([setting.bounds] if setting.bounds else []))
+    return f"{help_text}  [{notes}]" if notes else help_text

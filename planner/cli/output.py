@@ -48,8 +48,10 @@ def printing(question: Question[Any, Any]) -> Options:
 
 def fail_on_option(question: Question[Any, Any]) -> Options:
     """``--fail-on`` for a list of the question's states."""
-    said = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
-    return option("Output", "--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)
+    help_text = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
+    return option(
+        "Output", "--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=help_text
+    )
 
 
 class _States(click.ParamType[Any]):
@@ -61,10 +63,10 @@ class _States(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        asked = tuple(part.strip() for part in value.split(",") if part.strip())
-        if unknown := [one for one in asked if one not in self.states]:
+        states = tuple(part.strip() for part in value.split(",") if part.strip())
+        if unknown := [state for state in states if state not in self.states]:
             self.fail(f"{unknown[0]!r} is not one of {', '.join(self.states)}.", param, ctx)
-        return asked
+        return states
 
 
 def show(
@@ -141,28 +143,28 @@ def write_file(path: Path, content: str | bytes) -> None:
     InputError
         When it can't be written.
     """
-    data = content.encode() if isinstance(content, str) else content
+    payload = content.encode() if isinstance(content, str) else content
     try:
-        there = _stat(path)
-        if there is not None and stat.S_ISDIR(there.st_mode):
+        file_status = _stat(path)
+        if file_status is not None and stat.S_ISDIR(file_status.st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a folder")
-        if there is not None and not stat.S_ISREG(there.st_mode):
+        if file_status is not None and not stat.S_ISREG(file_status.st_mode):
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:  # a closed pipe refuses
                 os.set_blocking(stream.fileno(), True)
-                stream.write(data)
+                stream.write(payload)
             return
         target = path.resolve()
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        temporary_file = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            beside.write_bytes(data)
-            if there is not None:
-                beside.chmod(stat.S_IMODE(there.st_mode))
-            beside.replace(target)
+            temporary_file.write_bytes(payload)
+            if file_status is not None:
+                temporary_file.chmod(stat.S_IMODE(file_status.st_mode))
+            temporary_file.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary_file.unlink(missing_ok=True)
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
-        said = (error.strerror if isinstance(error, OSError) else "") or "no such path"
-        raise InputError(f"can't be written: {said}", where=str(path), mend="Check the folder") from None
+        error_text = (error.strerror if isinstance(error, OSError) else "") or "no such path"
+        raise InputError(f"can't be written: {error_text}", where=str(path), mend="Check the folder") from None
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -182,5 +184,5 @@ def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
 
 def write_markdown(rows: Rows, headline: str, unknown: str = "") -> None:
     """Rows for people on standard output, as a table of Markdown under `headline`."""
-    said = f"{literal(headline)}\n\n" if headline else ""
-    click.echo(said + tables.as_markdown(rows, unknown=unknown), nl=False)
+    heading = f"{literal(headline)}\n\n" if headline else ""
+    click.echo(heading + tables.as_markdown(rows, unknown=unknown), nl=False)

@@ -22,7 +22,7 @@ _MANIFEST_OPTIONS = ("-f", "--filename")
 _SHORT = re.compile(r"[A-Za-z]+/[^/]+\Z")
 
 
-def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
+def arguments(command_line: Sequence[str], commands: click.Group) -> list[str]:
     """headroom's arguments for those of ``kubectl headroom``; sets KUBECONFIG where it is given.
 
     Raises
@@ -30,24 +30,24 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     InputError
         For an option of kubectl without its value, and where no context is current.
     """
-    found, words = _taken(list(given))
-    if "kubeconfig" in found:
-        os.environ["KUBECONFIG"] = found["kubeconfig"]
+    flags, words = _taken(list(command_line))
+    if "kubeconfig" in flags:
+        os.environ["KUBECONFIG"] = flags["kubeconfig"]
     name = next((word for word in words if not word.startswith("-")), "")
     context = click.Context(commands, resilient_parsing=True)
     if not name or commands.get_command(context, name) is None:
         return words
     place = words.index(name) + 1
-    _, command, rest = commands.resolve_command(context, words[place - 1 :])
+    _, command, command_words = commands.resolve_command(context, words[place - 1 :])
     assert command is not None
     if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
-        words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
+        words = _in_namespace(words, flags.get("namespace") or _namespace_of(flags.get("context", "")))
     if any("--namespace" in param.opts for param in command.params):
         reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
-        namespace = found.get("namespace") or (_namespace_of(found.get("context", "")) if reads_manifests else "")
+        namespace = flags.get("namespace") or (_namespace_of(flags.get("context", "")) if reads_manifests else "")
         words[place:place] = ["--namespace", namespace] if namespace else []
-    if _lacks_cluster(command, rest):
-        words.insert(place, f"{CONTEXT_PREFIX}{found.get('context') or _current()}")
+    if _lacks_cluster(command, command_words):
+        words.insert(place, f"{CONTEXT_PREFIX}{flags.get('context') or _current()}")
     return words
 
 
@@ -57,36 +57,36 @@ def _has(words: Sequence[str], option: str) -> bool:
 
 def _taken(words: list[str]) -> tuple[dict[str, str], list[str]]:
     """kubectl's options, and everything else."""
-    found: dict[str, str] = {}
-    rest: list[str] = []
+    flags: dict[str, str] = {}
+    remaining_words: list[str] = []
     while words:
         word = words.pop(0)
         name, sign, value = word.partition("=")
         if word == "--":
-            return found, [*rest, word, *words]
+            return flags, [*remaining_words, word, *words]
         if name not in _KUBECTL:
-            rest.append(word)
+            remaining_words.append(word)
         elif sign:
-            found[_KUBECTL[name]] = value
+            flags[_KUBECTL[name]] = value
         elif words:
-            found[_KUBECTL[name]] = words.pop(0)
+            flags[_KUBECTL[name]] = words.pop(0)
         else:
             raise InputError("has no value", where=name, mend=f"Write {name} NAME")
-    return found, rest
+    return flags, remaining_words
 
 
 def _in_namespace(words: list[str], namespace: str) -> list[str]:
     """``-w deployment/api`` as ``-w deployment/NAMESPACE/api``."""
-    said = []
+    qualified_words = []
     for place, word in enumerate(words):
         option, sign, value = word.partition("=")
         if place and words[place - 1] in _WORKLOAD_OPTIONS and _SHORT.match(word):
-            said.append(word.replace("/", f"/{namespace}/"))
+            qualified_words.append(word.replace("/", f"/{namespace}/"))
         elif sign and option in _WORKLOAD_OPTIONS and _SHORT.match(value):
-            said.append(f"{option}={value.replace('/', f'/{namespace}/')}")
+            qualified_words.append(f"{option}={value.replace('/', f'/{namespace}/')}")
         else:
-            said.append(word)
-    return said
+            qualified_words.append(word)
+    return qualified_words
 
 
 def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
@@ -103,11 +103,11 @@ def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
 def _current() -> str:
     from planner.sources import kubeconfig
 
-    known = kubeconfig.contexts()
-    if not known:
+    contexts = kubeconfig.contexts()
+    if not contexts:
         mend = "Name one with --context, or a CLUSTER; check KUBECONFIG"
         raise InputError("there is no context", where="the kubeconfig", mend=mend)
-    return known[0]
+    return contexts[0]
 
 
 def _namespace_of(context: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from planner.cli import terminal
-from planner.cli.given import FILE, price_book, price_options, say_age
+from planner.cli.input_options import FILE, price_book, price_options, say_age
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground import words
 from planner.ground.errors import InputError
@@ -62,7 +62,7 @@ def show(
     book = price_book(values["own_prices"], values["discounts"], values["commitments"], refreshed)
     lines = list_prices(book, region_id=region_id, machine_type=machine_type, gpu=gpu, gpu_count=gpu_count)
     if output_format in ("json", "yaml"):
-        found = {
+        lines_by_place = {
             "format": PRICES_FORMAT,
             "as_of": book.as_of,
             "source": book.source,
@@ -70,13 +70,15 @@ def show(
             "discounts": dict(book.discounts),
             "prices": [_row(line) for line in lines],
         }
-        write_document(output_format, found)
+        write_document(output_format, lines_by_place)
     elif output_format in ("csv", "markdown"):
         write_rows(output_format, [_row(line) for line in lines])
     else:
         terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
         terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
-        for (note, first), *more in alike([(note, line) for line in lines for note in line.notes], lambda one: one[0]):
+        for (note, first), *more in alike(
+            [(note, line) for line in lines for note in line.notes], lambda noted_line: noted_line[0]
+        ):
             others = f" and {len(more)} more" if more else ""
             click.echo(f"  {note} [{first.name}, {first.region_id}{others}]")
     say_age(book.as_of)
@@ -87,7 +89,7 @@ def show(
               help="Any API key of a project with the Cloud Billing API; else your Google credentials are used.")  # fmt: skip
 @click.option("--out", type=FILE, metavar="FILE", help="Where to write; a file in your cache folder otherwise.")
 @click.option("--endpoint", default="", metavar="URL", help="Another server that speaks the price list's API.")
-@click.option("--cloud", "cloud_name", type=click.Choice([one.prices for one in LISTED]),
+@click.option("--cloud", "cloud_name", type=click.Choice([cloud.prices for cloud in LISTED]),
               help="Another cloud's list instead, of the regions named; without a key.")  # fmt: skip
 @click.option(
     "--region",
@@ -105,50 +107,55 @@ def refresh(api_key: str, out: Path | None, endpoint: str, cloud_name: str | Non
     book = _known_prices(path, is_named=out is not None)
     today = time.strftime("%Y-%m-%d", time.gmtime())
     skus = gcp_billing.list_skus(api_key=api_key, endpoint=endpoint)
-    result = compare_catalogue(book, skus, as_of=today, source=REFRESH_SOURCE)
-    check_coverage(book, result)
-    newer = apply_refresh(book, result.units, as_of=today, source=REFRESH_SOURCE)
-    kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
-    write_refreshed(path, format_units(kept))
+    comparison = compare_catalogue(book, skus, as_of=today, source=REFRESH_SOURCE)
+    check_coverage(book, comparison)
+    newer = apply_refresh(book, comparison.units, as_of=today, source=REFRESH_SOURCE)
+    refreshed_units = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
+    write_refreshed(path, format_units(refreshed_units))
     click.echo(
-        f"{words.count(result.sku_count, 'SKU')} read, {words.count(len(result.units), 'price')} taken, written to {path}"
+        f"{words.count(comparison.sku_count, 'SKU')} read, {words.count(len(comparison.units), 'price')} taken, written to {path}"
     )
-    doubtful = [found for found in result.disagreements if found.doubt.keeps_old]
-    taken = len(result.disagreements) - len(doubtful)
-    if result.disagreements:
+    doubtful = [disagreement for disagreement in comparison.disagreements if disagreement.doubt.keeps_old]
+    taken = len(comparison.disagreements) - len(doubtful)
+    if comparison.disagreements:
         click.echo(f"{words.count(taken, 'price')} taken with a doubt and {len(doubtful)} not taken:")
     # What was taken with a doubt changes figures from now on, what was kept changes none: it comes first.
-    _print_doubts([str(found.sentence) for found in sorted(result.disagreements, key=lambda one: one.doubt.keeps_old)])
-    if result.missing:
+    _print_doubts(
+        [
+            str(disagreement.sentence)
+            for disagreement in sorted(comparison.disagreements, key=lambda disagreement: disagreement.doubt.keeps_old)
+        ]
+    )
+    if comparison.missing:
         click.echo(
-            f"{words.count(len(result.missing), 'price of the book is', 'prices of the book are')} not in the catalogue; {words.plural(len(result.missing), 'it keeps its', 'they keep their')} date."
+            f"{words.count(len(comparison.missing), 'price of the book is', 'prices of the book are')} not in the catalogue; {words.plural(len(comparison.missing), 'it keeps its', 'they keep their')} date."
         )
-    if result.unknown:
+    if comparison.unknown:
         click.echo(
-            f"{words.count(len(result.unknown), 'description')} not understood, such as: {'; '.join(result.unknown[:3])}"
+            f"{words.count(len(comparison.unknown), 'description')} not understood, such as: {'; '.join(comparison.unknown[:3])}"
         )
 
 
 def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, endpoint: str) -> None:
-    cloud = next((one for one in LISTED if one.prices == name), None)
+    cloud = next((listed_cloud for listed_cloud in LISTED if listed_cloud.prices == name), None)
     if cloud is None or not regions:
         mend = f"Write it like --cloud {LISTED[-1].prices} --region westeurope"
         raise InputError("a cloud and its regions belong together", mend=mend)
     path = out or list_file(cloud)
     written = read_list_file(path, cloud) if path.is_file() else None
-    known = (*embedded_book().lists, *([written] if written else []))
+    price_lists = (*embedded_book().lists, *([written] if written else []))
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    found = read_prices(cloud, dict.fromkeys(regions), known, as_of=today, endpoint=endpoint)
-    write_refreshed(path, format_list(found.rows, written))
+    price_list = read_prices(cloud, dict.fromkeys(regions), price_lists, as_of=today, endpoint=endpoint)
+    write_refreshed(path, format_list(price_list.rows, written))
     click.echo(
-        f"{words.count(sum(len(row.usd_per_hour) for row in found.rows), 'price')} of {words.count(len(found.rows), 'machine type')} taken, written to {path}"
+        f"{words.count(sum(len(row.usd_per_hour) for row in price_list.rows), 'price')} of {words.count(len(price_list.rows), 'machine type')} taken, written to {path}"
     )
-    _print_doubts([str(doubt) for doubt in found.doubts])
+    _print_doubts([str(doubt) for doubt in price_list.doubts])
 
 
 def _print_doubts(doubts: list[str]) -> None:
-    for said in doubts[:_SHOWN_DISAGREEMENTS]:
-        click.echo(f"  {said}")
+    for doubt in doubts[:_SHOWN_DISAGREEMENTS]:
+        click.echo(f"  {doubt}")
     if len(doubts) > _SHOWN_DISAGREEMENTS:
         click.echo(f"  and {len(doubts) - _SHOWN_DISAGREEMENTS} more")
 
@@ -192,8 +199,12 @@ def _row(line: PriceLine) -> dict[str, Any]:
 
 def _table_row(line: PriceLine) -> dict[str, object]:
     def price(way: Provisioning) -> str | None:
-        one = line.prices[way.value]
-        return None if one.usd_per_hour is None else f"{'~' if one.is_estimate else ''}{one.usd_per_hour:,.4f}"
+        model_price = line.prices[way.value]
+        return (
+            None
+            if model_price.usd_per_hour is None
+            else f"{'~' if model_price.is_estimate else ''}{model_price.usd_per_hour:,.4f}"
+        )
 
     demand, spot, flex_start, one_year, three_years = map(price, WAYS)
     month = line.prices[WAYS[0].value].usd_per_month

@@ -31,7 +31,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.model import PriceBook
 from planner.questions import INDEX, question_called
-from planner.questions.question import FACTS, Given, Question, document
+from planner.questions.question import FACTS, Inputs, Question, document
 from planner.questions.wording import for_people, listed
 from planner.sources.cluster import EMBEDDED
 
@@ -85,8 +85,8 @@ class Answer(Record):
     @property
     def verdict(self) -> str | None:
         """``completes``, ``stuck``, ``needs_growth`` or ``unknown``; None of a question that gives none."""
-        found = getattr(self.record, "verdict", None)
-        return None if found is None else str(found.value)
+        verdict = getattr(self.record, "verdict", None)
+        return None if verdict is None else str(verdict.value)
 
     @property
     def status(self) -> ExitStatus:
@@ -133,18 +133,18 @@ class Answer(Record):
         InputError
             Where there is none, or nothing to draw.
         """
+        from planner.figures.answer_charts import charts
         from planner.figures.drawing import NotDrawn, as_figure
-        from planner.figures.of_answers import charts
 
-        found = next(charts(self.question.name, self.record), None)
-        if found is None:
+        chart = next(charts(self.question.name, self.record), None)
+        if chart is None:
             mend = "Ask for its tables: .to_frame()"
             raise InputError("there is nothing to draw", where=self.question.name, mend=mend)
-        if isinstance(found.figure, NotDrawn):
+        if isinstance(chart.figure, NotDrawn):
             raise InputError(
-                f"its chart couldn't be drawn ({found.figure.kind}): a mistake of ours", where=self.question.name
+                f"its chart couldn't be drawn ({chart.figure.kind}): a mistake of ours", where=self.question.name
             )
-        return as_figure(found.figure)
+        return as_figure(chart.figure)
 
     def __repr__(self) -> str:
         return f"<{self.question.name}: {self.sentence}>"
@@ -218,22 +218,22 @@ def ask(
     NotKnownError
         Where the answer hangs on objects that the cluster's input lacks.
     """
-    question, wanted = prepared(name, about, settings)
-    snapshot, beside = cluster.snapshot, tuple(one.snapshot for one in others)
-    wanted = with_workload_keys(wanted, snapshot)
-    given = Given(
+    question, question_settings = prepared(name, about, settings)
+    snapshot, other_snapshots = cluster.snapshot, tuple(cluster_read.snapshot for cluster_read in others)
+    question_settings = with_workload_keys(question_settings, snapshot)
+    inputs = Inputs(
         limits=limits(snapshot, tuple(map(str, node_pools))),
         book=book(tuple(Path(price) for price in prices), tuple(discounts)),
-        others=beside,
+        others=other_snapshots,
         history=_history(store),
         now=time.time() if now is None else now,
         is_embedded=cluster.name in EMBEDDED,
     )
-    found = question.answer(snapshot, wanted, given)
-    clusters = (snapshot, *beside)
-    if why := question.not_known(clusters, found):
+    record = question.answer(snapshot, question_settings, inputs)
+    clusters = (snapshot, *other_snapshots)
+    if why := question.not_known(clusters, record):
         raise why
-    return Answer(question=question, clusters=clusters, settings=wanted, record=found)
+    return Answer(question=question, clusters=clusters, settings=question_settings, record=record)
 
 
 def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tuple[Question[Any, Any], Any]:
@@ -248,44 +248,48 @@ def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tu
     if name not in INDEX:
         raise InputError(f"there is no question {name!r}", where="name", mend=f"Choose one of {', '.join(INDEX)}")
     question = question_called(name)
-    known = {setting.name: setting for setting in settings_of(question.settings)}
-    asked: dict[str, Any] = {}
+    setting_by_name = {setting.name: setting for setting in settings_of(question.settings)}
+    field_values: dict[str, Any] = {}
     for key, value in settings.items():
         if isinstance(value, Path):
-            asked |= _read(_setting(name, known, key), value)
+            field_values |= _read(_setting(name, setting_by_name, key), value)
         elif value is not None:
-            asked[key] = _value(_setting(name, known, key), value)
+            field_values[key] = _value(_setting(name, setting_by_name, key), value)
     if about:
-        first = next((one for one in FIRST if one in known), None)
+        first = next((setting_name for setting_name in FIRST if setting_name in setting_by_name), None)
         if first is None:
             mend = "Leave out what stands after the cluster"
             raise InputError(f"{name} is asked of the whole cluster", where="about", mend=mend)
-        asked[first] = _value(known[first], about if known[first].is_many else about[0])
-    return question, made(question.settings, asked)
+        field_values[first] = _value(setting_by_name[first], about if setting_by_name[first].is_many else about[0])
+    return question, made(question.settings, field_values)
 
 
-def _setting(question: str, known: dict[str, Setting], name: str) -> Setting:
-    if name not in known:
-        mend = f"Give one of {', '.join(known)}" if known else "Leave it out: the question has no settings"
+def _setting(question: str, setting_fields: dict[str, Setting], name: str) -> Setting:
+    if name not in setting_fields:
+        mend = (
+            f"Give one of {', '.join(setting_fields)}"
+            if setting_fields
+            else "Leave it out: the question has no settings"
+        )
         raise InputError(f"{question} has no setting {name!r}", where=name, mend=mend)
-    return known[name]
+    return setting_fields[name]
 
 
 def _read(setting: Setting, path: Path) -> dict[str, Any]:
     """The file's text as that setting; of manifests also the names of the files that aren't Kubernetes'."""
     from planner.sources import manifests
 
-    found = manifests.read((str(path),))
-    return {setting.name: found.text} | (
-        {"unread": found.unread} if setting.name == "manifest" and found.unread else {}
+    documents = manifests.read((str(path),))
+    return {setting.name: documents.text} | (
+        {"unread": documents.unread} if setting.name == "manifest" and documents.unread else {}
     )
 
 
 def _value(setting: Setting, value: Any) -> Any:
     if setting.is_many:
-        given: Sequence[Any] = (value,) if isinstance(value, str) else tuple(value)
-        found = [_one(setting, one) for one in given]
-        return tuple(part for one in found for part in (one if isinstance(one, list | tuple) else (one,)))
+        choices: Sequence[Any] = (value,) if isinstance(value, str) else tuple(value)
+        parts = [_one(setting, part) for part in choices]
+        return tuple(part for member in parts for part in (member if isinstance(member, list | tuple) else (member,)))
     return _one(setting, value)
 
 
@@ -297,14 +301,14 @@ def _one(setting: Setting, value: Any) -> Any:
 @cache
 def book(own: tuple[Path, ...] = (), discounts: tuple[str, ...] = ()) -> PriceBook:
     """The prices that came along, with one's own and discounts."""
-    from planner.cli.given import price_book
+    from planner.cli.input_options import price_book
 
     return price_book(own, discounts)
 
 
 def limits(snapshot: Snapshot, files: tuple[str, ...] = ()) -> tuple[PoolLimits, ...]:
     """How far node pools may grow, by the snapshot itself and by files."""
-    from planner.cli.given import pool_limits
+    from planner.cli.input_options import pool_limits
 
     return pool_limits(snapshot, files, None)
 
@@ -326,9 +330,9 @@ def public(name: str) -> Any:
         Where it has nothing.
     """
     if name in INDEX or name in OTHER_NAMES:
-        made: Callable[..., Answer] = partial(ask, name)
-        made.__doc__ = INDEX[OTHER_NAMES.get(name, name)].line or None
-        return made
+        ask_question: Callable[..., Answer] = partial(ask, name)
+        ask_question.__doc__ = INDEX[OTHER_NAMES.get(name, name)].line or None
+        return ask_question
     if name not in NAMES:
         raise AttributeError(f"module 'headroom_planner' has no attribute {name!r}")
     return globals()[name]

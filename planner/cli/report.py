@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, output, plain, terminal, waiting
+from planner.cli import options, output, question_commands, terminal, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
-from planner.questions.question import Given, Want, document
+from planner.questions.question import Inputs, Want, document
 from planner.questions.report import QUESTION, ReportSettings, Review, review
 
 FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
@@ -25,7 +25,7 @@ _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
               help="Where it is written; the name's end says how: .html, .md, .csv, .json; repeatable.")  # fmt: skip
 @click.option("--before", metavar="CLUSTER", help="An earlier snapshot: the review then begins with what changed.")
 @options.asked(ReportSettings)
-@plain.taking(*_WANTS)
+@question_commands.taking(*_WANTS)
 def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: Any) -> int:
     """The capacity review as one file: verdicts, GPUs, what is stranded, cost, savings, memory, restarts, drift, findings.
 
@@ -36,14 +36,16 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
     snapshot = read_cluster(cluster)
     settings = options.read(ReportSettings, asked)
     others = (read_cluster(before),) if before else ()
-    given = plain.given_of(plain.Called((cluster,), [snapshot, *others], settings, asked), *_WANTS)
-    found = review(snapshot, settings, given, waiting.doing)
+    inputs = question_commands.given_of(
+        question_commands.Called((cluster,), [snapshot, *others], settings, asked), *_WANTS
+    )
+    cluster_review = review(snapshot, settings, inputs, waiting.doing)
     for name, form in zip(files, forms, strict=True):
-        content = written(found, settings, given, form)
+        content = written(cluster_review, settings, inputs, form)
         output.write_file(Path(name), content)
-        terminal.say(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(found.chapters), 'chapter')}")
-    terminal.say(str(found.answer.sentence))
-    return QUESTION.exit_status(snapshot, found.answer)
+        terminal.say(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(cluster_review.chapters), 'chapter')}")
+    terminal.say(str(cluster_review.answer.sentence))
+    return QUESTION.exit_status(snapshot, cluster_review.answer)
 
 
 def _form(name: str) -> str:
@@ -53,30 +55,30 @@ def _form(name: str) -> str:
     return form
 
 
-def written(found: Review, settings: ReportSettings, given: Given, form: str) -> str:
+def written(report_answer: Review, settings: ReportSettings, inputs: Inputs, form: str) -> str:
     """The review in one of the forms."""
     if form == "html":
         from planner.figures import report
 
-        return report.html(found)
+        return report.html(report_answer)
     if form == "json":
-        both = [found.snapshot, *given.others]
-        return tables.as_json(document(QUESTION, both, settings, found.answer, *found.documents()))
+        both = [report_answer.snapshot, *inputs.others]
+        return tables.as_json(document(QUESTION, both, settings, report_answer.answer, *report_answer.documents()))
     if form == "csv":
-        rows = [{"chapter": chapter.chapter.title, **row} for chapter in found.chapters for row in chapter.rows]
+        rows = [{"chapter": chapter.chapter.title, **row} for chapter in report_answer.chapters for row in chapter.rows]
         return tables.as_csv(rows)
-    return _markdown(found)
+    return _markdown(report_answer)
 
 
-def _markdown(found: Review) -> str:
+def _markdown(cluster_review: Review) -> str:
     from planner.figures.first_page import lines
 
-    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n"]
-    for line in lines(found):
+    parts = [f"# Capacity review of {literal(cluster_review.snapshot.source)}\n"]
+    for line in lines(cluster_review):
         step = f" **Next:** {literal(line.step)}" if line.step else ""
         parts.append(f"- **{line.about}**: {literal(sentence(line.said))}{step}")
     parts.append("")
-    for chapter in found.chapters:
+    for chapter in cluster_review.chapters:
         parts.append(f"## {literal(chapter.chapter.title)}\n")
         if chapter.chapter.not_known:
             parts.append(f"Not known: {literal(chapter.chapter.not_known)}\n")
@@ -86,7 +88,13 @@ def _markdown(found: Review) -> str:
         if chapter.more:
             parts.append(f"… and {chapter.more:,} more rows: JSON and CSV have them all.\n")
     parts.append("## What is not known\n")
-    parts.append("".join(f"- {literal(one)}\n" for one in found.answer.not_known) or "Nothing that was asked for.\n")
+    parts.append(
+        "".join(f"- {literal(gap)}\n" for gap in cluster_review.answer.not_known) or "Nothing that was asked for.\n"
+    )
     parts.append("## Inputs and their ages\n")
-    parts.append(tables.as_markdown([{"input": one.name, "of": one.taken or None} for one in found.answer.inputs]))
+    parts.append(
+        tables.as_markdown(
+            [{"input": input_line.name, "of": input_line.taken or None} for input_line in cluster_review.answer.inputs]
+        )
+    )
     return "\n".join(parts)

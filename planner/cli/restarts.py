@@ -8,10 +8,10 @@ from typing import Final
 import click
 
 from planner.cli import options
-from planner.cli.plain import Called, Hooks, command_of
+from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.health.restarts.wanted import wanted_logs
+from planner.health.restarts.log_selection import wanted_logs
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX

@@ -10,9 +10,9 @@ import click
 
 from planner.capacity.filters import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.cli import options, output, plain, terminal
+from planner.cli import options, output, question_commands, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import manifests_of, oldest_price, say_age
+from planner.cli.input_options import manifests_of, oldest_price, say_age
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
@@ -26,7 +26,7 @@ from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given, Want, document
+from planner.questions.question import Inputs, Want, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
@@ -65,12 +65,12 @@ _MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, a
 @options.asked(RolloutSettings)
 @options.option("The change", "--patch", "patch_file", metavar="FILE",
               help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
-@plain.taking(Want.MANIFEST, Want.POOLS)
+@question_commands.taking(Want.MANIFEST, Want.POOLS)
 @options.option("The change", "--recreate", is_flag=True, help="The same as --strategy Recreate.")
 @options.option("Which strategy", "--costs", "with_costs", is_flag=True,
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
 @options.asked(SpareSettings)
-@plain.taking(Want.PRICES)
+@question_commands.taking(Want.PRICES)
 @options.option("Which strategy", "--strategies", "with_strategies", is_flag=True,
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
@@ -103,9 +103,9 @@ def command(
     one_reader_of_stdin(cluster, *values["files"], patch_file or "")
     is_of_all = not values["workload"] and not values["files"]
     if is_of_all:
-        mine = options.flags_of(RolloutSettings)
+        rollout_flags = options.flags_of(RolloutSettings)
         of_all = {"--workload", "--namespace", *options.flags_of(PoolSettings)}
-        options.need("--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in of_all])
+        options.need("--workload or --filename", [flag for flag in (*rollout_flags, *_OF_ONE) if flag not in of_all])
     if not with_costs:
         options.need("--costs", options.flags_of(SpareSettings))
     if not with_strategies:
@@ -113,8 +113,8 @@ def command(
     if not as_script:
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
-    called = plain.Called((cluster,), [snapshot], None, values)
-    given = plain.given_of(called, Want.POOLS, Want.STARTS)
+    called = question_commands.Called((cluster,), [snapshot], None, values)
+    given = question_commands.given_of(called, Want.POOLS, Want.STARTS)
     if not is_of_all:
         asks_prices = with_costs or levers is not None or any(map(options.is_given, _PRICES))
         given = replace(given, book=_book(called, is_asked=asks_prices))
@@ -127,61 +127,61 @@ def command(
         more["patch"] = patch_file if is_text else bounded.read_text(patch_file, mend="Give JSON or YAML in UTF-8")
     more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
-    settings = plain.settings_of(RolloutSettings, (cluster,), values, **more)
-    settings = plain.named_settings(settings, snapshot, values)
+    settings = question_commands.settings_of(RolloutSettings, (cluster,), values, **more)
+    settings = question_commands.named_settings(settings, snapshot, values)
     context = context_of(cluster, snapshot)
     if levers is not None:
         return _certify(snapshot, settings, given, levers, way_out if as_script else None, output_format, rows, context)
-    result = QUESTION.answer(snapshot, settings, given)
-    status = QUESTION.exit_status(snapshot, result)
+    rollout = QUESTION.answer(snapshot, settings, given)
+    status = QUESTION.exit_status(snapshot, rollout)
     if as_script:
-        is_lacking = result.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not result.remedies
-        ways = [] if is_lacking else [steps_of(result, one + 1) for one in range(max(1, len(result.remedies)))]
+        is_lacking = rollout.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not rollout.remedies
+        ways = [] if is_lacking else [steps_of(rollout, place + 1) for place in range(max(1, len(rollout.remedies)))]
         ways = [way for way in ways if way[1]]
-        return _print_script("way out", ways, result.sentence, status, snapshot, way_out, context)
+        return _print_script("way out", ways, rollout.sentence, status, snapshot, way_out, context)
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
         priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, values))
         costs = costs_question.answer(snapshot, priced, given)
         also = [document(costs_question.QUESTION, snapshot, priced, costs)]
 
-    found = None
+    strategies_answer = None
     if with_strategies:
         weighed = StrategiesSettings(rollout=settings, weights=options.read(Weights, values))
-        found = strategies_question.answer(snapshot, weighed, given)
-        also.append(document(strategies_question.QUESTION, snapshot, weighed, found))
+        strategies_answer = strategies_question.answer(snapshot, weighed, given)
+        also.append(document(strategies_question.QUESTION, snapshot, weighed, strategies_answer))
 
     def text() -> None:
-        _print(result, snapshot)
-        if found is not None:
+        _print(rollout, snapshot)
+        if strategies_answer is not None:
             click.echo("\nWhich strategy")
-            terminal.say(found.sentence)
-            plain.show_listing(STRATEGIES, found)
-            if found.apply is not None:
-                _print_applied(found.apply)
+            terminal.say(strategies_answer.sentence)
+            question_commands.show_listing(STRATEGIES, strategies_answer)
+            if strategies_answer.apply is not None:
+                _print_applied(strategies_answer.apply)
         if costs is not None:
             _print_costs(costs, snapshot)
         else:
-            _say_age(given, snapshot, (way.usd_per_month for way in result.remedies))
+            _say_age(given, snapshot, (way.usd_per_month for way in rollout.remedies))
 
-    output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
+    output.show(output_format, QUESTION, snapshot, settings, rollout, text=text, rows=rows, also=also)
     return status
 
 
-def _of_all(snapshot: Snapshot, given: Given, values: Mapping[str, Any]) -> int:
+def _of_all(snapshot: Snapshot, inputs: Inputs, values: Mapping[str, Any]) -> int:
     """Every workload's own rollout, of the namespace where one is given."""
     settings = options.read(OverviewSettings, {"limits": values["limits"]})
     if options.is_given("manifest_namespace"):
         settings = replace(settings, filter=Filter(namespaces=options.many(values["manifest_namespace"])))
-    every = OVERVIEW.answer(snapshot, settings, given)
+    every = OVERVIEW.answer(snapshot, settings, inputs)
     how = {"output_format": values["output_format"], "fail_on": values["fail_on"]}
-    return plain.tell(OVERVIEW, [snapshot], settings, every, **how)
+    return question_commands.tell(OVERVIEW, [snapshot], settings, every, **how)
 
 
-def _book(called: plain.Called, *, is_asked: bool) -> PriceBook | None:
+def _book(called: question_commands.Called, *, is_asked: bool) -> PriceBook | None:
     """The prices; None where only the environment names a file of them, and it can't be read: the verdict doesn't hang on it."""
     try:
-        return plain.book_of(called.values)
+        return question_commands.book_of(called.values)
     except HeadroomError:
         if is_asked:
             raise
@@ -189,30 +189,30 @@ def _book(called: plain.Called, *, is_asked: bool) -> PriceBook | None:
 
 
 def _certify(
-    snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str, context: str
+    snapshot: Snapshot, rollout: RolloutSettings, inputs: Inputs, levers: str, way_out: int | None, output_format: str, rows: str, context: str
 ) -> int:  # fmt: skip
     """The certificate in place of the ways out that are tried, or the script of one of its plans."""
     from planner.questions.certificate import QUESTION, CertificateSettings, notes, parse_levers
 
     settings = CertificateSettings(rollout=rollout, levers=parse_levers(levers))
-    found = QUESTION.answer(snapshot, settings, given)
-    status = QUESTION.exit_status(snapshot, found)
+    certificate = QUESTION.answer(snapshot, settings, inputs)
+    status = QUESTION.exit_status(snapshot, certificate)
     if way_out is not None:
-        plans = [(plan.title, plan.steps) for plan in found.plans]
-        return _print_script("plan", plans, found.sentence, status, snapshot, way_out, context)
+        plans = [(plan.title, plan.steps) for plan in certificate.plans]
+        return _print_script("plan", plans, certificate.sentence, status, snapshot, way_out, context)
 
     def text() -> None:
-        _print_certificate(found, snapshot, notes(found))
-        _say_age(given, snapshot, (plan.usd_per_month for plan in found.plans))
+        _print_certificate(certificate, snapshot, notes(certificate))
+        _say_age(inputs, snapshot, (plan.usd_per_month for plan in certificate.plans))
 
-    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    output.show(output_format, QUESTION, snapshot, settings, certificate, text=text, rows=rows)
     return status
 
 
-def _say_age(given: Given, snapshot: Snapshot, usd: Iterable[float | None]) -> None:
+def _say_age(inputs: Inputs, snapshot: Snapshot, usd: Iterable[float | None]) -> None:
     """How old the prices are, where a way has one: its dollars have their date."""
-    if given.book is not None and any(amount is not None for amount in usd):
-        say_age(oldest_price(given.book, (snapshot,)), snapshot.nodes)
+    if inputs.book is not None and any(amount is not None for amount in usd):
+        say_age(oldest_price(inputs.book, (snapshot,)), snapshot.nodes)
 
 
 def _print_script(
@@ -230,19 +230,19 @@ def _print_script(
     return ExitStatus.ANSWERED
 
 
-def _print_certificate(found: Certificate, snapshot: Snapshot, notes: Sequence[str]) -> None:
-    terminal.say(sentence(found.sentence))
+def _print_certificate(certificate: Certificate, snapshot: Snapshot, notes: Sequence[str]) -> None:
+    terminal.say(sentence(certificate.sentence))
     for note in notes:
         terminal.say(note, indent="  ")
-    for number, plan in enumerate(found.plans, 1):
+    for number, plan in enumerate(certificate.plans, 1):
         click.echo()
         more = f"  (--way-out {number})" if number > 1 else ""
         terminal.say(f"{plan.title}{more}", head=f"plan {number}: ", indent="  ")
         terminal.say(f"  {plan.sentence}", indent="  ")
         if number <= _MOST_STEPS:
             _print_steps(plan.steps)
-    if len(found.plans) > _MOST_STEPS:
-        click.echo(f"\n--script --way-out N prints the steps of any of the {len(found.plans)}")
+    if len(certificate.plans) > _MOST_STEPS:
+        click.echo(f"\n--script --way-out N prints the steps of any of the {len(certificate.plans)}")
     click.echo(f"\nfrom {snapshot.source}")
 
 
@@ -265,18 +265,18 @@ def _print_part(part: WorkloadRollout, *, is_cured: bool) -> None:
             terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
 
 
-def _print(result: RolloutResult, snapshot: Snapshot) -> None:
-    if result.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # the sentence says it as shortly
-        terminal.say(result.sentence)
+def _print(rollout: RolloutResult, snapshot: Snapshot) -> None:
+    if rollout.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # the sentence says it as shortly
+        terminal.say(rollout.sentence)
     else:
-        terminal.say_verdict(result.verdict, f"{WORD[result.verdict]}: ", result.headline)
-        terminal.say(details(result.verdict, result.sentence))
-    if len(result.workloads) > 1:
-        for part in result.workloads:
+        terminal.say_verdict(rollout.verdict, f"{WORD[rollout.verdict]}: ", rollout.headline)
+        terminal.say(details(rollout.verdict, rollout.sentence))
+    if len(rollout.workloads) > 1:
+        for part in rollout.workloads:
             terminal.say(f"  {part.workload}: {part.sentence}", indent="    ")
-    for part in result.workloads:
-        _print_part(part, is_cured=bool(result.remedies))
-    first = result.workloads[0]
+    for part in rollout.workloads:
+        _print_part(part, is_cured=bool(rollout.remedies))
+    first = rollout.workloads[0]
     shown = "" if first.shown_peak_pods is None else f" ({first.shown_peak_pods:,} in the placement shown)"
     terminal.say(
         f"at most {count(first.peak_pods, 'pod')}{shown}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
@@ -284,24 +284,24 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
     )
     if first.duration is not None:
         terminal.say(sentence(first.duration.sentence))
-    if result.ties:
-        proven = " (proven)" if result.ties.proven else ""
-        terminal.say(f"placement: {result.ties.outcome}{proven}")
-    for doubt in result.doubts:
+    if rollout.ties:
+        proven = " (proven)" if rollout.ties.proven else ""
+        terminal.say(f"placement: {rollout.ties.outcome}{proven}")
+    for doubt in rollout.doubts:
         terminal.say(str(doubt.sentence), indent="  ")
-    for event in result.meanwhile:
+    for event in rollout.meanwhile:
         terminal.say(str(event.sentence), head="meanwhile: ", indent="  ")
-    if result.preempted:
-        terminal.say(f"preempted on the way: {', '.join(result.preempted)}", indent="  ")
-    for number, remedy in enumerate(result.remedies, 1):
+    if rollout.preempted:
+        terminal.say(f"preempted on the way: {', '.join(rollout.preempted)}", indent="  ")
+    for number, remedy in enumerate(rollout.remedies, 1):
         click.echo()
         more = f"  (--way-out {number})" if number > 1 else ""
         terminal.say(f"{remedy.title}{more}", head="way out: ", indent="  ")
         terminal.say(f"  {remedy.sentence}; about {duration(remedy.seconds)}", indent="  ")
         _print_steps(remedy.steps)
-    for applied in result.apply:
+    for applied in rollout.apply:
         _print_applied(applied)
-    for finding in (one for one in result.findings if one.code not in AS_DOUBTS):
+    for finding in (problem for problem in rollout.findings if problem.code not in AS_DOUBTS):
         click.echo()
         terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")
     click.echo(f"\nfrom {snapshot.source}")
@@ -310,28 +310,28 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
 def _print_steps(steps: Sequence[Step]) -> None:
     """Numbered; each line a command of its own, so that none runs before the one above it is done. Of many alike, one after another,
     the first few."""
-    for verb, alike in groupby(enumerate(steps, 1), lambda one: one[1].what.split()[0]):
-        some = list(alike)
-        shown = len(some) if len(some) <= _MOST_ALIKE else _FEW_ALIKE
-        _print_numbered(some[:shown])
-        if more := some[shown:]:
+    for verb, alike in groupby(enumerate(steps, 1), lambda numbered_step: numbered_step[1].what.split()[0]):
+        alike_steps = list(alike)
+        shown = len(alike_steps) if len(alike_steps) <= _MOST_ALIKE else _FEW_ALIKE
+        _print_numbered(alike_steps[:shown])
+        if more := alike_steps[shown:]:
             click.echo(f"  {more[0][0]}. to {more[-1][0]}. {verb} {len(more):,} more in the same way: --script has all")
 
 
 def _print_numbered(steps: Sequence[tuple[int, Step]]) -> None:
     for place, step in steps:
         terminal.say(step.what, head=f"  {place}. ", indent="     ")
-        for one in (*step.commands, *(comment(f"undo: {undo}").strip() for undo in step.undo)):
-            click.echo(f"     {one}")
+        for line in (*step.commands, *(comment(f"undo: {undo}").strip() for undo in step.undo)):
+            click.echo(f"     {line}")
 
 
-def _print_applied(one: Applied) -> None:
+def _print_applied(applied_change: Applied) -> None:
     click.echo()
-    terminal.say("what differs from today, and how to apply it:", head=f"{one.workload}: ")
-    for difference in one.differences:
+    terminal.say("what differs from today, and how to apply it:", head=f"{applied_change.workload}: ")
+    for difference in applied_change.differences:
         terminal.say(f"  {difference.field}: {difference.today} → {difference.then}", indent="    ")
-    click.echo(f"  {one.command}")
-    click.echo(f"  undo: {one.undo}")
+    click.echo(f"  {applied_change.command}")
+    click.echo(f"  undo: {applied_change.undo}")
 
 
 def _print_costs(costs: StrategyCosts, snapshot: Snapshot) -> None:
@@ -343,7 +343,7 @@ def _print_costs(costs: StrategyCosts, snapshot: Snapshot) -> None:
         click.echo(note)
     if not COSTED.seen(costs):
         return
-    plain.show_listing(COSTED, costs)
+    question_commands.show_listing(COSTED, costs)
     terms = costs.terms
     click.echo(
         f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "

@@ -11,8 +11,8 @@ import click
 
 from planner.cli import options
 from planner.cli.cluster import read_cluster
-from planner.cli.given import FILE, ask_prometheus, prometheus_options
-from planner.cli.plain import Called, Hooks, command_of
+from planner.cli.input_options import FILE, ask_prometheus, prometheus_options
+from planner.cli.question_commands import Called, Hooks, command_of
 from planner.history import names
 from planner.inventory.node_lives import Watch, together, watch_snapshots
 from planner.sources import bounded
@@ -37,7 +37,7 @@ def _observed(called: Called) -> Mapping[str, Any]:
     if not url and not values["histories"]:
         options.need("--prometheus or --history", ["--days"])
     lives, gaps = _lives(file), _lives(values["gaps_file"])
-    watches = [_watch(one, snapshot.taken_at, days) for one in values["histories"]]
+    watches = [_watch(history, snapshot.taken_at, days) for history in values["histories"]]
     if url:
         from planner.sources.prometheus_nodes import nodes_before
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, plain, waiting
+from planner.cli import options, question_commands, waiting
 from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
-from planner.cli.given import FILE, policy_of, policy_option, pool_options, price_options
+from planner.cli.input_options import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 
 LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: each is sent to every process
@@ -85,13 +85,13 @@ def command(
     everything else, what isn't known, and what isn't answered within a second gets silence. GET /metrics is OpenMetrics.
     deploy/ has the manifests.
     """
-    from planner.serve import beside
+    from planner.serve import dashboard_mounts
     from planner.serve.connections import Connections, room
-    from planner.serve.keeper import Keeper
     from planner.serve.metrics import Metrics
+    from planner.serve.metrics_process import Teller
     from planner.serve.reviewers import Reviewers
     from planner.serve.server import Server, application, paths, run, stopping
-    from planner.serve.teller import Teller
+    from planner.serve.snapshot_refresher import Keeper
     from planner.serve.webhook import Webhook
 
     if (tls_cert is None) != (tls_key is None):
@@ -103,15 +103,18 @@ def command(
     if dashboard:  # it works in another folder
         cluster = absolute(cluster)
         values |= {
-            name: [str(Path(one).resolve()) for one in values[name]] for name in ("pool_files", "instance_types")
+            name: [str(Path(path).resolve()) for path in values[name]] for name in ("pool_files", "instance_types")
         }
         tls_cert, tls_key = tls_cert and tls_cert.resolve(), tls_key and tls_key.resolve()
         client_ca = client_ca and client_ca.resolve()
     policy = policy_of(policy_file)
     say = partial(click.echo, err=True)
-    given, limits_of = Given(book=plain.book_of(values)), partial(plain.limits_of, values=values)
+    inputs, limits_of = (
+        Inputs(book=question_commands.book_of(values)),
+        partial(question_commands.limits_of, values=values),
+    )
     waiting.end()
-    reviewers, teller = Reviewers(workers, say, policy), Teller(given, limits_of)
+    reviewers, teller = Reviewers(workers, say, policy), Teller(inputs, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live
@@ -130,7 +133,7 @@ def command(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
     )
     routes, lifespan = paths(metrics, webhook, reviewers, lambda: server.warning), stopping(keeper)
-    beside.warning = lambda: server.warning
+    dashboard_mounts.warning = lambda: server.warning
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
     server = Server(
         app,
@@ -161,10 +164,10 @@ def _reader(cluster: str) -> Callable[[], Snapshot]:
     def read_anew() -> Snapshot:
         nonlocal read
         try:
-            found = Path(cluster).stat()
+            file_stat = Path(cluster).stat()
         except (OSError, ValueError):
             return read_cluster(cluster, is_replaced=True)
-        now = (found.st_ino, found.st_mtime_ns, found.st_size)
+        now = (file_stat.st_ino, file_stat.st_mtime_ns, file_stat.st_size)
         if read is None or read[0] != now or not Path(cluster).is_file():
             read = now, read_cluster(cluster, is_replaced=True)
         return read[1]
@@ -183,11 +186,11 @@ def watched(context: str) -> Snapshot:
     from planner.sources import live
 
     reader = live.reader(context)
-    found, condition = reader.wait(), reader.condition
+    snapshot, condition = reader.wait(), reader.condition
     if condition.failing and condition.age_seconds > OLD_SECONDS:
         mend = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
         raise SourceError(condition.failing, where=context, mend=mend)
-    return found
+    return snapshot
 
 
 def _load(context: str) -> tuple[int, int]:
@@ -201,7 +204,7 @@ def _load(context: str) -> tuple[int, int]:
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
     from planner.cli.dashboard import load
-    from planner.serve import beside
+    from planner.serve import dashboard_mounts
     from planner.sources import access
 
     if access.configured() is None:
@@ -209,6 +212,6 @@ def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any
             "No sign-in is configured: the dashboard answers on localhost only; webhook and probes aren't people.",
             err=True,
         )
-    beside.routes, beside.lifespan = routes, lifespan
+    dashboard_mounts.routes, dashboard_mounts.lifespan = routes, lifespan
     os.environ[CLUSTER_VARIABLE] = cluster
     return load(folder())

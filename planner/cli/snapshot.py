@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from planner.cli import plain, waiting
+from planner.cli import question_commands, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import pool_limits, price_options
+from planner.cli.input_options import pool_limits, price_options
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -18,8 +18,8 @@ from planner.ground.records import replace
 from planner.history import names
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
-from planner.serve.processes import recorded
+from planner.questions.question import Inputs
+from planner.serve.processes import stored_answers
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before
 
@@ -31,7 +31,7 @@ from planner.sources.store import Store, days_before
 @click.option("--name", metavar="NAME", help="What the cluster is called there; else its context's or file's name.")
 @click.option("--taken-at", metavar="TIME", help="When it was taken, where the input doesn't tell: 2026-11-17T09:30Z.")
 @click.option("--questions", default="", metavar="NAMES",
-              help=f"What is asked, joined by commas; else all: {', '.join(recorded.ASKED)}.")  # fmt: skip
+              help=f"What is asked, joined by commas; else all: {', '.join(stored_answers.ASKED)}.")  # fmt: skip
 @click.option("--keep-days", type=click.IntRange(1), metavar="N", help="Delete days of the store that are older.")
 @price_options
 def command(
@@ -51,43 +51,45 @@ def command(
     one_reader_of_stdin(*clusters)
     if name and len(clusters) > 1:
         raise InputError("several clusters can't have one name", where="--name", mend="Give one CLUSTER, or no name")
-    store, asked = Store(url), recorded.read_questions(questions)
-    given, failed = Given(book=plain.book_of(values)), False
+    store, question_names = Store(url), stored_answers.read_questions(questions)
+    inputs, failed = Inputs(book=question_commands.book_of(values)), False
     for spec in clusters:
         try:
-            click.echo(_keep(store, spec, name, taken_at, asked, given))
+            click.echo(_keep(store, spec, name, taken_at, question_names, inputs))
         except HeadroomError as error:
             if len(clusters) == 1:
                 raise
             click.echo(f"headroom: {spec}: {error}", err=True)
             failed = True
     if keep_days is not None:
-        gone = store.expire(before=days_before(time.time(), keep_days))
-        if gone:
-            click.echo(f"deleted {words.count(gone, 'file')} of days before the last {keep_days}")
+        deleted_files = store.expire(before=days_before(time.time(), keep_days))
+        if deleted_files:
+            click.echo(f"deleted {words.count(deleted_files, 'file')} of days before the last {keep_days}")
     return ExitStatus.BAD_INPUT if failed else ExitStatus.ANSWERED
 
 
-def _keep(store: Store, spec: str, name: str | None, taken_at: str | None, asked: tuple[str, ...], given: Given) -> str:
+def _keep(
+    store: Store, spec: str, name: str | None, taken_at: str | None, questions: tuple[str, ...], inputs: Inputs
+) -> str:
     snapshot = read_cluster(spec)
     if taken_at:
         snapshot = replace(snapshot, taken_at=_moment(taken_at))
     cluster = name or cluster_name(spec, snapshot)
-    found = recorded.answers(
+    answers = stored_answers.answers(
         snapshot,
-        replace(given, limits=pool_limits(snapshot, (), None)),
-        asked,
+        replace(inputs, limits=pool_limits(snapshot, (), None)),
+        questions,
         lambda question: waiting.doing(f"{cluster}: {question} (Ctrl-C stops)"),
     )
     waiting.doing(f"{cluster}: writes")
     rows = rows_of(
-        snapshot, found, written_by=version("headroom-planner"), prices=given.book.digest if given.book else ""
+        snapshot, answers, written_by=version("headroom-planner"), prices=inputs.book.digest if inputs.book else ""
     )
     is_new = store.write(cluster, snapshot, rows)
-    for answered in found:
+    for answered in answers:
         if answered.error:
             click.echo(f"headroom: warning: {cluster}: {answered.question} isn't answered: {answered.error}", err=True)
-    place = names.Place(url=store.url, cluster=cluster, time=names.time_text(snapshot.taken_at))
+    place = names.SnapshotAddress(url=store.url, cluster=cluster, time=names.time_text(snapshot.taken_at))
     return f"{'wrote' if is_new else 'there already:'} {place}  {words.count(len(rows['facts']), 'fact')}"
 
 

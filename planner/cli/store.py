@@ -44,7 +44,9 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> int
         {
             "cluster": stored.cluster,
             "taken": words.moment(stored.taken_at),
-            "CLUSTER": str(names.Place(url=store.url, cluster=stored.cluster, time=names.time_text(stored.taken_at))),
+            "CLUSTER": str(
+                names.SnapshotAddress(url=store.url, cluster=stored.cluster, time=names.time_text(stored.taken_at))
+            ),
         }
         for stored in store.snapshots(clusters)
     ]
@@ -63,8 +65,8 @@ def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | N
     since = None if days is None else days_before(time.time(), days)
     store = there(url)
     with bounded.memory():
-        found = store.query(sql, clusters, since)
-    _show([{name: _cell(one) for name, one in row.items()} for row in found], output_format, empty="no rows")
+        records = store.query(sql, clusters, since)
+    _show([{name: _cell(cell) for name, cell in row.items()} for row in records], output_format, empty="no rows")
     return say_left_out(store.left_out)
 
 
@@ -116,7 +118,7 @@ def _cell(value: Any) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, dict):
-        return ",".join(f"{name}={one}" for name, one in value.items())
+        return ",".join(f"{name}={amount}" for name, amount in value.items())
     return value
 
 

@@ -18,8 +18,8 @@ _OURS: ContextVar[bool] = ContextVar("ours", default=False)
 class _Through:
     """A text stream that writes what `made` makes of a text; everything else is the stream's own."""
 
-    def __init__(self, stream: Any, made: Callable[[str], str]) -> None:
-        self._stream, self._made = stream, made
+    def __init__(self, stream: Any, rewrite: Callable[[str], str]) -> None:
+        self._stream, self._made = stream, rewrite
 
     def write(self, text: str) -> int:
         self._stream.write(self._made(text))
@@ -30,10 +30,10 @@ class _Through:
 
 
 @contextmanager
-def through(made: Callable[[str], str]) -> Iterator[None]:
-    """What is written to standard output and standard error inside goes through `made`."""
+def through(rewrite: Callable[[str], str]) -> Iterator[None]:
+    """What is written to standard output and standard error inside goes through `rewrite`."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Through(sys.stdout, made), _Through(sys.stderr, made)
+    sys.stdout, sys.stderr = _Through(sys.stdout, rewrite), _Through(sys.stderr, rewrite)
     try:
         yield
     finally:

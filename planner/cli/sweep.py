@@ -12,7 +12,7 @@ from planner.cli.snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.history import names
-from planner.serve.processes.sweep import Asked, Crew, Local, OnDask, sweep
+from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
 from planner.serve.processes.sweep_tasks import ASKED
 from planner.sources.store import Store
 
@@ -33,8 +33,8 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
     stops; the same command goes on where it was.
     """
     one_reader_of_stdin(*clusters)
-    asked = tuple(dict.fromkeys(part.strip() for part in ask.split(",") if part.strip()))
-    if not asked or set(asked) - set(ASKED):
+    questions = tuple(dict.fromkeys(part.strip() for part in ask.split(",") if part.strip()))
+    if not questions or set(questions) - set(ASKED):
         raise InputError(f'"{ask[:40]}" isn\'t asked of workloads', where="--ask", mend=f"Choose of {', '.join(ASKED)}")
     if "/" in run or not run:
         raise InputError("it is no name", where="--run", mend="Give a word without /")
@@ -42,18 +42,18 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
     crew: Crew = OnDask(address) if address else Local(workers or 0)
     total, asked_so_far = sum(1 for _ in _places(clusters)), 0
 
-    def every() -> Iterator[Asked]:
+    def every() -> Iterator[SweepCase]:
         for number, (cluster, spec) in enumerate(_places(clusters), 1):
             waiting.doing(f"reads {spec} ({number} of {total})")
             snapshot = read_cluster(spec)
-            yield Asked(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
+            yield SweepCase(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
 
     def told(doing: str, by: int) -> None:
         nonlocal asked_so_far
         asked_so_far += by
         waiting.doing(f"{words.count(asked_so_far, 'workload')} done; {doing} (Ctrl-C stops)")
 
-    done = sweep(every(), store, crew, run=run, asked=asked, told=told)
+    done = sweep(every(), store, crew, run=run, asked=questions, told=told)
     before = f", {done.before:,} were there" if done.before else ""
     click.echo(
         f"asked {words.count(done.done, 'workload')}{before}; wrote {words.count(done.rows, 'fact')} to {store.url}"
@@ -69,5 +69,7 @@ def _places(specs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         place = names.read_place(spec)
         store = Store(place.url)
         for snapshot in store.snapshots((place.cluster,) if place.cluster else ()):
-            moment = names.Place(url=place.url, cluster=snapshot.cluster, time=names.time_text(snapshot.taken_at))
+            moment = names.SnapshotAddress(
+                url=place.url, cluster=snapshot.cluster, time=names.time_text(snapshot.taken_at)
+            )
             yield snapshot.cluster, str(moment)

@@ -45,16 +45,16 @@ def say(words: str | Text = "", *, head: str = "", indent: str = "", err: bool =
     _echo(f"{fitted(f'{head}{words}', indent=indent, columns=width(err=err))}\n", err=err)
 
 
-def fitted(given: str, *, indent: str = "", columns: int | None) -> str:
+def fitted(source_text: str, *, indent: str = "", columns: int | None) -> str:
     """As `say` prints it in so many columns."""
-    text = printable(given.lstrip("\n"), one_line=True)
+    text = printable(source_text.lstrip("\n"), one_line=True)
     lead = len(text) - len(text.lstrip())
     if columns is not None and len(text) > columns:
         text = textwrap.fill(
             text, columns, subsequent_indent=indent or " " * (lead and lead + 2), break_long_words=False,
             break_on_hyphens=False,
         )  # fmt: skip
-    return "\n" * (len(given) - len(given.lstrip("\n"))) + text
+    return "\n" * (len(source_text) - len(source_text.lstrip("\n"))) + text
 
 
 def say_rows(rows: Rows, *, unknown: str = UNKNOWN) -> None:
@@ -68,7 +68,7 @@ def _echo(text: str, *, err: bool = False) -> None:
         click.echo(text, nl=False, err=err)
         return
     with stream.ours():
-        painted = _MARKED.sub(lambda found: click.style(found.group(), fg=_OF_MARK[found.group()], bold=True), text)
+        painted = _MARKED.sub(lambda match: click.style(match.group(), fg=_OF_MARK[match.group()], bold=True), text)
         click.echo(painted, nl=False, color=True)
 
 

@@ -28,8 +28,8 @@ _line: ContextVar[_Line | None] = ContextVar("line", default=None)
 
 def doing(what: str) -> None:
     """What the line says from now on."""
-    if (said := _doing.get()) is not None:
-        said[0] = what
+    if (progress := _doing.get()) is not None:
+        progress[0] = what
     if (line := _line.get()) is not None:
         line.resume()
 
@@ -49,8 +49,8 @@ def is_quiet() -> bool:
 class _Line:
     """The line, written by a thread; `pause` takes it away until `resume`, `stop` for good."""
 
-    def __init__(self, err: Any, said: list[str]) -> None:
-        self._stream, self._said, self._began = err, said, time.monotonic()
+    def __init__(self, err: Any, progress: list[str]) -> None:
+        self._stream, self._said, self._began = err, progress, time.monotonic()
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._is_there = self._is_paused = False
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
@@ -89,9 +89,9 @@ def shown(*, is_wanted: bool) -> Iterator[None]:
     if not is_wanted or not sys.stderr.isatty():
         yield
         return
-    said = ["working it out"]
-    line = _Line(sys.stderr, said)
-    _doing.set(said)
+    progress = ["working it out"]
+    line = _Line(sys.stderr, progress)
+    _doing.set(progress)
     _line.set(line)
 
     def without_line(text: str) -> str:

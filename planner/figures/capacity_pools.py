@@ -23,7 +23,7 @@ def parts(line: PoolLine, resource: str) -> tuple[int, int, int, int]:
 
 def noun(lines: Sequence[PoolLine], resource: str) -> str:
     """``GPUs``, ``GPUs or time slices``: what the pools have a number of."""
-    ways = dict.fromkeys(one.noun for line in lines for one in line.offers if one.resource == resource)
+    ways = dict.fromkeys(offer.noun for line in lines for offer in line.offers if offer.resource == resource)
     return plain(" or ".join(ways) or "GPUs")
 
 
@@ -38,13 +38,13 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
     """One bar a pool, amounts divided by `divisor` and called `unit`, else as the pools offer the resource."""
     unit = unit or noun(lines, resource)
     pools = shown(lines, resource)
-    held, free, shut, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(4))
+    requested, free, shut, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(4))
 
     def part(name: str, colour: str, values: Sequence[float]) -> bars.Part:
         texts = [f"{value:,.0f} {name}" if value else "" for value in values]
         return bars.Part(name=name, colour=colour, lengths=values, texts=texts)
 
-    drawn_parts = [part("requested", palette.BLUE, held), part("free", palette.GREY, free)]
+    drawn_parts = [part("requested", palette.BLUE, requested), part("free", palette.GREY, free)]
     if any(line.free is None for line in pools):
         drawn_parts = [part("in all", palette.GREY, free)]
     none = [""] * len(pools)
@@ -61,11 +61,11 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
 def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> str:
     """The bars in words."""
     unit = unit or noun(lines, resource)
-    said = []
+    descriptions = []
     for line in shown(lines, resource):
-        held, free, shut, growth = (value / divisor for value in parts(line, resource))
+        requested, free, shut, growth = (value / divisor for value in parts(line, resource))
         aside = f", {shut:,.0f} out of use" if shut else ""
         more = f", room to grow by {growth:,.0f}" if growth else ""
-        there = f"{held:,.0f} requested, {free:,.0f} free" if line.free is not None else f"{free:,.0f} in all"
-        said.append(f"{line.pool.name}: {there}{aside}{more}")
-    return f"{unit} by node pool. {'; '.join(said) or 'None'}."
+        use_text = f"{requested:,.0f} requested, {free:,.0f} free" if line.free is not None else f"{free:,.0f} in all"
+        descriptions.append(f"{line.pool.name}: {use_text}{aside}{more}")
+    return f"{unit} by node pool. {'; '.join(descriptions) or 'None'}."

@@ -47,11 +47,11 @@ def _name(size: SizeFragments) -> str:
 
 def alt(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> str:
     """The bars in words."""
-    said = []
+    descriptions = []
     for size in sizes:
         reasons = ", ".join(f"{gpus:,} {reason}" for reason, gpus, _ in size.by_reason)
-        said.append(
+        descriptions.append(
             f"{_name(size)}: {size.free - size.stranded:,} of {size.free:,} usable"
             + (f" ({reasons})" if reasons else "")
         )
-    return f"Free {noun} by what they serve. {'; '.join(said)}."
+    return f"Free {noun} by what they serve. {'; '.join(descriptions)}."

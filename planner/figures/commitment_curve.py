@@ -22,12 +22,19 @@ def figure(use: ModelUse) -> go.Figure:
     for term in use.terms:
         name, colour = _LOOK[term.term]
         levels = [point.level for point in term.points]
-        for said, dash, values in (
+        for series_name, dash, values in (
             (name, "solid", [point.saved_usd for point in term.points]),
             (f"{name}, use fallen", "dot", [point.saved_after_fall_usd for point in term.points]),
         ):
             drawn.add_trace(
-                line(levels, values, f"%{{x:,}} GPUs, {said}: %{{y:$,.0f}} a month", colour, name=said, line_dash=dash)
+                line(
+                    levels,
+                    values,
+                    f"%{{x:,}} GPUs, {series_name}: %{{y:$,.0f}} a month",
+                    colour,
+                    name=series_name,
+                    line_dash=dash,
+                )
             )
         drawn.add_trace(
             go.Scatter(

@@ -100,5 +100,5 @@ def line(
     x: Sequence[Any], y: Sequence[Any], hover: str, colour: str, *, width: float = 3, **more: Any
 ) -> dict[str, Any]:
     """A line; `more` of ``line_…`` says how it is drawn."""
-    said = {"type": "scatter", "x": list(x), "y": list(y), "hovertemplate": f"{hover}<extra></extra>", "mode": "lines"}
-    return {**said, "line_color": colour, "line_width": width, **more}
+    trace = {"type": "scatter", "x": list(x), "y": list(y), "hovertemplate": f"{hover}<extra></extra>", "mode": "lines"}
+    return {**trace, "line_color": colour, "line_width": width, **more}

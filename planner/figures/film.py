@@ -59,10 +59,10 @@ def _holders(film: Film) -> dict[str, tuple[int, str, str]]:
             seats[block.workload] += sum(end - start for start, end in block.seats) or 1
     about = [key for key in film.about if key in seats]
     order = about + sorted((key for key in seats if key not in about), key=lambda key: (-seats[key], key))
-    found = {key: (i, chr(ord("A") + i), _COLOURS[i]) for i, key in enumerate(order[: len(_COLOURS)])}
+    holders = {key: (i, chr(ord("A") + i), _COLOURS[i]) for i, key in enumerate(order[: len(_COLOURS)])}
     if len(order) > len(_COLOURS):
-        found[_OTHERS] = len(found), "+", palette.GREY
-    return found
+        holders[_OTHERS] = len(holders), "+", palette.GREY
+    return holders
 
 
 def _film(film: Film, letters: Mapping[str, tuple[int, str, str]], budget: int | None) -> dict[str, Any]:
@@ -73,19 +73,19 @@ def _film(film: Film, letters: Mapping[str, tuple[int, str, str]], budget: int |
         "title": printable(film.title, one_line=True),
         "rows": [
             {
-                "name": printable(f"{said} ({one.note})" if one.note else said, one_line=True)[: LONGEST + 16],
-                "pool": printable(one.pool or NO_POOL, one_line=True),
-                "seats": one.seats if film.resource else 0,
+                "name": printable(f"{description} ({node.note})" if node.note else description, one_line=True)[: LONGEST + 16],
+                "pool": printable(node.pool or NO_POOL, one_line=True),
+                "seats": node.seats if film.resource else 0,
             }
-            for one, said in zip(film.nodes, names, strict=True)
+            for node, description in zip(film.nodes, names, strict=True)
         ],
-        "seats": max([one.seats for one in film.nodes] + [end for one in film.blocks for _, end in one.seats], default=1),
+        "seats": max([node.seats for node in film.nodes] + [end for block in film.blocks for _, end in block.seats], default=1),
         "blocks": [
             [
-                letters.get(one.workload, letters.get(_OTHERS, (0, "", "")))[0], one.is_new, doing.index(one.doing), one.node,
-                [list(span) for span in one.seats], one.first, one.last, printable(one.pod, one_line=True), one.amount,
+                letters.get(block.workload, letters.get(_OTHERS, (0, "", "")))[0], block.is_new, doing.index(block.doing), block.node,
+                [list(span) for span in block.seats], block.first, block.last, printable(block.pod, one_line=True), block.amount,
             ]
-            for one in film.blocks
+            for block in film.blocks
         ],
         "frames": [_frame(film, frame) for frame in film.frames],
         "lane": any(frame.waiting for frame in film.frames) or any(block.node == WAITS for block in film.blocks),
@@ -104,14 +104,14 @@ def _film(film: Film, letters: Mapping[str, tuple[int, str, str]], budget: int |
 
 def _frame(film: Film, frame: Frame) -> dict[str, Any]:
     after = "before" if frame.tick < 0 else f"after {duration(frame.seconds)}" if frame.seconds else "at once"
-    said = (
+    description = (
         f"{frame.ready:,} of {film.wanted:,} {film.counts}, {frame.waiting:,} {plural(frame.waiting, 'waits', 'wait')}"
     )
-    held = f", {frame.held:,} {_noun(film, frame.held)} held" if film.resource else ""
+    held_text = f", {frame.held:,} {_noun(film, frame.held)} held" if film.resource else ""
     return {
         "after": after,
         "event": printable(frame.event, one_line=True),
-        "said": said + held,
+        "said": description + held_text,
         "waiting": frame.waiting,
     }
 
@@ -124,12 +124,12 @@ def _tracks(film: Film, budget: int | None) -> list[dict[str, Any]]:
     ready = [frame.ready for frame in film.frames]
     found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none", "budget": budget}]  # fmt: skip
     if film.resource:
-        held = [frame.held for frame in film.frames]
+        held_gpus = [frame.held for frame in film.frames]
         found.append(
             {
                 "name": f"{_noun(film, 2)} held" + ("" if film.counts == "Ready" else " by these"),
-                "values": held,
-                "most": max([film.capacity, *held]),
+                "values": held_gpus,
+                "most": max([film.capacity, *held_gpus]),
                 "colour": palette.PURPLE,
                 "dash": "7 3",
             }
@@ -138,16 +138,16 @@ def _tracks(film: Film, budget: int | None) -> list[dict[str, Any]]:
 
 
 def _more(film: Film) -> str:
-    said = []
+    descriptions = []
     if film.more_nodes:
-        said.append(f"{count(film.more_nodes, 'more node')} that its pods are on or may go to aren't drawn")
+        descriptions.append(f"{count(film.more_nodes, 'more node')} that its pods are on or may go to aren't drawn")
     if film.skipped > 0:
-        said.append(f"{count(film.skipped, 'step')} between these aren't shown")
+        descriptions.append(f"{count(film.skipped, 'step')} between these aren't shown")
     if film.resource and any(block.node >= 0 and not block.amount for block in film.blocks):
-        said.append(f"pods that ask for no {_noun(film, 1)} are counted and not drawn on their nodes")
+        descriptions.append(f"pods that ask for no {_noun(film, 1)} are counted and not drawn on their nodes")
     if not film.resource:
-        said.append("its pods ask for no GPU: each block is a pod, others' aren't drawn")
-    return sentence("; ".join(said)) if said else ""
+        descriptions.append("its pods ask for no GPU: each block is a pod, others' aren't drawn")
+    return sentence("; ".join(descriptions)) if descriptions else ""
 
 
 def alt(film: Film) -> str:

@@ -11,7 +11,7 @@ from planner.ground.words import count, plural, usd
 from planner.questions.report import Review
 
 
-class Line(NamedTuple):
+class FirstPageLine(NamedTuple):
     """`question`: whose chapter has more; "" where none has."""
 
     about: str
@@ -20,70 +20,76 @@ class Line(NamedTuple):
     question: str
 
 
-def lines(review: Review) -> list[Line]:
+def lines(review: Review) -> list[FirstPageLine]:
     """A line a matter; of one that isn't known, why."""
-    asked = {name: one.answer for name, one in review.asked.items()}
-    loss = _loss(review.losses) if "overview" in asked else ()
-    return [*_stuck(asked), *_waits(asked), *loss, *_money(asked)]
+    answer_by_question = {name: part_answer.answer for name, part_answer in review.asked.items()}
+    loss = _loss(review.losses) if "overview" in answer_by_question else ()
+    return [*_stuck(answer_by_question), *_waits(answer_by_question), *loss, *_money(answer_by_question)]
 
 
-def _stuck(asked: dict[str, Any]) -> Iterator[Line]:
-    if "overview" in asked:
-        yield Line("Rollouts", str(asked["overview"].sentence), _first_measure(asked.get("plan")), "overview")
+def _stuck(answers: dict[str, Any]) -> Iterator[FirstPageLine]:
+    if "overview" in answers:
+        yield FirstPageLine(
+            "Rollouts", str(answers["overview"].sentence), _first_measure(answers.get("plan")), "overview"
+        )
 
 
 def _first_measure(plan: Any) -> str:
     if plan is None or not plan.measures:
         return "" if plan is None or plan.ready_now == plan.total else str(plan.sentence)
-    first, rest = plan.measures[0], len(plan.measures) - 1
+    first, more_measures = plan.measures[0], len(plan.measures) - 1
     more = (
-        f", then {count(rest, 'more measure')}: {plan.ready_all:,} of {plan.total:,} can be rolled out" if rest else ""
+        f", then {count(more_measures, 'more measure')}: {plan.ready_all:,} of {plan.total:,} can be rolled out"
+        if more_measures
+        else ""
     )
     return f"{first.what}{more}"
 
 
-def _waits(asked: dict[str, Any]) -> Iterator[Line]:
-    if "overview" not in asked or asked["overview"].pending_pods is None:
+def _waits(answer_by_question: dict[str, Any]) -> Iterator[FirstPageLine]:
+    if "overview" not in answer_by_question or answer_by_question["overview"].pending_pods is None:
         return
-    found = asked["overview"]
-    gpus = sum(one.pending or 0 for one in found.gpus)
-    wanted = f" and {plural(found.pending_pods, 'wants', 'want')} {count(gpus, 'GPU')}" if gpus else ""
-    said = f"{count(found.pending_pods, 'pod')} {plural(found.pending_pods, 'waits', 'wait')} for a node{wanted}." if found.pending_pods else "No pod waits for a node."  # fmt: skip
-    yield Line(
+    today = answer_by_question["overview"]
+    gpus = sum(model.pending or 0 for model in today.gpus)
+    gpu_text = f" and {plural(today.pending_pods, 'wants', 'want')} {count(gpus, 'GPU')}" if gpus else ""
+    sentence = f"{count(today.pending_pods, 'pod')} {plural(today.pending_pods, 'waits', 'wait')} for a node{gpu_text}." if today.pending_pods else "No pod waits for a node."  # fmt: skip
+    yield FirstPageLine(
         "Waiting",
-        said,
-        "See what starts pending pods: headroom make-room CLUSTER" if found.pending_pods else "",
+        sentence,
+        "See what starts pending pods: headroom make-room CLUSTER" if today.pending_pods else "",
         "capacity",
     )
 
 
-def _loss(found: Survival | None) -> Iterator[Line]:
-    if found is None:
-        yield Line("One loss", "Not worked out here, of a cluster as large.", "headroom survive CLUSTER", "")
+def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
+    if loss_answer is None:
+        yield FirstPageLine("One loss", "Not worked out here, of a cluster as large.", "headroom survive CLUSTER", "")
         return
-    worst: Loss | None = max((loss for loss in found.losses if loss.missing), key=lambda one: one.missing, default=None)
-    nodes, broken = found.nodes(), found.nodes(broken=True)
+    worst: Loss | None = max(
+        (loss for loss in loss_answer.losses if loss.missing), key=lambda candidate: candidate.missing, default=None
+    )
+    nodes, broken = loss_answer.nodes(), loss_answer.nodes(broken=True)
     points = plural(broken, "is a single point", "are single points")
     said = f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"
     if worst is not None:
         said += f". Worst: {worst.name}, {whose_words(worst.whose)}"
-    spare = spare_words(found.spare)
-    yield Line(
+    spare = spare_words(loss_answer.spare)
+    yield FirstPageLine(
         "One loss",
         f"{said}.",
-        f"Keep spare, for any one node: {spare}" if spare and found.is_for_all else "",
+        f"Keep spare, for any one node: {spare}" if spare and loss_answer.is_for_all else "",
         "",
     )
 
 
-def _money(asked: dict[str, Any]) -> Iterator[Line]:
-    saved = asked["savings"].fleet if "savings" in asked else None
+def _money(answer_by_question: dict[str, Any]) -> Iterator[FirstPageLine]:
+    saved = answer_by_question["savings"].fleet if "savings" in answer_by_question else None
     step = ""
     if saved is not None and saved.expected_usd > 0:
         moving = [move for move in saved.moves if move.saved_usd > 0]
         first = f": {moving[0].workload} first" if moving else ""
         step = f"Spot is expected to save {usd(saved.expected_usd)} a month{first}"
-    if "costs" in asked:
-        if asked["costs"].bill_usd_per_month is None:
+    if "costs" in answer_by_question:
+        if answer_by_question["costs"].bill_usd_per_month is None:
             step = "Give your own prices: --prices FILE"
-        yield Line("Money", str(asked["costs"].sentence), step, "costs")
+        yield FirstPageLine("Money", str(answer_by_question["costs"].sentence), step, "costs")

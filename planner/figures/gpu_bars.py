@@ -32,13 +32,13 @@ def figure(lines: Sequence[GpuModelLine]) -> Drawing:
 
 def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
-    said = "; ".join(map(_said, lines))
-    return f"GPUs by model. {said}." if said else "No GPUs in this cluster."
+    descriptions = "; ".join(map(_said, lines))
+    return f"GPUs by model. {descriptions}." if descriptions else "No GPUs in this cluster."
 
 
 def _said(line: GpuModelLine) -> str:
     if line.requested is None or line.free is None:
         return f"{line.name}: {line.allocatable:,} in all, held and free not known"
     shut = f", {line.out_of_use} out of use" if line.out_of_use else ""
-    wanted = f", {line.pending} wanted" if line.pending else ""
-    return f"{line.name}: {line.requested:,} of {line.allocatable:,} held, {line.free:,} free{shut}{wanted}"
+    pending_text = f", {line.pending} wanted" if line.pending else ""
+    return f"{line.name}: {line.requested:,} of {line.allocatable:,} held, {line.free:,} free{shut}{pending_text}"

@@ -15,10 +15,10 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
     """Steps a day; the band of days in which it is full is shaded."""
     drawn = go.Figure()
     at = [day.day for day in days]
-    wanted = [day.held + (day.waiting or 0) for day in days]
+    demand = [day.held + (day.waiting or 0) for day in days]
     for name, colour, dash, values in (
         ("in all", palette.LINE, "dash", [day.allocatable for day in days]),
-        ("held or wanted", palette.ORANGE, "dot", wanted),
+        ("held or wanted", palette.ORANGE, "dot", demand),
         ("held", palette.BLUE, "solid", [day.held for day in days]),
     ):
         drawn.add_trace(
@@ -49,8 +49,8 @@ def alt(days: Sequence[DayOfGpus], line: TrendLine | None) -> str:
     if not days:
         return "No days of this model are known."
     first, last = days[0], days[-1]
-    said = f"; {line.sentence}" if line is not None else ""
+    trend_text = f"; {line.sentence}" if line is not None else ""
     return (
         f"GPUs by day: {first.held:,} of {first.allocatable:,} held on {first.day}, {last.held:,} of {last.allocatable:,} on "
-        f"{last.day}{said}."
+        f"{last.day}{trend_text}."
     )

@@ -21,9 +21,9 @@ def short(names: Sequence[str]) -> list[str]:
     their first dot (``ip-10-0-3-17.eu-west-1.compute.internal``), else whole."""
     hosts = [name.partition(".")[0] for name in names]
     for tried in (names, hosts):
-        said = [shortened(name, LONGEST) for name in tried]
-        if len(set(said)) == len(set(names)):
-            return said
+        labels = [shortened(name, LONGEST) for name in tried]
+        if len(set(labels)) == len(set(names)):
+            return labels
     return list(names)
 
 

@@ -32,11 +32,11 @@ def figure(node: NodeReport) -> go.Figure:
     the pods may use.
     """
     pods = [pod for pod in node.pods if pod.eviction_rank]
-    left = [node.working_set_bytes - used for used in accumulate(pod.working_set_bytes or 0 for pod in pods)]
-    shown = list(zip(pods, left, strict=True))[:MOST_PODS]
+    remaining_bytes = [node.working_set_bytes - used for used in accumulate(pod.working_set_bytes or 0 for pod in pods)]
+    shown = list(zip(pods, remaining_bytes, strict=True))[:MOST_PODS]
     drawn = go.Figure()
     for qos in QosClass:
-        part = [(pod, rest) for pod, rest in shown if pod.qos is qos]
+        part = [(pod, bytes_after) for pod, bytes_after in shown if pod.qos is qos]
         if part:
             drawn.add_trace(_bars(qos, part))
     _add_line(drawn, node.lines.soft_bytes, "soft", palette.ORANGE, "bottom left")
@@ -57,7 +57,7 @@ def figure(node: NodeReport) -> go.Figure:
 def _bars(qos: QosClass, part: Sequence[tuple[PodMemory, int]]) -> go.Bar:
     return go.Bar(
         y=[_label(pod) for pod, _ in part],
-        base=[rest / _GIB for _, rest in part],
+        base=[bytes_after / _GIB for _, bytes_after in part],
         x=[(pod.working_set_bytes or 0) / _GIB for pod, _ in part],
         name=str(qos),
         orientation="h",
@@ -109,5 +109,5 @@ def alt(node: NodeReport) -> str:
     order = [pod for pod in node.pods if pod.eviction_rank and not pod.is_critical]
     first = ", ".join(pod.key for pod in order[:3])
     more = f" and {count(len(order) - 3, 'more pod')}" if len(order) > 3 else ""
-    said = f" Evicted in this order: {first}{more}." if order else ""
-    return f"Order of eviction on {node.name}. {node.sentence}{said}"
+    order_text = f" Evicted in this order: {first}{more}." if order else ""
+    return f"Order of eviction on {node.name}. {node.sentence}{order_text}"

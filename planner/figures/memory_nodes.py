@@ -52,8 +52,8 @@ def figure(cluster: ClusterMemory) -> Drawing:
         }
         for name, symbol, colour, values in kinds
     ]
-    widest = max([_PERCENT, *(one for trace in (used, *marks) for one in trace["x"] if one is not None)])
-    left = {
+    widest = max([_PERCENT, *(percent for trace in (used, *marks) for percent in trace["x"] if percent is not None)])
+    free_trace = {
         "type": "scatter",
         "y": names,
         "x": [widest * 1.03] * len(nodes),
@@ -66,7 +66,7 @@ def figure(cluster: ClusterMemory) -> Drawing:
     limit = {"x0": _PERCENT, "x1": _PERCENT, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
     above = {"x": _PERCENT, "xref": "x", "xanchor": "center", "y": 1, "yref": "y domain", "yanchor": "bottom"}
     return in_rows(
-        [used, *marks, left], 110 + 26 * max(1, len(nodes)), BELOW, "% of allocatable memory",
+        [used, *marks, free_trace], 110 + 26 * max(1, len(nodes)), BELOW, "% of allocatable memory",
         {"range": [0, widest * 1.3], "ticksuffix": "%"}, {"automargin": True, **ticks([node.name for node in nodes])},
         shapes=[{"type": "line", "line": {"color": palette.LINE, "dash": "dash"}, **limit}],
         annotations=[{"text": "hard eviction after", "showarrow": False, **above}],
@@ -88,6 +88,6 @@ def _share(node: NodeReport, amount: int) -> float:
 def alt(cluster: ClusterMemory) -> str:
     """The bars in words."""
     shown = min(MOST_NODES, len(cluster.nodes))
-    rest = len(cluster.nodes) - shown
-    more = f" {count(rest, 'more node')} are in the table only." if rest else ""
+    hidden_nodes = len(cluster.nodes) - shown
+    more = f" {count(hidden_nodes, 'more node')} are in the table only." if hidden_nodes else ""
     return f"Memory of {count(shown, 'node')}: used, requested and limits in percent of allocatable. {cluster.sentence}{more}"

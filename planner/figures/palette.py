@@ -36,7 +36,9 @@ _POD_STATES: Final = {  # colour, pattern, name
     PodState.PENDING: (ORANGE, ".", "pending"),
     PodState.TERMINATING: (GREY, "\\", "terminating"),
 }
-POD_STATE, POD_STATE_PATTERN, POD_STATE_NAME = ({one: look[i] for one, look in _POD_STATES.items()} for i in range(3))
+POD_STATE, POD_STATE_PATTERN, POD_STATE_NAME = (
+    {state: look[i] for state, look in _POD_STATES.items()} for i in range(3)
+)
 VERDICT: Final = {
     Verdict.COMPLETES: GREEN,
     Verdict.STUCK: VERMILION,

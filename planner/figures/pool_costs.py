@@ -24,11 +24,11 @@ def figure(pools: Sequence[PoolCost]) -> Drawing:
         texts = [f"{usd(value)} {name}" if value else "" for value in values]
         return bars.Part(name=name, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
-    known = [pool.idle for pool in priced if pool.idle is not None]
-    if len(known) == len(priced):
-        idle = [split_cost.total for split_cost in known]
-        asked = [pool.cost.total - one for pool, one in zip(priced, idle, strict=True)]
-        parts = [part("requested", palette.BLUE, asked), part("idle", palette.GREY, idle, is_hatched=True)]
+    idle_costs = [pool.idle for pool in priced if pool.idle is not None]
+    if len(idle_costs) == len(priced):
+        idle = [split_cost.total for split_cost in idle_costs]
+        requested_costs = [pool.cost.total - idle_usd for pool, idle_usd in zip(priced, idle, strict=True)]
+        parts = [part("requested", palette.BLUE, requested_costs), part("idle", palette.GREY, idle, is_hatched=True)]
     else:
         parts = [part("owner not known", palette.GREY, [pool.cost.total for pool in priced])]
     names = [name(pool) for pool in priced]
@@ -37,9 +37,9 @@ def figure(pools: Sequence[PoolCost]) -> Drawing:
 
 def alt(pools: Sequence[PoolCost]) -> str:
     """The bars in words."""
-    said = "; ".join(
+    descriptions = "; ".join(
         f"{name(pool)}: no price" if pool.usd_per_month is None
         else f"{name(pool)}: {usd(pool.cost.total)}, {f'{usd(pool.idle.total)} of it' if pool.idle else 'not known what of it is'} idle"
         for pool in pools
     )  # fmt: skip
-    return f"Cost a month, by pool and way of buying. {said}."
+    return f"Cost a month, by pool and way of buying. {descriptions}."

@@ -57,8 +57,8 @@ def figure(nodes: Sequence[NodeSeats]) -> Drawing:
 
 def alt(nodes: Sequence[NodeSeats]) -> str:
     """The sums in words."""
-    said = "; ".join(
+    descriptions = "; ".join(
         f"{pool}, {zone}: {line[1]:,} {noun} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {count(line[0], 'node')}"
         for (pool, zone, noun), line in totals(nodes).items()
     )
-    return f"GPUs by pool and zone. {said or 'None'}."
+    return f"GPUs by pool and zone. {descriptions or 'None'}."

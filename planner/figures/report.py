@@ -12,8 +12,8 @@ from html import escape, unescape
 from typing import Any, Final
 
 from planner.figures import film
+from planner.figures.answer_charts import Chart, charts
 from planner.figures.first_page import lines
-from planner.figures.of_answers import Chart, charts
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import count, duration, printable, sentence
 from planner.questions.report import Review, Written
@@ -27,7 +27,7 @@ def html(review: Review) -> str:
     """The whole file."""
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
-    drawn = [(name, chart) for name, asked in review.asked.items() for chart in charts(name, asked.answer)]
+    drawn = [(name, chart) for name, question in review.asked.items() for chart in charts(name, question.answer)]
     parts = [
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -38,13 +38,16 @@ def html(review: Review) -> str:
         *_first_page(review),
         "</header>",
         "<nav aria-label='Chapters'><ul>",
-        *(f"<li><a href='#c{place}'>{_text(one.chapter.title)}</a></li>" for place, one in enumerate(review.chapters)),
+        *(
+            f"<li><a href='#c{place}'>{_text(chapter.chapter.title)}</a></li>"
+            for place, chapter in enumerate(review.chapters)
+        ),
         "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
         "</ul></nav>\n<main>",
         *_film(review),
         *(_chapter(place, written, drawn) for place, written in enumerate(review.chapters)),
         "<section id='unknown'><h2>What is not known</h2>",
-        f"<ul>{''.join(f'<li>{_text(one)}</li>' for one in answer.not_known)}</ul>"
+        f"<ul>{''.join(f'<li>{_text(gap)}</li>' for gap in answer.not_known)}</ul>"
         if answer.not_known
         else "<p>Nothing that was asked for.</p>",
         "</section>\n<section id='inputs'><h2>Inputs and their ages</h2>",
@@ -78,22 +81,22 @@ def _first_page(review: Review) -> Iterator[str]:
     )
 
 
-def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, Chart]]) -> str:
-    chapter = one.chapter
+def _chapter(place: int, chapter_text: Written, drawn: Iterable[tuple[str, Chart]]) -> str:
+    chapter = chapter_text.chapter
     body = [f"<section id='c{place}'><h2>{_text(chapter.title)}</h2>"]
     if chapter.not_known:
         body.append(f"<p class='bad'>Not known: {_text(chapter.not_known)}</p>")
-    elif one.said:
-        body.append(f"<p>{_text(one.said)}</p>")
+    elif chapter_text.said:
+        body.append(f"<p>{_text(chapter_text.said)}</p>")
     body += [
-        _chart(found.figure, found.alt) for question, found in drawn if (question, found.table) == (chapter.question, chapter.table)
+        _chart(chart.figure, chart.alt) for question, chart in drawn if (question, chart.table) == (chapter.question, chapter.table)
     ]  # fmt: skip
-    if one.shown:
-        body.append(_table(one.shown))
+    if chapter_text.shown:
+        body.append(_table(chapter_text.shown))
     elif not chapter.not_known:
         body.append("<p class='soft'>None.</p>")
-    if one.more:
-        body.append(f"<p class='soft'>… and {one.more:,} more rows: JSON and CSV have them all.</p>")
+    if chapter_text.more:
+        body.append(f"<p class='soft'>… and {chapter_text.more:,} more rows: JSON and CSV have them all.</p>")
     return "\n".join([*body, "</section>"])
 
 
@@ -101,10 +104,10 @@ def _film(review: Review) -> Iterator[str]:
     """The rollout that is stuck, step by step; its words stand there for who has no scripts."""
     if review.film is None:
         return
-    said = film.alt(review.film)
+    description = film.alt(review.film)
     content = json.dumps(film.told(review.film)).replace("<", "\\u003c")
     yield (
-        f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(said)}</p></div>"
+        f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(description)}</p></div>"
         f"<script type='application/json' id='told'>{content}</script>\n<script>{film.file('film.js')}\n"
         "film(document.querySelector('.show'), JSON.parse(document.getElementById('told').textContent));</script></section>"
     )
@@ -112,8 +115,8 @@ def _film(review: Review) -> Iterator[str]:
 
 def _chart(figure: Any, alt: str) -> str:
     """Bars one after another, and marks on them, as elements with a width: without a script, and the browser's find finds each."""
-    bars = [one for one in figure["data"] if one["type"] == "bar"]
-    marks = [one for one in figure["data"] if one["type"] == "scatter" and one.get("mode") == "markers"]
+    bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
+    marks = [trace for trace in figure["data"] if trace["type"] == "scatter" and trace.get("mode") == "markers"]
     long = [sum(x or 0 for x in row) for row in zip(*(bar["x"] for bar in bars), strict=True)]
     most = max((*long, *(x or 0 for mark in marks for x in mark["x"])), default=0) or 1
     keys = "".join(f"<span><i{_look(bar)}></i>{_text(bar['name'])}</span>" for bar in (*bars, *marks))
@@ -123,9 +126,9 @@ def _chart(figure: Any, alt: str) -> str:
         parts += "".join(
             f"<em{_look(mark, left=mark['x'][place] / most)}></em>" for mark in marks if mark["x"][place] is not None
         )
-        said = " · ".join(_amount(bar, place) for bar in (*bars, *marks) if bar["x"][place])
+        amounts_text = " · ".join(_amount(bar, place) for bar in (*bars, *marks) if bar["x"][place])
         drawn.append(
-            f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(said))}</span></div>"
+            f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(amounts_text))}</span></div>"
         )
     unit = figure["layout"]["xaxis"]["title"]["text"]
     return (
@@ -145,8 +148,8 @@ def _look(trace: Any, **at: float) -> str:
 
 def _amount(trace: Any, place: int) -> str:
     """``8 held``, ``63 requested``."""
-    said, name = (trace.get("text") or ())[place : place + 1], str(trace["name"])
-    text = str(said[0]) if said and said[0] else f"{trace['x'][place]:,.0f}"
+    labels, name = (trace.get("text") or ())[place : place + 1], str(trace["name"])
+    text = str(labels[0]) if labels and labels[0] else f"{trace['x'][place]:,.0f}"
     return text if name in text else f"{text} {name}"
 
 

@@ -39,9 +39,9 @@ def figure(series: Sequence[DiscountSeries]) -> go.Figure:
 
 def alt(series: Sequence[DiscountSeries]) -> str:
     """First and last discount of each series."""
-    told = [
-        f"{one.name} {one.points[0].median:.0%} on {one.points[0].observed_on}, {one.points[-1].median:.0%} now"
-        for one in series
-        if one.points
+    descriptions = [
+        f"{series_line.name} {series_line.points[0].median:.0%} on {series_line.points[0].observed_on}, {series_line.points[-1].median:.0%} now"
+        for series_line in series
+        if series_line.points
     ]
-    return f"Spot discounts: {'; '.join(told)}." if told else "No history of the discount."
+    return f"Spot discounts: {'; '.join(descriptions)}." if descriptions else "No history of the discount."

@@ -72,8 +72,8 @@ def figure(savings: Savings) -> go.Figure:
 def shown(savings: Savings) -> tuple[Step, ...]:
     """The steps worth a bar: both ends, and what moves the cost."""
     least = savings.on_demand_usd * _SHOWN_ABOVE
-    kept = [step for step in savings.steps[1:-1] if abs(step.usd.mean) > least]
-    return (savings.steps[0], *kept, savings.steps[-1])
+    shown_steps = [step for step in savings.steps[1:-1] if abs(step.usd.mean) > least]
+    return (savings.steps[0], *shown_steps, savings.steps[-1])
 
 
 def _label(step: Step, *, first: bool) -> str:

@@ -13,9 +13,9 @@ class ExitStatus(IntEnum):
     meaning: str
 
     def __new__(cls, status: int, meaning: str = "") -> Self:
-        made = int.__new__(cls, status)
-        made._value_, made.meaning = status, meaning
-        return made
+        status_member = int.__new__(cls, status)
+        status_member._value_, status_member.meaning = status, meaning
+        return status_member
 
     ANSWERED = 0, "answered; a rollout: it completes"
     BAD_INPUT = 1, "bad input or usage"
@@ -39,5 +39,5 @@ _GRAVEST_FIRST = (
 def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
     """The one that stands for all of several answers: stuck, not known, evictions by a queue, refused, needs growth, answered, the
     gravest first."""
-    found = set(statuses)
-    return next((status for status in _GRAVEST_FIRST if status in found), ExitStatus.ANSWERED)
+    gravities = set(statuses)
+    return next((status for status in _GRAVEST_FIRST if status in gravities), ExitStatus.ANSWERED)

@@ -23,15 +23,15 @@ class _Fields:
     """``__dataclass_fields__`` of a class that msgspec made, worked out when it is asked for."""
 
     def __get__(self, instance: object, owner: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-        told: dict[str, tuple[Any, Any]] = owner.__told__
-        values = {name: value for name, (_, value) in told.items() if value is not dataclasses.MISSING}
-        hints = {name: told[name][0] for name in owner.__struct_fields__}  # in the order that documents have
+        field_hints: dict[str, tuple[Any, Any]] = owner.__told__
+        values = {name: value for name, (_, value) in field_hints.items() if value is not dataclasses.MISSING}
+        hints = {name: field_hints[name][0] for name in owner.__struct_fields__}  # in the order that documents have
         # with a docstring, since without one it would work out a signature
         like: Any = type(owner.__name__, (), {**values, "__annotations__": hints, "__doc__": owner.__name__})
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(like)
-        known: dict[str, dataclasses.Field[Any]] = made.__dataclass_fields__
-        owner.__dataclass_fields__ = known
-        return known
+        field_class = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(like)
+        dataclass_fields: dict[str, dataclasses.Field[Any]] = field_class.__dataclass_fields__
+        owner.__dataclass_fields__ = dataclass_fields
+        return dataclass_fields
 
 
 def _value(name: str, value: Any) -> Any:
@@ -67,11 +67,13 @@ else:
     class _Made(type(msgspec.Struct)):
         def __new__(cls, name, bases, names, *, kw_only=True, **words):
             hints = names.get("__annotations__", {})
-            told = {field: (hint, names.get(field, dataclasses.MISSING)) for field, hint in hints.items()}
-            values = {f: _value(f"{name}.{f}", v) for f, (_, v) in told.items() if v is not dataclasses.MISSING}
+            field_hints = {field: (hint, names.get(field, dataclasses.MISSING)) for field, hint in hints.items()}
+            values = {f: _value(f"{name}.{f}", v) for f, (_, v) in field_hints.items() if v is not dataclasses.MISSING}
             of_bases = {f: v for base in reversed(bases) for f, v in getattr(base, "__told__", {}).items()}
-            kept = {"__told__": of_bases | told, "__dataclass_fields__": _Fields()}
-            return super().__new__(cls, name, bases, names | values | kept, frozen=True, kw_only=kw_only, **words)
+            bookkeeping = {"__told__": of_bases | field_hints, "__dataclass_fields__": _Fields()}
+            return super().__new__(
+                cls, name, bases, names | values | bookkeeping, frozen=True, kw_only=kw_only, **words
+            )
 
     class Record(msgspec.Struct, metaclass=_Made):
         """See the module."""

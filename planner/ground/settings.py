@@ -96,7 +96,7 @@ class Setting(Record):
     @property
     def bounds(self) -> str:
         """``0 to 1``, ``0 or more``; "" without any."""
-        least, most = (None if one is None else f"{one:.10g}" for one in (self.least, self.most))
+        least, most = (None if bound is None else f"{bound:.10g}" for bound in (self.least, self.most))
         if least is None:
             return "" if most is None else f"at most {most}"
         return f"{least} or more" if most is None else f"{least} to {most}"
@@ -104,7 +104,7 @@ class Setting(Record):
     @property
     def choices(self) -> tuple[str, ...]:
         """The values of an enum; () for anything else."""
-        return tuple(str(one.value) for one in self.kind) if issubclass(self.kind, Enum) else ()
+        return tuple(str(choice.value) for choice in self.kind) if issubclass(self.kind, Enum) else ()
 
     def read(self, text: str) -> Any:
         """The value that `text` stands for.
@@ -119,8 +119,8 @@ class Setting(Record):
         try:
             return self.kind(text)
         except ValueError:
-            wanted = f"Choose one of {', '.join(self.choices)}" if self.choices else "Give a number"
-            raise InputError(f'"{text[:60]}" is not possible', where=self.name, mend=wanted) from None
+            instruction = f"Choose one of {', '.join(self.choices)}" if self.choices else "Give a number"
+            raise InputError(f'"{text[:60]}" is not possible', where=self.name, mend=instruction) from None
 
     def check(self, value: Any) -> None:
         """Refuse a number outside the bounds; NaN is outside every one.
@@ -175,30 +175,30 @@ def settings_within(record: Callable[[], Any]) -> Any:
 def settings_of(record: Any) -> tuple[Setting, ...]:
     """Every setting of `record`, a class, in order; of two with one name (a record over another) the later."""
     hints = get_type_hints(record)
-    found: dict[str, Setting] = {}
-    for one in fields(record):
-        declared: Mapping[str, Any] | None = one.metadata.get(_DECLARED)
-        if one.metadata.get(_WITHIN):
-            for inner in settings_of(hints[one.name]):
-                found[inner.name] = replace(inner, path=(one.name, *inner.path))
+    settings: dict[str, Setting] = {}
+    for attribute in fields(record):
+        declared: Mapping[str, Any] | None = attribute.metadata.get(_DECLARED)
+        if attribute.metadata.get(_WITHIN):
+            for inner in settings_of(hints[attribute.name]):
+                settings[inner.name] = replace(inner, path=(attribute.name, *inner.path))
         elif declared is not None:
-            kind, is_many = _kind(hints[one.name])
+            kind, is_many = _kind(hints[attribute.name])
             more = {key: value for key, value in declared.items() if key not in ("name", "label")}
-            found[declared["name"] or one.name] = Setting(
-                name=declared["name"] or one.name,
-                label=declared["label"] or one.name.replace("_", " ").capitalize(),
-                path=(one.name,),
+            settings[declared["name"] or attribute.name] = Setting(
+                name=declared["name"] or attribute.name,
+                label=declared["label"] or attribute.name.replace("_", " ").capitalize(),
+                path=(attribute.name,),
                 kind=kind,
-                default=None if one.default is MISSING else one.default,
+                default=None if attribute.default is MISSING else attribute.default,
                 is_many=is_many,
                 **more,
             )
-    return tuple(found.values())
+    return tuple(settings.values())
 
 
 def setting_of(record: Any, name: str) -> Setting:
     """The setting called `name`."""
-    return next(one for one in settings_of(record) if one.name == name)
+    return next(record_setting for record_setting in settings_of(record) if record_setting.name == name)
 
 
 def made(record: type[Settings], values: Mapping[str, Any]) -> Settings:
@@ -209,13 +209,13 @@ def made(record: type[Settings], values: Mapping[str, Any]) -> Settings:
     InputError
         For a number outside its bounds, and whatever the record itself refuses.
     """
-    given: dict[tuple[str, ...], Any] = {}
+    values_by_path: dict[tuple[str, ...], Any] = {}
     declared: Any = record
-    for one in settings_of(declared):
-        if one.name in values:
-            one.check(values[one.name])
-            given[one.path] = values[one.name]
-    return _made(record, given)
+    for declared_setting in settings_of(declared):
+        if declared_setting.name in values:
+            declared_setting.check(values[declared_setting.name])
+            values_by_path[declared_setting.path] = values[declared_setting.name]
+    return _made(record, values_by_path)
 
 
 def digest_of(text: str) -> str:
@@ -234,27 +234,27 @@ def written(record: Settings) -> Settings:
     if not is_dataclass(record):
         return record
     changed: dict[str, Any] = {}
-    for one in fields(record):
-        value = getattr(record, one.name)
-        if one.metadata.get(_WITHIN):
-            changed[one.name] = written(value)
-        elif one.metadata.get(_DECLARED, {}).get("is_private"):
-            changed[one.name] = digest_of(value)
+    for attribute in fields(record):
+        value = getattr(record, attribute.name)
+        if attribute.metadata.get(_WITHIN):
+            changed[attribute.name] = written(value)
+        elif attribute.metadata.get(_DECLARED, {}).get("is_private"):
+            changed[attribute.name] = digest_of(value)
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
 
 
-def _made(record: type[Settings], given: Mapping[tuple[str, ...], Any]) -> Settings:
-    values = {path[0]: value for path, value in given.items() if len(path) == 1}
+def _made(record: type[Settings], path_values: Mapping[tuple[str, ...], Any]) -> Settings:
+    values = {path[0]: value for path, value in path_values.items() if len(path) == 1}
     hints = get_type_hints(record)
-    for name in {path[0] for path in given if len(path) > 1}:
-        values[name] = _made(hints[name], {path[1:]: value for path, value in given.items() if path[0] == name})
+    for name in {path[0] for path in path_values if len(path) > 1}:
+        values[name] = _made(hints[name], {path[1:]: value for path, value in path_values.items() if path[0] == name})
     return record(**values)
 
 
 def _kind(hint: Any) -> tuple[type[Any], bool]:
     """The type a value has when it is there, and whether there may be many."""
     if get_origin(hint) in (Union, UnionType):
-        kinds = [one for one in get_args(hint) if one is not type(None)]
+        kinds = [argument for argument in get_args(hint) if argument is not type(None)]
         return _kind(kinds[0]) if len(kinds) == 1 else (object, False)
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]

@@ -146,7 +146,7 @@ class Listing(Record, Generic[A, R]):
     def rows(self, answer: A) -> list[Row]:
         """One row an item, raw."""
         columns = [column for column in self.columns_of(answer) if column.name and not column.is_said_only]
-        return [{column.name: column.cell(one) for column in columns} for one in self.items(answer)]
+        return [{column.name: column.cell(line) for column in columns} for line in self.items(answer)]
 
     def columns_of(self, answer: A) -> tuple[Column[R], ...]:
         """The columns of that answer."""

@@ -35,15 +35,15 @@ def as_json(content: object) -> str:
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     half = "surrogatepass"  # half a character, which UTF-8 lacks
     text = msgspec.json.format(text.encode(errors=half), indent=2).decode(errors=half)
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+    return UNPRINTABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text) + "\n"
 
 
 def alike(items: Iterable[T], by: Callable[[T], Hashable]) -> list[tuple[T, ...]]:
     """Those of which the same is said together, in the order of the first of each."""
-    found: dict[Hashable, list[T]] = {}
-    for one in items:
-        found.setdefault(by(one), []).append(one)
-    return [tuple(some) for some in found.values()]
+    groups: dict[Hashable, list[T]] = {}
+    for element in items:
+        groups.setdefault(by(element), []).append(element)
+    return [tuple(group) for group in groups.values()]
 
 
 def columns(rows: Rows) -> list[str]:
@@ -131,13 +131,13 @@ def _narrowed(lines: Sequence[list[str]], widths: Sequence[int], right: Sequence
         max(max(map(len, head.split()), default=0), *(len(cell) if whole else len(word) for cell in cells for word in cell.split()), 0)
         for (head, *cells), whole in zip(zip(*lines, strict=True), right, strict=True)
     ]  # fmt: skip
-    found = list(widths)
-    while sum(found) > room:
-        slack = [place for place, width in enumerate(found) if width > least[place]]
+    column_widths = list(widths)
+    while sum(column_widths) > room:
+        slack = [place for place, width in enumerate(column_widths) if width > least[place]]
         if not slack:
             return []
-        found[max(slack, key=found.__getitem__)] -= 1
-    return found
+        column_widths[max(slack, key=column_widths.__getitem__)] -= 1
+    return column_widths
 
 
 def _fill(text: str, room: int, indent: str = "") -> list[str]:
@@ -152,16 +152,16 @@ def _wrapped(cells: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
 
 def _card(names: Sequence[str], cells: Sequence[str], room: int) -> list[str]:
     """A row as its first cell and what the others say, as many on a line as go; empty ones are left out."""
-    said = [
+    card_lines = [
         f"{name}: {cell}" if name else cell for name, cell in zip(names[1:], cells[1:], strict=True) if cell.strip()
     ]
-    first, *rest = [cells[0], *said] if cells[0].strip() else (said or [""])
+    first, *more_lines = [cells[0], *card_lines] if cells[0].strip() else (card_lines or [""])
     lines = [first]
-    for one in rest:
-        if len(lines[-1]) + len(one) + 3 <= room:
-            lines[-1] += f" · {one}"
+    for segment in more_lines:
+        if len(lines[-1]) + len(segment) + 3 <= room:
+            lines[-1] += f" · {segment}"
         else:
-            lines.append(f"  {one}")
+            lines.append(f"  {segment}")
     return [part for line in lines for part in _fill(line, room, "    ")]
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 
 # Names that only stand beside others like them.
 _LISTS: Final = msgspec.json.decode(table_beside(__name__, "vocabulary.json"))

@@ -74,7 +74,7 @@ def printable(text: str, *, one_line: bool = False) -> str:
 
     With `one_line` tabs and line ends become spaces.
     """
-    plain = UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text.replace("\r\n", "\n"))
+    plain = UNPRINTABLE.sub(lambda match: repr(match.group())[1:-1], text.replace("\r\n", "\n"))
     return re.sub(r"[\t\n]+", " ", plain) if one_line else plain
 
 
@@ -87,8 +87,8 @@ def literal(text: str | Text) -> str:
 
 def sentence(words: str | Text) -> str:
     """`words` as `capital` has them, with a full stop; a command at the end is copied, and gets none."""
-    said = capital(str(words)).rstrip(".")
-    return said if _COMMAND.search(said) else f"{said}."
+    text = capital(str(words)).rstrip(".")
+    return text if _COMMAND.search(text) else f"{text}."
 
 
 def capital(words: str) -> str:
@@ -104,9 +104,9 @@ def begin_with(name: str, noun: str) -> str:
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def plural(number: float, one: str, many: str = "") -> str:
-    """``pod`` or ``pods``, ``has`` or ``have``: `many` where it isn't `one` with an s."""
-    return one if number == 1 else many or f"{one}s"
+def plural(number: float, singular: str, many: str = "") -> str:
+    """``pod`` or ``pods``, ``has`` or ``have``: `many` where it isn't `singular` with an s."""
+    return singular if number == 1 else many or f"{singular}s"
 
 
 _SPELLED: Final = ("HTTP", "MPI", "MX", "XGB")  # kinds that begin with letters whose names begin with a vowel
@@ -118,9 +118,9 @@ def with_article(name: str) -> str:
     return f"{'an' if is_vowel else 'a'} {name}"
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, singular: str, many: str = "") -> str:
     """``1 pod``, ``1,523 nodes``, ``2 pods are`` (of ``pod is``, ``pods are``)."""
-    return f"{number:,} {plural(number, one, many)}"
+    return f"{number:,} {plural(number, singular, many)}"
 
 
 def some(number: int | None) -> str | None:
@@ -202,12 +202,12 @@ def duration(seconds: float) -> str:
     Seconds below 10 minutes, minutes below 2 days, hours below 10 days; days from 2 days on.
     """
     step = next(unit for below, unit in _STEPS if abs(seconds) < below)
-    left = round(seconds / step) * step
+    remaining_seconds = round(seconds / step) * step
     parts = []
     for unit, size, least in _UNITS:
-        if left >= least:
-            parts.append(f"{left // size} {unit}")
-            left %= size
+        if remaining_seconds >= least:
+            parts.append(f"{remaining_seconds // size} {unit}")
+            remaining_seconds %= size
     return " ".join(parts[:2]) or "0 s"
 
 

@@ -12,15 +12,15 @@ import re
 from typing import Final
 
 from planner.ground import vocabulary
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.inventory import wire
 from planner.kubernetes import status_reasons
 from planner.kubernetes.accelerators import tables
-from planner.kubernetes.attaching import ATTACHING
+from planner.kubernetes.attachable_volumes import ATTACHING
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
-from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.unplayed_kinds import LISTED
 
 _ADDRESS: Final = r"(?<![\w.])(?:\d{1,3}([.-]))(?:\d{1,3}\1){2}\d{1,3}(?![\w.-]*\d)"
 PART: Final = re.compile(rf"{_ADDRESS}|[^-./:@\s]+")
@@ -36,7 +36,7 @@ _WORDS: Final = {sort: " ".join(lines) for sort, lines in json.loads(table_besid
 
 def found(pattern: re.Pattern[str], text: str) -> list[str]:
     """What of `text` is as `PART` or `WORD` says, in its order."""
-    return [one.group() for one in pattern.finditer(text)]
+    return [match.group() for match in pattern.finditer(text)]
 
 
 def _parts_of_tables() -> set[str]:
@@ -48,9 +48,13 @@ def _parts_of_tables() -> set[str]:
     texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
     texts += [accelerator.resource for accelerator in tables().accelerators]
     texts += [*VALUED, *ATTACHING]  # whether volumes attach hangs on the driver's name where no CSIDrivers are kept
-    texts += [one.group for one in LISTED.values()] + [OLD_GROUP]  # an owner's tells its kind from another project's
+    texts += [listed_kind.group for listed_kind in LISTED.values()] + [
+        OLD_GROUP
+    ]  # an owner's tells its kind from another project's
     texts += [
-        key for one in CLOUDS for key in (*one.pool, *one.marks, *one.zone, *one.region, *one.machine_type, *one.count)
+        key
+        for cloud in CLOUDS
+        for key in (*cloud.pool, *cloud.marks, *cloud.zone, *cloud.region, *cloud.machine_type, *cloud.count)
     ]
     return {part.rstrip("*") for text in texts if len(text) < 80 for part in found(PART, text)}
 
@@ -58,8 +62,8 @@ def _parts_of_tables() -> set[str]:
 VALUED: Final = (
     *dict.fromkeys(
         key
-        for one in CLOUDS
-        for key in (*one.zone, *one.region, *one.machine_type, *one.model, *one.count, *one.bought)
+        for cloud in CLOUDS
+        for key in (*cloud.zone, *cloud.region, *cloud.machine_type, *cloud.model, *cloud.count, *cloud.bought)
     ),
     vocabulary.ARCHITECTURE,
     vocabulary.OPERATING_SYSTEM,

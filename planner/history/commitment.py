@@ -64,33 +64,33 @@ def uses(series: Sequence[Sequence[tuple[float, int]]], until: float) -> tuple[U
     A value stands until the next, at most `LONGEST_HOLD_HOURS` (the last one until `until` too); hours in which one of the
     clusters isn't known aren't counted.
     """
-    times = sorted({at for one in series for at, _ in one} | {until})
-    ends = {at + LONGEST_HOLD_HOURS * 3_600 for one in series for at, _ in one}
+    times = sorted({at for line in series for at, _ in line} | {until})
+    ends = {at + LONGEST_HOLD_HOURS * 3_600 for line in series for at, _ in line}
     edges = sorted({*times, *(end for end in ends if end < until)})
     hours: dict[int, float] = {}
     places = [0] * len(series)
     for begin, end in pairwise(edges):
         total = 0
-        for number, one in enumerate(series):
-            while places[number] + 1 < len(one) and one[places[number] + 1][0] <= begin:
+        for number, level_line in enumerate(series):
+            while places[number] + 1 < len(level_line) and level_line[places[number] + 1][0] <= begin:
                 places[number] += 1
-            at, held = one[places[number]]
+            at, gpus = level_line[places[number]]
             if not at <= begin < at + LONGEST_HOLD_HOURS * 3_600:
                 break
-            total += held
+            total += gpus
         else:
             hours[total] = hours.get(total, 0.0) + (end - begin) / 3_600
-    return tuple(Use(level=level, hours=some) for level, some in sorted(hours.items()))
+    return tuple(Use(level=level, hours=hours_used) for level, hours_used in sorted(hours.items()))
 
 
 def curve(used: Sequence[Use], prices: UnitPrices, commitment: float, fall: float) -> tuple[Point, ...]:
     """Each level from 0 to the highest that was used; `commitment` in USD per GPU-hour, `fall` the share of use that goes."""
     fallen = [Use(level=round(use.level * (1 - fall)), hours=use.hours) for use in used]
-    now, then = (_paid_by_level(some, prices) for some in (used, fallen))
+    now, then = (_paid_by_level(series_use, prices) for series_use in (used, fallen))
     then += [0.0] * (len(now) - len(then))
     points, paid = [], commitment * HOURS_PER_MONTH
     for level in range(len(now) + 1):
-        saved, saved_then = (sum(some[:level]) - paid * level for some in (now, then))
+        saved, saved_then = (sum(paid_amounts[:level]) - paid * level for paid_amounts in (now, then))
         points.append(
             Point(
                 level=level,
@@ -104,7 +104,7 @@ def curve(used: Sequence[Use], prices: UnitPrices, commitment: float, fall: floa
 
 def cheapest(points: Sequence[Point]) -> Point:
     """The point that costs least, of several the lowest level."""
-    return min(points, key=lambda one: (round(one.usd_per_month, 6), one.level))
+    return min(points, key=lambda point: (round(point.usd_per_month, 6), point.level))
 
 
 def above(used: Sequence[Use], level: int, prices: UnitPrices) -> Above:

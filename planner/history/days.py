@@ -100,23 +100,23 @@ IN_TROUBLE: Final = {
 
 
 def _summed(
-    found: Mapping[str, Mapping[int, Mapping[K, Sequence[float]]]],
+    days_by_cluster: Mapping[str, Mapping[int, Mapping[K, Sequence[float]]]],
 ) -> dict[int, dict[K, list[float]]]:
     """Cluster → day → key → numbers, as day → key → sums; a cluster that is missing counts with its last days'.
 
     A day on which a cluster has had no snapshot for longer isn't known, and isn't there.
     """
-    days = sorted({day for of in found.values() for day in of})
+    days = sorted({day for of in days_by_cluster.values() for day in of})
     sums: dict[int, dict[K, list[float]]] = {}
     last: dict[str, int] = {}
-    begun = {cluster: min(of) for cluster, of in found.items() if of}
+    begun = {cluster: min(of) for cluster, of in days_by_cluster.items() if of}
     for day in days:
-        last |= {cluster: day for cluster, of in found.items() if day in of}
-        if any(day - last[cluster] > CARRIED_DAYS for cluster in last) or any(day < one for one in begun.values()):
+        last |= {cluster: day for cluster, of in days_by_cluster.items() if day in of}
+        if any(day - last[cluster] > CARRIED_DAYS for cluster in last) or any(day < start for start in begun.values()):
             continue
         total: dict[K, list[float]] = {}
-        for cluster, seen in last.items():
-            for key, numbers in found[cluster][seen].items():
+        for cluster, last_day in last.items():
+            for key, numbers in days_by_cluster[cluster][last_day].items():
                 line = total.setdefault(key, [0.0] * len(numbers))
                 line[:] = [a + b for a, b in zip(line, numbers, strict=True)]
         sums[day] = total
@@ -145,27 +145,27 @@ def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply,
         if period not in (Period.ALL, Period.WORKING if is_worked else Period.NIGHTS):
             continue
         day = by[cluster].setdefault(when.toordinal(), {})
-        for key, (allocatable, held, free, waiting) in lines.items():
+        for key, (allocatable, requested, free, waiting) in lines.items():
             best = day.get(key)
             # the moment with most demand stands for the day: its numbers belong together
-            if best is None or held + waiting > best[1] + best[3]:
-                day[key] = [allocatable, held, free, waiting]
-    found: dict[Supply, list[DayOfGpus]] = defaultdict(list)
+            if best is None or requested + waiting > best[1] + best[3]:
+                day[key] = [allocatable, requested, free, waiting]
+    days: dict[Supply, list[DayOfGpus]] = defaultdict(list)
     for number_of_day, supplies in sorted(_summed(by).items()):
-        for key, (allocatable, held, free, waiting) in sorted(supplies.items()):
-            found[key].append(
+        for key, (allocatable, requested, free, waiting) in sorted(supplies.items()):
+            days[key].append(
                 DayOfGpus(
                     day=date.fromordinal(number_of_day).isoformat(),
                     gpu_model=key[0],
                     resource=key[1],
                     node_pool=key[2],
                     allocatable=int(allocatable),
-                    held=int(held),
+                    held=int(requested),
                     free=int(free),
                     waiting=None if key[2] else int(waiting),
                 )
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(days.items()))
 
 
 def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
@@ -178,10 +178,13 @@ def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
             line[place] = None if number.value is None or line[place] is None else (line[place] or 0.0) + number.value
     days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for (cluster, taken_at), line in at.items():
-        nan = [float("nan") if one is None else one for one in line]
+        nan = [float("nan") if amount is None else amount for amount in line]
         days[cluster][datetime.fromtimestamp(taken_at, zone).toordinal()].append(nan)
     means = {
-        cluster: {day: {"": [sum(some) / len(some) for some in zip(*of, strict=True)]} for day, of in by.items()}
+        cluster: {
+            day: {"": [sum(day_costs) / len(day_costs) for day_costs in zip(*of, strict=True)]}
+            for day, of in by.items()
+        }
         for cluster, by in days.items()
     }
     return tuple(
@@ -204,33 +207,33 @@ def days_of_verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...
             counts = {} if number.taken_at > taken_at else counts
             counts[number.about] = [number.value or 0.0]
             last[number.cluster][day] = (number.taken_at, counts)
-    found = _summed({cluster: {day: counts for day, (_, counts) in of.items()} for cluster, of in last.items()})
+    totals = _summed({cluster: {day: counts for day, (_, counts) in of.items()} for cluster, of in last.items()})
     return tuple(
         DayOfVerdicts(
             day=date.fromordinal(day).isoformat(),
             **{verdict.value: int(counts.get(verdict.value, [0])[0]) for verdict in Verdict},
         )
-        for day, counts in sorted(found.items())
+        for day, counts in sorted(totals.items())
     )
 
 
 def trend_lines(
-    found: Mapping[Supply, Sequence[DayOfGpus]],
+    days_by_supply: Mapping[Supply, Sequence[DayOfGpus]],
     period: Period,
     lead_days: float | None,
     expected: Callable[[tuple[int, ...], tuple[float, ...], float], Trend],
 ) -> Iterator[TrendLine]:
     """One line a model and pool with GPUs: its trend, and when it is full. `lead_days`: how long new ones take to come."""
-    for (model, resource, pool), days in found.items():
+    for (model, resource, pool), days in days_by_supply.items():
         if not days[-1].allocatable:
             continue  # pods wait for what no node has
         numbers = tuple(date.fromisoformat(day.day).toordinal() for day in days)
-        wanted = tuple(float(day.held + (day.waiting or 0)) for day in days)
-        seen = expected(numbers, wanted, float(days[-1].allocatable))
+        demand = tuple(float(day.held + (day.waiting or 0)) for day in days)
+        expected_trend = expected(numbers, demand, float(days[-1].allocatable))
         last = date.fromordinal(numbers[-1])
         full_from, full_until = (
             "" if weeks is None else (last + timedelta(days=round(weeks * 7))).isoformat()
-            for weeks in (seen.early_weeks, seen.late_weeks)
+            for weeks in (expected_trend.early_weeks, expected_trend.late_weeks)
         )
         order_by = ""
         if full_from and lead_days is not None:
@@ -240,32 +243,32 @@ def trend_lines(
             resource=resource,
             node_pool=pool,
             period=period,
-            trend=seen,
-            sentence=Text(_said(seen, order_by, last)),
+            trend=expected_trend,
+            sentence=Text(_said(expected_trend, order_by, last)),
             full_from=full_from,
             full_until=full_until,
             order_by=order_by,
         )
 
 
-def _said(seen: Trend, order_by: str, last: date) -> str:
-    if seen.outlook is Outlook.FULL:
+def _said(forecast: Trend, order_by: str, last: date) -> str:
+    if forecast.outlook is Outlook.FULL:
         return "full today"
-    if seen.outlook is Outlook.TOO_SHORT:
-        return f"too short a history to say: {count(seen.days, 'day')}"
-    slope = f"{_signed(seen.per_week)} a week"
-    if seen.outlook is Outlook.NO_TREND:
-        return f"no trend ({slope}, {_signed(seen.per_week_low)} to {_signed(seen.per_week_high)})"
-    if seen.outlook is Outlook.FALLS:
+    if forecast.outlook is Outlook.TOO_SHORT:
+        return f"too short a history to say: {count(forecast.days, 'day')}"
+    slope = f"{_signed(forecast.per_week)} a week"
+    if forecast.outlook is Outlook.NO_TREND:
+        return f"no trend ({slope}, {_signed(forecast.per_week_low)} to {_signed(forecast.per_week_high)})"
+    if forecast.outlook is Outlook.FALLS:
         return f"falls, {slope}"
-    if seen.typical_weeks is None or seen.early_weeks is None:
-        early = "" if seen.early_weeks is None else f", {_weeks(seen.early_weeks)} at the earliest"
-        return f"grows, {slope}; not full within {_weeks(seen.told_weeks)}{early}, and this history tells no more"
-    late = f"more than {seen.told_weeks:.0f}" if seen.late_weeks is None else f"{seen.late_weeks:.0f}"
+    if forecast.typical_weeks is None or forecast.early_weeks is None:
+        early = "" if forecast.early_weeks is None else f", {_weeks(forecast.early_weeks)} at the earliest"
+        return f"grows, {slope}; not full within {_weeks(forecast.told_weeks)}{early}, and this history tells no more"
+    late = f"more than {forecast.told_weeks:.0f}" if forecast.late_weeks is None else f"{forecast.late_weeks:.0f}"
     ordered = ""
     if order_by:
         ordered = f"; order by {order_by}" if order_by > last.isoformat() else f"; order now (by {order_by})"
-    return f"full in about {_weeks(seen.typical_weeks)} ({seen.early_weeks:.0f} to {late}), {slope}{ordered}"
+    return f"full in about {_weeks(forecast.typical_weeks)} ({forecast.early_weeks:.0f} to {late}), {slope}{ordered}"
 
 
 def _signed(number: float | None) -> str:
@@ -285,26 +288,26 @@ def trends_sentence(lines: Sequence[TrendLine], history: History) -> Text:
         return Text("No GPUs in this history.")
     rank = {Outlook.FULL: 0, Outlook.FILLS: 1, Outlook.NOT_SOON: 2}
     first = sorted(whole, key=lambda line: (rank.get(line.trend.outlook, 3), line.trend.early_weeks or 0.0))
-    said = [f"{line.gpu_model or line.resource}: {line.sentence}" for line in first]
+    sentences = [f"{line.gpu_model or line.resource}: {line.sentence}" for line in first]
     days = {datetime.fromtimestamp(at, UTC).date() for _, at in history.moments}
     of = f"{count(len(history.moments), 'snapshot')} of {count(len(days), 'day')}"
     of += f", {count(len(history.clusters), 'cluster')}" if len(history.clusters) > 1 else ""
-    return Text(f"{listing(said, most=4)} ({of}).")
+    return Text(f"{listing(sentences, most=4)} ({of}).")
 
 
-def since(one: Streak) -> str:
+def since(streak: Streak) -> str:
     """``between … and …``: it began after the last snapshot that said something else, and by the first that says so."""
-    if one.before is None:
-        return f"{moment(one.since)} or before"
-    return f"between {moment(one.before)} and {moment(one.since)}"
+    if streak.before is None:
+        return f"{moment(streak.since)} or before"
+    return f"between {moment(streak.before)} and {moment(streak.since)}"
 
 
 def money_words(money: Sequence[DayOfMoney]) -> str:
     """``$36,972 a month, $4,974 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
-    known = [day_of_money for day_of_money in money if day_of_money.cost_usd is not None]
-    if not known:
+    priced_days = [day_of_money for day_of_money in money if day_of_money.cost_usd is not None]
+    if not priced_days:
         return ""
-    first, last = known[0], known[-1]
+    first, last = priced_days[0], priced_days[-1]
     idle = f", {usd(last.idle_usd)} of it idle" if last.idle_usd is not None else ""
     before = f"; {usd(first.cost_usd or 0.0)} on {first.day}" if first.day != last.day else ""
     return f"{usd(last.cost_usd or 0.0)} a month{idle}{before}"

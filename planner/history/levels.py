@@ -69,19 +69,19 @@ class History(Record):
 
 def _named_since(levels: Sequence[Level]) -> tuple[Level, ...]:
     """A pool without a known model at first has the one that it is told to have since, where that is one."""
-    told: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    models_by_place: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for level in levels:
-        told[_place(level)] |= {level.gpu_model} - {""}
+        models_by_place[_place(level)] |= {level.gpu_model} - {""}
     return tuple(
-        replace(level, gpu_model=next(iter(told[_place(level)])))
-        if not level.gpu_model and len(told[_place(level)]) == 1
+        replace(level, gpu_model=next(iter(models_by_place[_place(level)])))
+        if not level.gpu_model and len(models_by_place[_place(level)]) == 1
         else level
         for level in levels
     )
 
 
-def _place(one: Level) -> tuple[str, ...]:
-    return one.cluster, one.node_pool, one.region, one.resource
+def _place(level: Level) -> tuple[str, ...]:
+    return level.cluster, level.node_pool, level.region, level.resource
 
 
 def _number(row: Mapping[str, Any]) -> Number:

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from planner.ground import typed, words
+from planner.ground import typed_json, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.history import names
@@ -34,7 +34,7 @@ _PACKED_JSON: Final = ".json.zst"
 _OUTSIDE: Final = re.compile(r"[/\\\0]|^\.")  # a name that isn't one file's in its folder
 
 
-class Entry(Record):
+class WriteEntry(Record):
     """What one write says it wrote.
 
     `files`: table → path of its file; `snapshots`: snapshot's id → path of the whole snapshot. Paths are those within the
@@ -54,11 +54,11 @@ class Entry(Record):
         return frozenset((*self.files.values(), *self.snapshots.values()))
 
 
-class Reading(Record):
+class EntryReading(Record):
     """An entry that is read, but for `without`: parts that are read from another."""
 
     partition: Partition
-    entry: Entry
+    entry: WriteEntry
     without: tuple[str, ...] = ()
 
 
@@ -84,33 +84,35 @@ def snapshot_path(partition: Partition, name: str) -> str:
     return f"{SNAPSHOTS}/{partition.path}/{name}{_PACKED_JSON}"
 
 
-def _strange(entry: Entry, path: str) -> str | None:
+def _strange(write_entry: WriteEntry, path: str) -> str | None:
     """What an entry at `path` names and isn't a file of its own partition, None where there is no such thing.
 
     Who may write one cluster's folder of a shared store can write any words there, and compaction deletes what entries name.
     """
     partition = Partition.in_path(path)
-    if partition is None or path != path_of(partition, entry.name):
-        return entry.name
-    odd = [table for table in entry.files if _OUTSIDE.search(table)]
-    odd += [snapshot for snapshot in entry.snapshots if not names.is_snapshot_id(snapshot)]
+    if partition is None or path != path_of(partition, write_entry.name):
+        return write_entry.name
+    odd = [table for table in write_entry.files if _OUTSIDE.search(table)]
+    odd += [snapshot for snapshot in write_entry.snapshots if not names.is_snapshot_id(snapshot)]
     if odd:
         return odd[0]
-    folders = [(one, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, one in entry.files.items()]
-    folders += [(snapshot, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for snapshot in entry.snapshots.values()]
-    for one, folder, ending in folders:
-        name = one.removeprefix(folder)
-        if not (one.startswith(folder) and one.endswith(ending)) or _OUTSIDE.search(name):
-            return one
+    folders = [(file, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, file in write_entry.files.items()]
+    folders += [
+        (snapshot, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for snapshot in write_entry.snapshots.values()
+    ]
+    for table_file, folder, ending in folders:
+        name = table_file.removeprefix(folder)
+        if not (table_file.startswith(folder) and table_file.endswith(ending)) or _OUTSIDE.search(name):
+            return table_file
     return None
 
 
-def encode(entry: Entry) -> bytes:
+def encode(write_entry: WriteEntry) -> bytes:
     """The entry as JSON."""
-    return msgspec.json.format(msgspec.json.encode(entry), indent=1)
+    return msgspec.json.format(msgspec.json.encode(write_entry), indent=1)
 
 
-def decode(data: bytes, where: str) -> Entry:
+def decode(data: bytes, where: str) -> WriteEntry:
     """The entry that `encode` wrote, from its path `where` within the store.
 
     Raises
@@ -119,48 +121,55 @@ def decode(data: bytes, where: str) -> Entry:
         When it is damaged, of a format that isn't known, or names what isn't a file of its own partition.
     """
     try:
-        entry = typed.decode(data, Entry)
+        write_entry = typed_json.decode(data, WriteEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         mend = "Delete this file; what it names is then as if it had never been written"
         raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None
-    if entry.format != FORMAT:
+    if write_entry.format != FORMAT:
         mend = "Read the store with the release of Headroom that wrote it"
-        raise InputError(f'its format is "{entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
-    strange = _strange(entry, where)
+        raise InputError(f'its format is "{write_entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
+    strange = _strange(write_entry, where)
     if strange is not None:
         what = f'it names "{words.printable(strange[:80], one_line=True)}", which is no file of this cluster and day'
         mend = "Nothing of it was read or deleted; ask who wrote this file, and delete it"
         raise InputError(what, where=where, mend=mend)
-    return entry
+    return write_entry
 
 
-def _rank(entry: Entry) -> tuple[int, str]:
-    return len(entry.parts), entry.name
+def _rank(write_entry: WriteEntry) -> tuple[int, str]:
+    return len(write_entry.parts), write_entry.name
 
 
-def dominated(entries: Iterable[Entry]) -> dict[str, Entry]:
+def dominated(entries: Iterable[WriteEntry]) -> dict[str, WriteEntry]:
     """Name of an entry → another of the same partition that holds all that it holds."""
-    held: dict[str, list[Entry]] = {}
-    found: dict[str, Entry] = {}
-    for entry in sorted(entries, key=_rank, reverse=True):
-        parts = set(entry.parts)
-        above = next((one for one in held.get(next(iter(parts), ""), ()) if parts <= set(one.parts)), None)
+    entries_by_part: dict[str, list[WriteEntry]] = {}
+    dominators: dict[str, WriteEntry] = {}
+    for write_entry in sorted(entries, key=_rank, reverse=True):
+        parts = set(write_entry.parts)
+        above = next(
+            (
+                wider_file
+                for wider_file in entries_by_part.get(next(iter(parts), ""), ())
+                if parts <= set(wider_file.parts)
+            ),
+            None,
+        )
         if above is not None:
-            found[entry.name] = above
+            dominators[write_entry.name] = above
             continue
         for part in parts:
-            held.setdefault(part, []).append(entry)
-    return found
+            entries_by_part.setdefault(part, []).append(write_entry)
+    return dominators
 
 
-def readings(partition: Partition, entries: Sequence[Entry]) -> list[Reading]:
+def readings(partition: Partition, entries: Sequence[WriteEntry]) -> list[EntryReading]:
     """Which entries of a partition are read, so that each part comes once."""
-    below, taken, found = dominated(entries), set[str](), []
-    for entry in sorted(entries, key=_rank, reverse=True):
-        if entry.name in below:
+    below, taken, readings_made = dominated(entries), set[str](), []
+    for write_entry in sorted(entries, key=_rank, reverse=True):
+        if write_entry.name in below:
             continue
-        twice = tuple(part for part in entry.parts if part in taken)
-        if len(twice) < len(entry.parts):
-            found.append(Reading(partition=partition, entry=entry, without=twice))
-            taken.update(entry.parts)
-    return found
+        twice = tuple(part for part in write_entry.parts if part in taken)
+        if len(twice) < len(write_entry.parts):
+            readings_made.append(EntryReading(partition=partition, entry=write_entry, without=twice))
+            taken.update(write_entry.parts)
+    return readings_made

@@ -25,7 +25,7 @@ _SNAPSHOT: Final = re.compile(r"[0-9TZ.]+-[0-9A-Za-z]*", re.ASCII)
 _AGO: Final = re.compile(r"(\d{1,6})([dh])\Z", re.ASCII)
 
 
-class Place(Record):
+class SnapshotAddress(Record):
     """One moment of one cluster in the store at `url`; `cluster` "" is its only one. `time` as it was written."""
 
     url: str
@@ -49,10 +49,10 @@ class Partition(Record, kw_only=False, order=True):
     @classmethod
     def in_path(cls, path: str) -> Partition | None:
         """The partition that a file's path names, None where it names none."""
-        found = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
-        if "cluster" not in found or "day" not in found:
+        fields = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
+        if "cluster" not in fields or "day" not in fields:
             return None
-        return cls(decoded(found["cluster"]), found["day"])
+        return cls(decoded(fields["cluster"]), fields["day"])
 
 
 def encoded(cluster: str) -> str:
@@ -62,7 +62,7 @@ def encoded(cluster: str) -> str:
 
 def decoded(text: str) -> str:
     """What `encoded` was given."""
-    return _ENCODED.sub(lambda found: bytes([int(found[1], 16)]), text.encode(errors="replace")).decode(
+    return _ENCODED.sub(lambda match: bytes([int(match[1], 16)]), text.encode(errors="replace")).decode(
         errors="replace"
     )
 
@@ -102,7 +102,7 @@ def is_place(spec: str) -> bool:
     return spec.startswith(PREFIX)
 
 
-def read_place(spec: str) -> Place:
+def read_place(spec: str) -> SnapshotAddress:
     """``store:URL#cluster@time``; without ``@time`` the latest, without ``#cluster`` the only cluster.
 
     Raises
@@ -110,15 +110,15 @@ def read_place(spec: str) -> Place:
     InputError
         Without a URL, or where the time can't be one.
     """
-    url, hash_, rest = spec.removeprefix(PREFIX).rpartition("#")
+    url, hash_, anchor = spec.removeprefix(PREFIX).rpartition("#")
     if not hash_:
-        url, rest = rest, ""
-    name, at, time = rest.rpartition("@")
+        url, anchor = anchor, ""
+    name, at, time = anchor.rpartition("@")
     if not at:
-        name, time = rest, LATEST
+        name, time = anchor, LATEST
     if not url:
         raise InputError("it names no store", where=spec, mend=_FORM)
-    place = Place(url=url, cluster=decoded(name), time=time or LATEST)
+    place = SnapshotAddress(url=url, cluster=decoded(name), time=time or LATEST)
     latest_moment(place.time, now=0.0)
     return place
 

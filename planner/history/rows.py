@@ -52,7 +52,7 @@ class Answered(Record):
 
 def _not_known(snapshot: Snapshot) -> set[str]:
     """Kinds of which rows may be missing, or may be of another state of an object than its latest."""
-    lacking = {kind for kind, there in snapshot.presence.items() if there.is_lacking}
+    lacking = {kind for kind, presence in snapshot.presence.items() if presence.is_lacking}
     return lacking | {kind for kind, *_ in snapshot.reading.contradicted}
 
 
@@ -71,16 +71,24 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
             "prices": prices,
         }
     )
-    held = snapshot.if_known(_held(snapshot), POD.name)
-    rows["node_events"] += ({"node": node, "told": told.value, "at": at} for node, told, at in node_events(snapshot))
-    rows["nodes"] += (_node(node, None if held is None else held.get(node.name, EMPTY)) for node in snapshot.nodes)
-    rows["pools"] += _pools(snapshot, held) if held is not None else ()  # a day without pods is no day of free GPUs
+    node_requests = snapshot.if_known(_held(snapshot), POD.name)
+    rows["node_events"] += (
+        {"node": node, "told": event_name.value, "at": at} for node, event_name, at in node_events(snapshot)
+    )
+    rows["nodes"] += (
+        _node(node, None if node_requests is None else node_requests.get(node.name, EMPTY)) for node in snapshot.nodes
+    )
+    rows["pools"] += (
+        _pools(snapshot, node_requests) if node_requests is not None else ()
+    )  # a day without pods is no day of free GPUs
     rows["workloads"] += _workloads(snapshot)
     rows["pods"] += _pods(snapshot)
     rows["queued_workloads"] += snapshot.if_known(_queued(snapshot), "Workload") or ()
     for answer in answers:
-        told = {name: getattr(answer, name) for name in ("question", "format", "settings", "exit_status", "sentence")}
-        rows["answers"].append({**told, "error": answer.error})
+        answer_row = {
+            name: getattr(answer, name) for name in ("question", "format", "settings", "exit_status", "sentence")
+        }
+        rows["answers"].append({**answer_row, "error": answer.error})
         rows["facts"] += ({"question": answer.question, **fact_row(fact)} for fact in answer.facts)
     every = every_of(snapshot)
     for table in rows.values():
@@ -95,15 +103,15 @@ def every_of(snapshot: Snapshot, part: str = "") -> dict[str, Value]:
     return {"part": part or name, "snapshot": name, "taken_at": moment_of(name)}
 
 
-def fact_row(one: FactLike) -> dict[str, Value]:
+def fact_row(fact: FactLike) -> dict[str, Value]:
     """A fact's columns; numbers and words apart, True and False as words."""
-    is_number = isinstance(one.value, int | float) and not isinstance(one.value, bool)
+    is_number = isinstance(fact.value, int | float) and not isinstance(fact.value, bool)
     return {
-        "metric": one.metric,
-        "labels": dict(one.labels),
-        "value": float(one.value) if is_number and one.value is not None else None,
-        "text": None if is_number or one.value is None else str(one.value),
-        "unit": one.unit,
+        "metric": fact.metric,
+        "labels": dict(fact.labels),
+        "value": float(fact.value) if is_number and fact.value is not None else None,
+        "text": None if is_number or fact.value is None else str(fact.value),
+        "unit": fact.unit,
     }
 
 
@@ -127,7 +135,7 @@ def _held(snapshot: Snapshot) -> dict[str, Amounts]:
     return {node: sum_requests(specs.items()) for node, specs in bound.items()}
 
 
-def _node(node: Node, held: Amounts | None) -> dict[str, Value]:
+def _node(node: Node, request_columns: Amounts | None) -> dict[str, Value]:
     return {
         "node": node.name,
         "node_pool": node_words.node_pool(node),
@@ -141,23 +149,25 @@ def _node(node: Node, held: Amounts | None) -> dict[str, Value]:
         "is_going": is_going(node),
         "created_at": node.created_at,
         **_amounts("allocatable", node.allocatable, alike(node.allocatable)),
-        **_amounts("requested", held, alike(held or EMPTY)),
+        **_amounts("requested", request_columns, alike(request_columns or EMPTY)),
     }
 
 
-def _pools(snapshot: Snapshot, held: Mapping[str, Amounts]) -> Iterator[dict[str, Value]]:
-    found: dict[tuple[str, ...], list[int]] = {}
+def _pools(snapshot: Snapshot, requests_by_node: Mapping[str, Amounts]) -> Iterator[dict[str, Value]]:
+    pools: dict[tuple[str, ...], list[int]] = {}
     for node in snapshot.nodes:
         place = (node_words.node_pool(node), node_words.region(node), node_words.provisioning_model(node))
         seconds = {name for name in node.allocatable if is_gpu_resource(name)} - once(node.allocatable).keys()
         for name, amount in node.allocatable.items():
             if amount and name not in seconds and (name in (CPU, MEMORY) or is_gpu_resource(name)):
-                here = held.get(node.name, EMPTY)
-                taken = max(here.get(one, 0) for one in (name, *(two for two in seconds if same_as(two) == name)))
-                line = found.setdefault((*place, node_words.gpu_model(node), name), [0, 0, 0, 0])
+                here = requests_by_node.get(node.name, EMPTY)
+                taken = max(
+                    here.get(name_form, 0) for name_form in (name, *(two for two in seconds if same_as(two) == name))
+                )
+                line = pools.setdefault((*place, node_words.gpu_model(node), name), [0, 0, 0, 0])
                 free = 0 if node_words.out_of_use(node) else max(0, amount - taken)
                 line[:] = line[0] + 1, line[1] + amount, line[2] + taken, line[3] + free
-    for (pool, region, bought, model, resource), (nodes, allocatable, requested, free) in sorted(found.items()):
+    for (pool, region, bought, model, resource), (nodes, allocatable, requested, free) in sorted(pools.items()):
         yield {
             "node_pool": pool, "region": region, "provisioning": bought, "gpu_model": model, "resource": resource,
             "nodes": nodes, "allocatable": allocatable, "requested": requested, "free": free,
@@ -182,10 +192,10 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
 
 def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
     makers = workload_keys(snapshot)
-    asked: dict[PodSpec, dict[str, Value]] = {}
+    columns_by_spec: dict[PodSpec, dict[str, Value]] = {}
     for pod in snapshot.pods:
-        if pod.spec not in asked:
-            asked[pod.spec] = _amounts("requests", pod_requests(pod.spec), requested_gpus(pod.spec))
+        if pod.spec not in columns_by_spec:
+            columns_by_spec[pod.spec] = _amounts("requests", pod_requests(pod.spec), requested_gpus(pod.spec))
         yield {
             "namespace": pod.namespace,
             "pod": pod.name,
@@ -199,7 +209,7 @@ def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
             "priority": pod.spec.priority,
             "qos_class": pod.qos_class,
             "restarts": sum(container.restart_count for container in pod.containers),
-            **asked[pod.spec],
+            **columns_by_spec[pod.spec],
         }
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 FORMAT: Final = "headroom.store/v1"
@@ -53,7 +53,7 @@ class _Schema(Record):
     tables: tuple[Table, ...]
 
 
-_SCHEMA: Final = typed.decode(table_beside(__name__, "schema.json"), _Schema)
+_SCHEMA: Final = typed_json.decode(table_beside(__name__, "schema.json"), _Schema)
 EVERY: Final = _SCHEMA.every
 PARTITIONED_BY: Final = _SCHEMA.partitioned_by
 TABLES: Final = _SCHEMA.tables

@@ -72,16 +72,16 @@ def model_uses(
     for (model, resource, place), series in _held(history).items():
         used = uses(series, until)
         hours = sum(use.hours for use in used)
-        today = sum(one[-1][1] for one in series)
+        today = sum(line[-1][1] for line in series)
         to_spot, with_rollouts = (leaving or {}).get((model, place), (0, 0))
-        gone = min(today, to_spot)
-        surplus = min(today - gone, with_rollouts)
-        staying = today - gone - surplus
+        leaving_gpus = min(today, to_spot)
+        surplus = min(today - leaving_gpus, with_rollouts)
+        staying = today - leaving_gpus - surplus
         fallen = max(fall, _fallen(series, until, today))
-        asked = model, place, Provisioning.ON_DEMAND
-        some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]
-        some = [node for node in some if node.allocatable.get(resource) == gpu_count(node) > 0]
-        prices, why = _unit_prices(book, some)
+        purchase = model, place, Provisioning.ON_DEMAND
+        sold_nodes = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == purchase]
+        sold_nodes = [node for node in sold_nodes if node.allocatable.get(resource) == gpu_count(node) > 0]
+        prices, why = _unit_prices(book, sold_nodes)
         terms: tuple[Term, ...] = ()
         if hours < LEAST_HOURS:
             why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
@@ -93,20 +93,20 @@ def model_uses(
                 for points in (curve(used, prices, price, fallen),)
             )
             why = (
-                _said(terms, today, gone, surplus, fallen, is_as_it_did=fallen > fall)
+                _said(terms, today, leaving_gpus, surplus, fallen, is_as_it_did=fallen > fall)
                 + _cautions(terms, series, until, hours)
                 if terms
                 else "no commitment is sold for it, or its price isn't known"
             )
-        best = max(terms, key=lambda one: one.best.saved_usd, default=None)
+        best = max(terms, key=lambda term: term.best.saved_usd, default=None)
         yield ModelUse(
             gpu_model=model,
             resource=resource,
             region=place,
-            machine_types=tuple(sorted({price_node(book, node).price.machine_type for node in some})),
+            machine_types=tuple(sorted({price_node(book, node).price.machine_type for node in sold_nodes})),
             hours=hours,
             today=today,
-            leaving=gone,
+            leaving=leaving_gpus,
             surplus=surplus,
             fall=fallen,
             used=used,
@@ -119,16 +119,16 @@ def model_uses(
 
 def _held(history: History) -> dict[Supply, list[list[tuple[float, int]]]]:
     """Model, resource and region → each cluster's GPUs held on nodes bought on demand, at every snapshot."""
-    found: dict[Supply, dict[str, dict[float, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+    held_gpus: dict[Supply, dict[str, dict[float, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
     for level in history.levels:
         if level.provisioning == Provisioning.ON_DEMAND:
-            found[level.gpu_model, level.resource, level.region][level.cluster][level.taken_at] += level.requested
+            held_gpus[level.gpu_model, level.resource, level.region][level.cluster][level.taken_at] += level.requested
     moments: dict[str, list[float]] = defaultdict(list)
     for cluster, at in history.moments:
         moments[cluster].append(at)
     return {
         supply: [[(at, of.get(at, 0)) for at in sorted(moments[cluster])] for cluster, of in sorted(by.items())]
-        for supply, by in sorted(found.items())
+        for supply, by in sorted(held_gpus.items())
     }
 
 
@@ -139,12 +139,12 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
         return None, "no node of it bought on demand is in the newest snapshot, so its machine isn't known"
 
     def each(bought: Provisioning) -> tuple[float | None, float]:
-        found = [price_node(book, node, bought).price for node in nodes]
-        known = [price for price in found if price.usd_per_hour is not None and price.is_sold]
-        if len(known) < len(found):
+        prices = [price_node(book, node, bought).price for node in nodes]
+        known_prices = [price for price in prices if price.usd_per_hour is not None and price.is_sold]
+        if len(known_prices) < len(prices):
             return None, 0.0
-        paid = sum(price.usd_per_hour or 0.0 for price in known)
-        off = sum((price.usd_per_hour or 0.0) * price.sustained_use_discount for price in known)
+        paid = sum(price.usd_per_hour or 0.0 for price in known_prices)
+        off = sum((price.usd_per_hour or 0.0) * price.sustained_use_discount for price in known_prices)
         return paid / gpus, off / paid if paid else 0.0
 
     on_demand, off = each(Provisioning.ON_DEMAND)
@@ -166,15 +166,15 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
 def _said(terms: Sequence[Term], today: int, leaving: int, surplus: int, fall: float, *, is_as_it_did: bool) -> str:
     parts = []
     did = ", as it did" if is_as_it_did else ""
-    for one in terms:
-        best = one.best
+    for term in terms:
+        best = term.best
         if not best.level:
-            parts.append(f"for {TERM_WORDS[one.term]} nothing would have saved")
+            parts.append(f"for {TERM_WORDS[term.term]} nothing would have saved")
             continue
         risk = best.saved_after_fall_usd
         then = f"saves {usd(risk)}" if risk >= 0 else f"loses {usd(-risk)}"
         parts.append(
-            f"{count(best.level, 'GPU')} for {TERM_WORDS[one.term]} saves {usd(best.saved_usd)} a month, and {then} when use "
+            f"{count(best.level, 'GPU')} for {TERM_WORDS[term.term]} saves {usd(best.saved_usd)} a month, and {then} when use "
             f"falls by {fall:.0%}{did}"
         )
     going = [f"{leaving} would go to spot by the plan of savings"] if leaving else []
@@ -191,7 +191,7 @@ def _fallen(series: Sequence[Sequence[tuple[float, int]]], until: float, today: 
 
 def _halves(series: Sequence[Sequence[tuple[float, int]]], until: float) -> tuple[float, float]:
     """GPUs held in the mean of the first and of the second half of the history."""
-    begin = min(at for one in series for at, _ in one)
+    begin = min(at for line in series for at, _ in line)
     middle = (begin + until) / 2
     first = uses(_within(series, begin, middle), middle)
     return _mean_level(first), _mean_level(uses(_within(series, middle, until), until))
@@ -204,14 +204,14 @@ def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]
     """
     if not any(term.best.level for term in terms):
         return ""
-    said = []
+    cautions = []
     before, after = _halves(series, until)
     if before and after < _FALLEN * before:
-        said.append(f"use has fallen from {before:.3g} to {after:.3g} GPUs in the mean of the two halves of it")
-    if hours < LONG_HOURS or said:
-        said.insert(0, f"{duration(hours * 3_600)} of history")
-        said.append("no advice for 3 years")
-    basis = f"; {', '.join(said)}" if said else ""
+        cautions.append(f"use has fallen from {before:.3g} to {after:.3g} GPUs in the mean of the two halves of it")
+    if hours < LONG_HOURS or cautions:
+        cautions.insert(0, f"{duration(hours * 3_600)} of history")
+        cautions.append("no advice for 3 years")
+    basis = f"; {', '.join(cautions)}" if cautions else ""
     return f'{basis}; GPUs under a commitment need a reservation attached to it; flexible (spend-based) ones, which cover vCPUs and memory alone, stand in "savings"'
 
 
@@ -221,8 +221,8 @@ _FALLEN: Final = 0.8  # of the first half's use
 
 
 def _within(series: Sequence[Sequence[tuple[float, int]]], begin: float, end: float) -> list[list[tuple[float, int]]]:
-    found = [[(at, held) for at, held in one if begin <= at <= end] for one in series]
-    return [one for one in found if one]
+    windows = [[(at, gpus) for at, gpus in line if begin <= at <= end] for line in series]
+    return [window for window in windows if window]
 
 
 def _mean_level(used: Sequence[Use]) -> float:
@@ -232,5 +232,8 @@ def _mean_level(used: Sequence[Use]) -> float:
 
 def commitments_sentence(lines: Iterable[ModelUse]) -> Text:
     """What is said first."""
-    said = [f"{one.gpu_model or one.resource} in {one.region or 'an unknown region'}: {one.sentence}" for one in lines]
-    return Text(f"{listing(said, most=4)}." if said else "No GPUs bought on demand in this history.")
+    sentences = [
+        f"{use_line.gpu_model or use_line.resource} in {use_line.region or 'an unknown region'}: {use_line.sentence}"
+        for use_line in lines
+    ]
+    return Text(f"{listing(sentences, most=4)}." if sentences else "No GPUs bought on demand in this history.")

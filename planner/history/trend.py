@@ -75,16 +75,16 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
 
     `limit`: the value that is full.
     """
-    when, seen = np.asarray(days, dtype=np.int64), np.asarray(values, dtype=np.float64)
-    today = float(seen[-1]) if len(seen) else 0.0
-    if len(seen) < LEAST_DAYS or when[-1] - when[0] + 1 < LEAST_DAYS:
-        outlook = Outlook.FULL if len(seen) and today >= limit else Outlook.TOO_SHORT
-        return Trend(outlook=outlook, days=len(seen), today=today, limit=limit)
+    when, observations = np.asarray(days, dtype=np.int64), np.asarray(values, dtype=np.float64)
+    today = float(observations[-1]) if len(observations) else 0.0
+    if len(observations) < LEAST_DAYS or when[-1] - when[0] + 1 < LEAST_DAYS:
+        outlook = Outlook.FULL if len(observations) and today >= limit else Outlook.TOO_SHORT
+        return Trend(outlook=outlook, days=len(observations), today=today, limit=limit)
     ahead = int(min(LONGEST_DAYS, AHEAD * (when[-1] - when[0] + 1)))
-    model = _Model(when, seen, np.random.default_rng(seed))
+    model = _Model(when, observations, np.random.default_rng(seed))
     slope = model.slope * _WEEK
     rises = float((slope > 0).mean())
-    held, tried = _back_test(when, seen, seed)
+    hits, tried = _back_test(when, observations, seed)
     early = typical = late = None
     if rises >= SURE and today < limit:
         reached = model.paths(ahead) >= limit
@@ -101,7 +101,7 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
     low, _, high = np.quantile(slope, BAND)
     return Trend(
         outlook=outlook,
-        days=len(seen),
+        days=len(observations),
         today=today,
         limit=limit,
         per_week=float(slope.mean()),
@@ -111,7 +111,7 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
         typical_weeks=typical,
         late_weeks=late,
         told_weeks=ahead / _WEEK,
-        held=held,
+        held=hits,
         tried=tried,
     )
 
@@ -128,12 +128,12 @@ def band_after(
 class _Model:
     """`PATHS` draws of everything that isn't known, given the days seen."""
 
-    def __init__(self, when: NDArray[np.int64], seen: Floats, draw: np.random.Generator) -> None:
+    def __init__(self, when: NDArray[np.int64], observations: Floats, draw: np.random.Generator) -> None:
         self._last, self._draw = int(when[-1]), draw
-        self._start, n = int(when[0]), len(seen)
+        self._start, n = int(when[0]), len(observations)
         design = self._design(when)
         gaps = np.diff(when)
-        fits = [_given(phi, gaps, design, seen) for phi in _PHIS]
+        fits = [_given(phi, gaps, design, observations) for phi in _PHIS]
         weights = _PRIOR * np.exp([fit.log_likelihood - max(fit.log_likelihood for fit in fits) for fit in fits])
         chosen = draw.choice(len(fits), PATHS, p=weights / weights.sum())
         free = n - design.shape[1]
@@ -144,7 +144,7 @@ class _Model:
             "pij,pj->pi", roots, normal
         )
         self._sigma, self._phi = np.sqrt(scale2), _PHIS[chosen]
-        self._error = seen[-1] - self._line @ design[-1]
+        self._error = observations[-1] - self._line @ design[-1]
         self.slope: Floats = self._line[:, 1]
 
     def _design(self, when: NDArray[np.int64]) -> Floats:
@@ -158,11 +158,11 @@ class _Model:
     def paths(self, ahead: int) -> Floats:
         """Paths × days after the last."""
         expected = self._line @ self._design(np.arange(self._last + 1, self._last + ahead + 1)).T
-        errors, found = self._error, self._draw.standard_normal((ahead, PATHS))
-        found *= np.sqrt(1 - self._phi**2) * self._sigma
+        errors, noise = self._error, self._draw.standard_normal((ahead, PATHS))
+        noise *= np.sqrt(1 - self._phi**2) * self._sigma
         for day in range(ahead):
-            errors = found[day] = self._phi * errors + found[day]
-        paths: Floats = expected + found.T
+            errors = noise[day] = self._phi * errors + noise[day]
+        paths: Floats = expected + noise.T
         return paths
 
 
@@ -175,20 +175,20 @@ class _Fit(Record):
     log_likelihood: float
 
 
-def _given(phi: float, gaps: NDArray[np.int64], design: Floats, seen: Floats) -> _Fit:
+def _given(phi: float, gaps: NDArray[np.int64], design: Floats, observations: Floats) -> _Fit:
     """Least squares after taking off what each day remembers of the one before (Prais and Winsten 1954)."""
     memory = phi**gaps
     fresh = np.sqrt(1 - memory**2)
 
-    def whitened(one: Any) -> Any:
-        rest = one[1:] - (memory * one[:-1].T).T
-        return np.concatenate([one[:1], (rest.T / fresh).T])
+    def whitened(matrix: Any) -> Any:
+        innovations = matrix[1:] - (memory * matrix[:-1].T).T
+        return np.concatenate([matrix[:1], (innovations.T / fresh).T])
 
-    x, y = whitened(design), whitened(seen)
+    x, y = whitened(design), whitened(observations)
     inner = x.T @ x
     line = np.linalg.solve(inner, x.T @ y)
     rss = float(((y - x @ line) ** 2).sum()) + _ROUNDED
-    free = len(seen) - design.shape[1]
+    free = len(observations) - design.shape[1]
     likelihood = -np.log(fresh).sum() - np.linalg.slogdet(inner)[1] / 2 - free / 2 * np.log(rss)
     return _Fit(line=line, root=np.linalg.cholesky(np.linalg.inv(inner)), rss=rss, log_likelihood=float(likelihood))
 
@@ -198,15 +198,15 @@ def _weeks(first: Floats, share: float, ahead: int) -> float | None:
     return day / _WEEK if day <= ahead else None
 
 
-def _back_test(when: NDArray[np.int64], seen: Floats, seed: int) -> tuple[int, int]:
-    held = tried = 0
+def _back_test(when: NDArray[np.int64], observations: Floats, seed: int) -> tuple[int, int]:
+    hits = tried = 0
     for end in range(int(when[0]) + LEAST_DAYS - 1, int(when[-1]) - _WEEK + 1, _WEEK):
         past, week = when <= end, np.flatnonzero((when > end) & (when <= end + _WEEK))
         if past.sum() < LEAST_DAYS or not len(week):
             continue
         then = week[-1]  # of working days a Friday
         ahead = int(when[then] - when[past][-1])
-        low, _, high = band_after(when[past].tolist(), seen[past].tolist(), ahead, seed=seed)
+        low, _, high = band_after(when[past].tolist(), observations[past].tolist(), ahead, seed=seed)
         tried += 1
-        held += bool(low - 0.5 <= seen[then] <= high + 0.5)  # a count stands for what rounds to it
-    return held, tried
+        hits += bool(low - 0.5 <= observations[then] <= high + 0.5)  # a count stands for what rounds to it
+    return hits, tried

@@ -15,8 +15,8 @@ import gzip
 from functools import cache
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 Runs = tuple[tuple[int, int, str], ...]
@@ -38,7 +38,7 @@ class FieldTable(Record):
 @cache
 def table() -> FieldTable:
     """The whole table; it takes some 10 ms to unpack, so only what asks about a field reads it."""
-    return typed.decode(gzip.decompress(table_beside(__name__, "api_fields.json.gz")), FieldTable)
+    return typed_json.decode(gzip.decompress(table_beside(__name__, "api_fields.json.gz")), FieldTable)
 
 
 class Served(Record):
@@ -64,8 +64,8 @@ def served(runs: str | Runs, minor: int | None) -> Served:
     last = runs[-1]
     if minor is None:
         return Served(what=last[2], since=runs[0][0], until=last[1])
-    known = table()
-    counts = min(max(minor, known.first), known.last)
+    api_table = table()
+    counts = min(max(minor, api_table.first), api_table.last)
     for first, until, what in runs:
         if first <= counts <= until:
             return Served(what=what, since=first, until=until)
@@ -86,12 +86,12 @@ def _groups() -> frozenset[str]:
 
 def versions_of(kind: str, minor: int | None) -> tuple[str, ...]:
     """The apiVersions in which servers of ``1.<minor>`` serve `kind`, stable ones first."""
-    found = [
+    versions = [
         key.rpartition("/")[0]
         for key, runs in table().kinds.items()
         if key.endswith(f"/{kind}") and _is_in(runs, table().last if minor is None else minor)
     ]
-    return tuple(sorted(found, key=lambda version: ("alpha" in version, "beta" in version, version)))
+    return tuple(sorted(versions, key=lambda version: ("alpha" in version, "beta" in version, version)))
 
 
 def _is_in(runs: Runs, minor: int) -> bool:

@@ -1,7 +1,7 @@
 """A change of a workload as one applies it: a patch, its YAML, what differs from today, and what undoes it.
 
 All of it is the difference of two documents, so that it holds for whatever was changed: strategy, replicas, requests, a
-patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.sealed`) can be compared, not written: where one
+patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.template_digests`) can be compared, not written: where one
 differs, the user's own file says it, the patch or the manifest, and only its name stands here: such values may be passwords.
 """
 
@@ -17,7 +17,7 @@ from planner.ground.errors import QuantityError
 from planner.ground.quantity import parse_decimal
 from planner.ground.records import Record
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
-from planner.inventory.sealed import is_sealed
+from planner.inventory.template_digests import is_sealed
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.patches import MERGE_KEYS, Object, as_yaml, merge
@@ -76,9 +76,9 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
     if is_whole:
         command = commands.patch(before.key, merged)
     elif patch:
-        rest = difference(_spelled_as(old, _document(patched)), new)
+        patch_remainder = difference(_spelled_as(old, _document(patched)), new)
         parts = [commands.kubectl("patch", before.key, "--patch-file", PATCH)]
-        command = " && ".join([*parts, *([commands.patch(before.key, rest)] if rest else [])])
+        command = " && ".join([*parts, *([commands.patch(before.key, patch_remainder)] if patch_remainder else [])])
     else:
         command = commands.command("kubectl", "apply", "-f", MANIFEST)
     kind = kind_called(before.kind)
@@ -121,7 +121,7 @@ def difference(old: Object, new: Object) -> Object:
     """The strategic merge patch that makes `old` into `new`; null takes a field away. Lists of objects with a merge key
     are gone through by it, others are given whole."""
     patch: Object = {}
-    for key in (*new, *(one for one in old if one not in new)):
+    for key in (*new, *(old_key for old_key in old if old_key not in new)):
         before, after = old.get(key), new.get(key)
         if before == after:
             continue
@@ -129,8 +129,8 @@ def difference(old: Object, new: Object) -> Object:
             if inner := difference(before, after):
                 patch[key] = inner
         elif key in MERGE_KEYS and _are_named(before, MERGE_KEYS[key]) and _are_named(after, MERGE_KEYS[key]):
-            if found := _of_lists(before, after, MERGE_KEYS[key]):
-                patch[key] = found
+            if list_patch := _of_lists(before, after, MERGE_KEYS[key]):
+                patch[key] = list_patch
         else:
             patch[key] = after
     return patch
@@ -147,8 +147,8 @@ def _spelled_as(old: Any, new: Any, *, is_amount: bool = False) -> Any:
             key: _spelled_as(old.get(key), value, is_amount=is_amount or key in _AMOUNTS) for key, value in new.items()
         }
     if _are_named(old, "name") and _are_named(new, "name"):
-        known = {each.get("name"): each for each in old}
-        return [_spelled_as(known.get(each.get("name")), each) for each in new]
+        old_by_name = {each.get("name"): each for each in old}
+        return [_spelled_as(old_by_name.get(each.get("name")), each) for each in new]
     if is_amount and old != new and isinstance(old, str | int) and isinstance(new, str | int):
         with suppress(QuantityError):
             return old if parse_decimal(str(old)) == parse_decimal(str(new)) else new
@@ -158,19 +158,23 @@ def _spelled_as(old: Any, new: Any, *, is_amount: bool = False) -> Any:
 def _are_named(value: Any, name: str) -> TypeGuard[list[Object]]:
     """Whether it is a list of objects whose field `name` can tell one from another."""
     return isinstance(value, list) and all(
-        isinstance(one, dict) and isinstance(one.get(name), str | int | None) for one in value
+        isinstance(element, dict) and isinstance(element.get(name), str | int | None) for element in value
     )
 
 
 def _of_lists(before: list[Object], after: list[Object], name: str) -> list[Object]:
-    known = {one.get(name): one for one in before}
+    old_by_name = {element.get(name): element for element in before}
     changed = [
-        {name: one[name], **difference(known[one[name]], one)} if one.get(name) in known else one
-        for one in after
-        if known.get(one.get(name)) != one
+        {name: element[name], **difference(old_by_name[element[name]], element)}
+        if element.get(name) in old_by_name
+        else element
+        for element in after
+        if old_by_name.get(element.get(name)) != element
     ]
-    kept = {one.get(name) for one in after}
-    return changed + [{"$patch": "delete", name: one} for one in known if one not in kept]
+    remaining_names = {element.get(name) for element in after}
+    return changed + [
+        {"$patch": "delete", name: element_name} for element_name in old_by_name if element_name not in remaining_names
+    ]
 
 
 def _patched(before: Workload, patch: str) -> tuple[Workload, bool]:
@@ -183,25 +187,25 @@ def _patched(before: Workload, patch: str) -> tuple[Workload, bool]:
 
 def _has_sealed(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(is_sealed(key) or _has_sealed(one) for key, one in value.items())
+        return any(is_sealed(key) or _has_sealed(child) for key, child in value.items())
     return any(map(_has_sealed, value)) if isinstance(value, list) else is_sealed(value)
 
 
 def _without_sealed(value: Any) -> Any:
     """`value` without what isn't kept, and without objects that say nothing more than their name then."""
     if isinstance(value, dict):
-        found = {
-            key: _without_sealed(one)
-            for key, one in value.items()
-            if not is_sealed(key) and not is_sealed(one) and not _is_own(key)
+        fields = {
+            key: _without_sealed(child)
+            for key, child in value.items()
+            if not is_sealed(key) and not is_sealed(child) and not _is_own(key)
         }
-        return {key: one for key, one in found.items() if one not in ({}, []) or value[key] in ({}, [])}
+        return {key: child for key, child in fields.items() if child not in ({}, []) or value[key] in ({}, [])}
     if isinstance(value, list):
         return [
-            found
-            for one in value
-            if not is_sealed(one) and (not isinstance(one, dict) or len(_without_sealed(one)) > 1 or one == _without_sealed(one))
-            for found in [_without_sealed(one)]
+            cleaned_child
+            for element in value
+            if not is_sealed(element) and (not isinstance(element, dict) or len(_without_sealed(element)) > 1 or element == _without_sealed(element))
+            for cleaned_child in [_without_sealed(element)]
         ]  # fmt: skip
     return value
 
@@ -213,15 +217,15 @@ def _is_own(key: str) -> bool:
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[Difference]:
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in (*new, *(one for one in old if one not in new)):
+        for key in (*new, *(old_key for old_key in old if old_key not in new)):
             if old.get(key) != new.get(key) and not _is_own(key) and not is_sealed(key):
                 yield from _differences(old.get(key), new.get(key), f"{place}.{key}" if place else key)
     elif (name := MERGE_KEYS.get(place.rpartition(".")[2])) and _are_named(old, name) and _are_named(new, name):
-        known, then = ({one.get(name): one for one in some} for some in (old, new))
-        for one in (*then, *(one for one in known if one not in then)):
-            if known.get(one) != then.get(one):
-                called = "…" if is_sealed(one) else one
-                yield from _differences(known.get(one, {}), then.get(one, {}), f"{place}[{called}]")
+        old_by_name, then = ({element.get(name): element for element in elements} for elements in (old, new))
+        for list_name in (*then, *(old_name for old_name in old_by_name if old_name not in then)):
+            if old_by_name.get(list_name) != then.get(list_name):
+                called = "…" if is_sealed(list_name) else list_name
+                yield from _differences(old_by_name.get(list_name, {}), then.get(list_name, {}), f"{place}[{called}]")
     else:
         yield Difference(field=place, today=_written(old), then=_written(new))
 
@@ -252,7 +256,11 @@ def _helm(patch: Object, strategy_field: str) -> str:
         values["replicaCount"] = spec["replicas"]
     if strategy_field in spec:
         values[strategy_field] = spec[strategy_field]
-    containers = [one for one in pod.get("containers") or () if isinstance(one, dict) and one.get("resources")]
+    containers = [
+        container
+        for container in pod.get("containers") or ()
+        if isinstance(container, dict) and container.get("resources")
+    ]
     if len(containers) == 1:
         values["resources"] = containers[0]["resources"]
     values |= {key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod}
@@ -263,7 +271,7 @@ def _undo(workload: Workload, back: Object, *, is_template_sealed: bool) -> str:
     """What gives today's fields back. A template that isn't kept in full is its controller's to give back."""
     if not is_template_sealed:
         return commands.patch(workload.key, back)
-    spec = {key: one for key, one in (back.get("spec") or {}).items() if key != "template"}
+    spec = {key: field for key, field in (back.get("spec") or {}).items() if key != "template"}
     undone = commands.undo(workload.key)
     if not workload.traits.undoes:
         return undone

@@ -174,10 +174,10 @@ class Forward:
         """`size` bytes or what is left; for headers only, so a header that claims to be large is damage."""
         if not 0 <= size <= _LARGEST_TAR_HEADER_BYTES:
             raise tarfile.ReadError(f"a header claims {size:,} bytes")
-        found = b""
-        while len(found) < size and (piece := self.some(size - len(found))):
-            found += piece
-        return found
+        chunk = b""
+        while len(chunk) < size and (piece := self.some(size - len(chunk))):
+            chunk += piece
+        return chunk
 
     def some(self, most: int = _CHUNK_BYTES) -> bytes:
         """At least one byte and at most `most`, or b"" at the end."""
@@ -188,17 +188,17 @@ class Forward:
 
     def rest(self) -> bytearray:
         """All that is left, held once."""
-        found = bytearray()
+        buffer = bytearray()
         while piece := self.some():
-            found += piece
-        return found
+            buffer += piece
+        return buffer
 
     def last(self, size: int) -> bytes:
         """The last `size` bytes of all that is left."""
-        found = b""
+        tail = b""
         while piece := self.some():
-            found = (found + piece)[-size:]
-        return found
+            tail = (tail + piece)[-size:]
+        return tail
 
     def limited(self, size: int, where: str) -> Forward:
         """The next `size` bytes as a stream of their own; cut off where this one ends."""
@@ -214,7 +214,7 @@ class Forward:
         return Forward(pieces(), where)
 
 
-class Found(Record):
+class ArchiveFile(Record):
     """A file: its name, with the path inside what the user named, and its bytes, unpacked.
 
     `is_named`: the user named this very file, and not a folder or an archive that it is in. It has to be read before
@@ -227,9 +227,9 @@ class Found(Record):
 
 
 def found_in(
-    stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], bool], *, is_named: bool = True
-) -> Iterator[Found]:
-    """The file in `stream` itself or, where it is an archive, the files in it that are `wanted` by name.
+    stream: BinaryIO, name: str, walk: Walk, name_filter: Callable[[str], bool], *, is_named: bool = True
+) -> Iterator[ArchiveFile]:
+    """The file in `stream` itself or, where it is an archive, the files in it that are `name_filter` by name.
 
     Parameters
     ----------
@@ -246,17 +246,17 @@ def found_in(
     head = stream.read(8)
     stream.seek(0)
     if head.startswith(_ZIP_MAGIC):
-        yield from _zip_files(stream, name, walk, wanted)
+        yield from _zip_files(stream, name, walk, name_filter)
         return
     unpacked = Forward(_unpacked(_chunks(stream), head, name, walk), name)
     if is_tar(unpacked.peek(_TAR_BLOCK_BYTES)):
-        yield from _tar_files(unpacked, name, walk, wanted)
+        yield from _tar_files(unpacked, name, walk, name_filter)
         return
-    if not is_named and not wanted(name):  # a .gz or .xz of something else
+    if not is_named and not name_filter(name):  # a .gz or .xz of something else
         walk.pass_over(OTHER)
         return
     walk.count_file(name)
-    yield Found(name=name, stream=unpacked, is_named=is_named)
+    yield ArchiveFile(name=name, stream=unpacked, is_named=is_named)
 
 
 def inflated(data: Content, where: str, walk: Walk | None = None) -> Content:
@@ -315,10 +315,10 @@ def _label(archive: str, path: str) -> str:
     return words.printable("/".join([archive, *parts]), one_line=True)
 
 
-def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool], why: str) -> bool:
+def _is_wanted(path: str, label: str, walk: Walk, name_filter: Callable[[str], bool], why: str) -> bool:
     """Whether it is looked into; `why` not, where that is told already."""
     walk.count_file(label)
-    why = why or (HIDDEN if is_hidden(path) else "" if wanted(path) else OTHER)
+    why = why or (HIDDEN if is_hidden(path) else "" if name_filter(path) else OTHER)
     if why:
         walk.pass_over(why)
     return not why
@@ -363,16 +363,16 @@ def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> I
             yield piece
 
     if head.startswith(b"\x1f\x8b"):
-        found = _gunzipped(given(), where)
+        chunks = _gunzipped(given(), where)
     elif head.startswith(b"\xfd7zXZ\0"):
-        found = _expanded(given(), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
+        chunks = _expanded(given(), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
     elif head.startswith(b"BZh"):
-        found = _expanded(given(), bz2.BZ2Decompressor, "bzip2", where)
+        chunks = _expanded(given(), bz2.BZ2Decompressor, "bzip2", where)
     elif codec := _ARROWS.get(head[:4]):
-        found = _by_arrow(given(), codec, where)
+        chunks = _by_arrow(given(), codec, where)
     else:
-        found = given()
-    return grown(found, lambda: packed, where, walk)
+        chunks = given()
+    return grown(chunks, lambda: packed, where, walk)
 
 
 def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
@@ -385,14 +385,14 @@ def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
                     if not _GZIP.startswith(piece[:3]) and not piece.startswith(_GZIP):
                         return
                     stream = zlib.decompressobj(wbits=31)
-                found = stream.decompress(piece, _CHUNK_BYTES)
-                if found:
-                    yield found
+                chunk = stream.decompress(piece, _CHUNK_BYTES)
+                if chunk:
+                    yield chunk
                 if stream.eof:
                     piece, stream = stream.unused_data, None
                 else:
                     piece = stream.unconsumed_tail
-                    if not piece and len(found) < _CHUNK_BYTES:
+                    if not piece and len(chunk) < _CHUNK_BYTES:
                         break
     except zlib.error as error:
         raise InputError(f"its gzip data is damaged ({error})", where=where, mend=_AGAIN) from None
@@ -409,9 +409,9 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
                     if not piece.strip(b"\0"):
                         break
                     stream = make()
-                found = stream.decompress(piece, _CHUNK_BYTES)
-                if found:
-                    yield found
+                chunk = stream.decompress(piece, _CHUNK_BYTES)
+                if chunk:
+                    yield chunk
                 piece = stream.unused_data if stream.eof else b""
                 if not stream.eof and stream.needs_input:
                     break
@@ -421,7 +421,7 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
         raise InputError(f"its {name} data is cut off", where=where, mend=_AGAIN)
 
 
-class _Read:
+class _StreamFile:
     """Pieces as a file, for a library that reads one."""
 
     closed = False
@@ -447,7 +447,7 @@ def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]
         yield from _without_arrow(pieces, name, where)
         return
     try:
-        with pa.CompressedInputStream(pa.PythonFile(_Read(pieces), mode="r"), name) as stream:
+        with pa.CompressedInputStream(pa.PythonFile(_StreamFile(pieces), mode="r"), name) as stream:
             while piece := stream.read(_CHUNK_BYTES):
                 yield piece
     except (OSError, MemoryError) as error:
@@ -456,7 +456,14 @@ def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]
 
 def _without_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
     """The same of zstd in an environment that holds little (deploy/requirements-gate.txt); a window of 128 MiB is 2^27 there."""
-    zstd = next((import_module(one) for one in ("compression.zstd", "backports.zstd") if _is_installed(one)), None)
+    zstd = next(
+        (
+            import_module(module_name)
+            for module_name in ("compression.zstd", "backports.zstd")
+            if _is_installed(module_name)
+        ),
+        None,
+    )
     if name != "zstd" or zstd is None:
         what = f"its {name} data can't be unpacked: pyarrow isn't installed"
         raise InputError(what, where=where, mend=f"Unpack it first ({name} -d), or install pyarrow")
@@ -481,7 +488,7 @@ def _check_growth(packed: int, unpacked: int, where: str) -> None:
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], bool]) -> Iterator[Found]:
+def _tar_files(stream: Forward, name: str, walk: Walk, name_filter: Callable[[str], bool]) -> Iterator[ArchiveFile]:
     count = 0
     try:
         tar = tarfile.TarFile(fileobj=stream, mode="r")  # type: ignore[arg-type] # it reads, tells and seeks ahead
@@ -492,7 +499,7 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
             if member.isdir():
                 continue
             why = "" if member.isreg() and not member.issparse() else LINK
-            if _is_wanted(member.name, label, walk, wanted, why):
+            if _is_wanted(member.name, label, walk, name_filter, why):
                 stream.seek(member.offset_data)
                 yield from _member(stream.limited(member.size, label), label, walk)
     except (tarfile.TarError, ValueError, OverflowError, RecursionError, EOFError) as error:
@@ -508,7 +515,7 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
         walk.is_cut_off = True
 
 
-def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], bool]) -> Iterator[Found]:
+def _zip_files(stream: BinaryIO, name: str, walk: Walk, name_filter: Callable[[str], bool]) -> Iterator[ArchiveFile]:
     _check_directory(stream, name)
     try:
         archive = zipfile.ZipFile(stream)
@@ -520,7 +527,7 @@ def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], 
             continue
         is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
         why = LINK if not is_file else ENCRYPTED if info.flag_bits & 1 else ""
-        if _is_wanted(info.filename, label, walk, wanted, why):
+        if _is_wanted(info.filename, label, walk, name_filter, why):
             _check_growth(max(1, info.compress_size), info.file_size, label)
             packed = info.compress_size
             pieces = grown(_zip_pieces(archive, info, label), partial(int, packed), label, walk)
@@ -537,7 +544,7 @@ def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo, label: str) -> 
         raise InputError(f"it is damaged ({error})", where=label, mend=_AGAIN) from None
 
 
-def _member(content: Forward, label: str, walk: Walk) -> Iterator[Found]:
+def _member(content: Forward, label: str, walk: Walk) -> Iterator[ArchiveFile]:
     """A file of an archive; one that is compressed is unpacked, an archive is passed over."""
     try:
         head = content.peek(_TAR_BLOCK_BYTES)
@@ -552,7 +559,7 @@ def _member(content: Forward, label: str, walk: Walk) -> Iterator[Found]:
     if is_archive(head):
         walk.pass_over(NESTED)
         return
-    yield Found(name=label, stream=content, is_named=False)
+    yield ArchiveFile(name=label, stream=content, is_named=False)
 
 
 def _check_directory(stream: BinaryIO, name: str) -> None:

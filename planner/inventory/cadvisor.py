@@ -55,7 +55,7 @@ def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:
     InputError
         When the text holds no such metric.
     """
-    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    metrics: dict[tuple[str, str, str], dict[str, int]] = {}
     node = None
     for name, labels, value in _samples(text):
         field = _FIELDS.get(name)
@@ -63,15 +63,16 @@ def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:
             node = value
         key = (labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", ""))
         if field and all(key) and key[2] != "POD":
-            found.setdefault(key, {})[field] = value
-    if not found and node is None:
+            metrics.setdefault(key, {})[field] = value
+    if not metrics and node is None:
         raise InputError(
             "there is no container_memory_working_set_bytes in it",
             where=where,
             mend="Give the output of: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
         )
     containers = tuple(
-        ContainerMemoryStats(namespace=key[0], pod=key[1], container=key[2], **values) for key, values in found.items()
+        ContainerMemoryStats(namespace=key[0], pod=key[1], container=key[2], **values)
+        for key, values in metrics.items()
     )
     return NodeMemoryStats(working_set_bytes=node, containers=containers)
 

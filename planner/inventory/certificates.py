@@ -22,13 +22,13 @@ class Validity(Record):
 
     def warning(self, now: float) -> str:
         """``expires in 5 days (2026-11-27 09:00 UTC)`` and the like; "" while there is time."""
-        left, whole = self.ends_at - now, self.ends_at - self.begins_at
+        remaining_seconds, whole = self.ends_at - now, self.ends_at - self.begins_at
         if now < self.begins_at:
             return f"isn't valid before {moment(self.begins_at)}"
-        if left <= 0:
-            return f"expired {_words(-left)} ago ({moment(self.ends_at)})"
-        if left < min(SOON_SECONDS, SOON_SHARE * whole):
-            return f"expires in {_words(left)} ({moment(self.ends_at)})"
+        if remaining_seconds <= 0:
+            return f"expired {_words(-remaining_seconds)} ago ({moment(self.ends_at)})"
+        if remaining_seconds < min(SOON_SECONDS, SOON_SHARE * whole):
+            return f"expires in {_words(remaining_seconds)} ({moment(self.ends_at)})"
         return ""
 
 
@@ -38,12 +38,12 @@ def validity_of(data: bytes) -> Validity | None:
 
     try:
         read = x509.load_pem_x509_certificate if b"-----BEGIN" in data else x509.load_der_x509_certificate
-        found = read(data)
+        certificate = read(data)
     except ValueError:
         return None
     return Validity(
-        begins_at=found.not_valid_before_utc.timestamp(),
-        ends_at=found.not_valid_after_utc.timestamp(),
+        begins_at=certificate.not_valid_before_utc.timestamp(),
+        ends_at=certificate.not_valid_after_utc.timestamp(),
     )
 
 

@@ -2,7 +2,7 @@
 
 The patch is merged into the manifest the snapshot keeps of the workload (`Template.manifest`), which is then read anew,
 so a change gives what reading the changed object from the API server would give. What the snapshot doesn't keep
-(environment, arguments, mounts, …) is there as digests (`planner.inventory.sealed`), so it is merged and compared too.
+(environment, arguments, mounts, …) is there as digests (`planner.inventory.template_digests`), so it is merged and compared too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from planner.ground import quantity, typed
+from planner.ground import quantity, typed_json
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
@@ -22,9 +22,9 @@ from planner.inventory.findings import finding
 from planner.inventory.last_applied import BY_FIELD, fields_in
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.progressive import groups_document, strategy_document
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_workload
-from planner.inventory.sealed import fields_of, seal
+from planner.inventory.template_digests import fields_of, seal
 from planner.inventory.template_rules import problems_of
 from planner.kubernetes.kinds import CANARY, ROLLING_UPDATE, kind_called
 from planner.kubernetes.patches import merge, of_apply, with_whole_lists
@@ -128,7 +128,7 @@ def has_new_template(before: Workload, after: Workload) -> bool:
     old, new = before.worker_template, after.worker_template
     if old is not None and new is not None and not old.makes_the_same_pods(new):
         return True
-    groups = [replace(one.groups, starts="") if one.groups is not None else None for one in (before, after)]
+    groups = [replace(version.groups, starts="") if version.groups is not None else None for version in (before, after)]
     return groups[0] != groups[1] or not before.template.makes_the_same_pods(after.template)
 
 
@@ -141,7 +141,7 @@ def claim_document(template: ClaimTemplate) -> Object:
         "selector": _selector_document(template.selector) if template.selector else None,
         "volumeMode": template.volume_mode,
     }
-    return {"metadata": {"name": template.name}, "spec": {key: one for key, one in spec.items() if one is not None}}
+    return {"metadata": {"name": template.name}, "spec": {key: part for key, part in spec.items() if part is not None}}
 
 
 # ── the workload as a document, and back ─────────────────────────────────────────────────────────────────────────────
@@ -191,7 +191,7 @@ def document_of(workload: Workload) -> Object:
     return {
         "kind": workload.kind,
         "metadata": metadata,
-        "spec": {key: one for key, one in spec.items() if one is not None},
+        "spec": {key: field for key, field in spec.items() if field is not None},
     }
 
 
@@ -220,7 +220,7 @@ _SAID: Final = (  # fields of a workload that its document says, beside the temp
 def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
-        decoded = typed.convert(document, wire.Workload)
+        decoded = typed_json.convert(document, wire.Workload)
         spec = document.get("spec") or {}
         template = spec if "leaderWorkerTemplate" in spec else spec.get("template") or {}
         _check_template(decoded, template, kind, where)
@@ -244,7 +244,8 @@ def _selector_document(selector: LabelSelector) -> Object:
     return {
         "matchLabels": dict(selector.match_labels),
         "matchExpressions": [
-            {"key": one.key, "operator": one.operator, "values": list(one.values)} for one in selector.match_expressions
+            {"key": expression.key, "operator": expression.operator, "values": list(expression.values)}
+            for expression in selector.match_expressions
         ],
     }
 
@@ -261,7 +262,7 @@ def _strategy_document(workload: Workload) -> Object:
         "partition": strategy.partition if workload.traits.has_ordinals or workload.groups is not None else None,
     }
     field = "rollingUpdateConfiguration" if workload.groups is not None else "rollingUpdate"
-    return {"type": strategy.kind, field: {key: one for key, one in rolling.items() if one is not None}}
+    return {"type": strategy.kind, field: {key: content for key, content in rolling.items() if content is not None}}
 
 
 # ── the patch ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -282,14 +283,14 @@ def patch_of(text: str, workload: Workload) -> Object:
     metadata = patch.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise ChangeError("metadata isn't an object", where=where)
-    for field, given, own in (
+    for field, patch_field, own in (
         ("kind", patch.get("kind"), workload.kind),
         ("metadata.name", metadata.get("name"), workload.name),
         ("metadata.namespace", metadata.get("namespace"), workload.namespace),
     ):
-        if given not in (None, own):
+        if patch_field not in (None, own):
             mend = "Give the patch of this workload, or leave the field out"
-            raise ChangeError(f"{field} is {given}, the workload's is {own}", where=where, mend=mend)
+            raise ChangeError(f"{field} is {patch_field}, the workload's is {own}", where=where, mend=mend)
     return patch
 
 
@@ -312,12 +313,14 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
             where=where,
             mend=f'Write {{"type": "{strategy["type"]}", "rollingUpdate": null}}',
         )
-    given = patch.get("spec") or {}
-    unread = [f"spec.{key}" for key in given if key not in fields_of(wire.WorkloadSpec) and not key.startswith("$")]
+    patch_spec = patch.get("spec") or {}
+    unread = [
+        f"spec.{key}" for key in patch_spec if key not in fields_of(wire.WorkloadSpec) and not key.startswith("$")
+    ]
     return read_changed(workload, document), unread
 
 
-def applied_to(before: Workload, given: Object) -> Workload:
+def applied_to(before: Workload, document: Object) -> Workload:
     """The workload once ``kubectl apply`` was given this document of it; a part of one counts as a patch.
 
     Raises
@@ -325,16 +328,16 @@ def applied_to(before: Workload, given: Object) -> Workload:
     ChangeError
         For a document that doesn't have a workload's shape, or leaves one that can't be read.
     """
-    metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
+    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     if not isinstance(spec, dict):
         raise ChangeError("spec: expected an object", where=before.key)
-    said = {"annotations": metadata.get("annotations") or {}}  # kubectl apply writes one of its own
+    applied_metadata = {"annotations": metadata.get("annotations") or {}}  # kubectl apply writes one of its own
     if "labels" in metadata:
-        said["labels"] = metadata["labels"]
+        applied_metadata["labels"] = metadata["labels"]
     live, applied = document_of(before), fields_in(before.applied)
-    given = _sealed({"metadata": said, "spec": spec})
+    document = _sealed({"metadata": applied_metadata, "spec": spec})
     patch = of_apply(
-        given, {key: applied.get(key, {}) for key in given}, live, is_by_field=applied.get(BY_FIELD, False),
+        document, {key: applied.get(key, {}) for key in document}, live, is_by_field=applied.get(BY_FIELD, False),
         has_whole_lists=before.traits.is_custom,
     )  # fmt: skip
     return read_changed(before, merge(live, _meant(before, _without_lost_commands(patch))))
@@ -352,11 +355,15 @@ def _sealed(patch: Object) -> Object:
     if not isinstance(spec, dict):
         return patch
     templates = {"template": spec["template"]} if isinstance(spec.get("template"), dict) else {}
-    sealed_ones: Object = {field: seal(one) for field, one in templates.items()}
+    sealed_ones: Object = {field: seal(template) for field, template in templates.items()}
     groups = spec.get("leaderWorkerTemplate")
     if isinstance(groups, dict):
-        both = {field: one for field, one in groups.items() if field.endswith("Template") and isinstance(one, dict)}
-        sealed_ones["leaderWorkerTemplate"] = groups | {field: seal(one) for field, one in both.items()}
+        both = {
+            field: template
+            for field, template in groups.items()
+            if field.endswith("Template") and isinstance(template, dict)
+        }
+        sealed_ones["leaderWorkerTemplate"] = groups | {field: seal(template) for field, template in both.items()}
     return {**patch, "spec": {**spec, **sealed_ones}}
 
 
@@ -366,15 +373,15 @@ def _without_lost_commands(patch: Any) -> Any:
     A new command is read when the merged manifest is; arguments alone don't change how a process is started.
     """
     if isinstance(patch, list):
-        return [_without_lost_commands(one) for one in patch]
+        return [_without_lost_commands(child) for child in patch]
     if not isinstance(patch, dict):
         return patch
-    result = {key: _without_lost_commands(one) for key, one in patch.items()}
+    cleaned = {key: _without_lost_commands(child) for key, child in patch.items()}
     if "command" in patch:
-        result[wire.SLEEPS] = None
+        cleaned[wire.SLEEPS] = None
         if not patch["command"]:
-            result[wire.START] = None
-    return result
+            cleaned[wire.START] = None
+    return cleaned
 
 
 # ── the other overrides ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -390,7 +397,7 @@ def _scaled(workload: Workload, replicas: int | None) -> Workload:
 def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
     """The strategy with what `change` overrides; a new kind comes with that kind's defaults."""
     strategy, kind = workload.strategy, workload.kind
-    given = {"max_surge": change.max_surge, "max_unavailable": change.max_unavailable}
+    strategy_fields = {"max_surge": change.max_surge, "max_unavailable": change.max_unavailable}
     if change.strategy_kind is None and change.max_surge is None and change.max_unavailable is None:
         return strategy
     traits = workload.traits
@@ -409,7 +416,7 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
             max_surge=traits.default_surge if is_rolling else None,
             max_unavailable=traits.default_unavailable if is_rolling else None,
         )
-    for name, value in given.items():
+    for name, value in strategy_fields.items():
         if value is None:
             continue
         if strategy.kind not in (CANARY, ROLLING_UPDATE) or (name == "max_surge" and not traits.can_surge):
@@ -428,17 +435,17 @@ def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[F
     An extended resource's limit is its request. A cpu or memory limit below the new request is raised to it, since
     the API server refuses it otherwise; the finding says so.
     """
-    containers = [one for one in spec.get("containers") or [] if isinstance(one, dict)]
+    containers = [container for container in spec.get("containers") or [] if isinstance(container, dict)]
     if not containers:
         raise ChangeError("it has no containers", where=where)
-    asked = [_asked(container, resource) for container in containers]
-    index = max(range(len(containers)), key=asked.__getitem__)
-    rest = sum(asked) - asked[index]
-    if amount < rest:
-        least = quantity.format_amount(rest, resource)
+    container_requests = [_asked(container, resource) for container in containers]
+    index = max(range(len(containers)), key=container_requests.__getitem__)
+    other_requests = sum(container_requests) - container_requests[index]
+    if amount < other_requests:
+        least = quantity.format_amount(other_requests, resource)
         what = f"{resource}: {quantity.format_amount(amount, resource)} is less than the other containers ask for"
         raise ChangeError(what, where=where, mend=f"Give at least {least}")
-    own = amount - rest
+    own = amount - other_requests
     resources = containers[index].setdefault("resources", {})
     requests, limits = resources.setdefault("requests", {}), resources.setdefault("limits", {})
     written = quantity.format_amount(own, resource)

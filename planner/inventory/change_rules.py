@@ -108,15 +108,15 @@ def _check_template(before: Workload | None, after: Workload) -> None:
     if not spec.containers:
         raise ChangeError("the pod template has no containers", where=after.key)
     old = before.template.spec if before else None
-    known = {*old.containers, *old.init_containers} if old else set()
-    _check_containers(after, known)
+    old_containers = {*old.containers, *old.init_containers} if old else set()
+    _check_containers(after, old_containers)
 
 
-def _check_containers(workload: Workload, known: set[Container]) -> None:
+def _check_containers(workload: Workload, old_containers: set[Container]) -> None:
     spec = workload.template.spec
     names = [container.name for container in (*spec.containers, *spec.init_containers)]
     for container in (*spec.containers, *spec.init_containers):
-        if container in known:
+        if container in old_containers:
             continue
         if not container.name or names.count(container.name) > 1:
             what = f'the container name "{container.name}" is empty or used twice'

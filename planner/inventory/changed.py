@@ -27,16 +27,16 @@ def changed(before: Snapshot, after: Snapshot, *, unseen: Collection[str] = ()) 
     """Replicas, strategy, images, requests, limits and node selectors of workloads that are in both; workloads that are new or
     gone; nodes by pool. Kinds of `unseen`, which one side didn't list, are left out."""
     sides = [{workload.key: workload for workload in side.workloads} for side in (before, after)]
-    found: list[SpecChange] = []
+    changes: list[SpecChange] = []
     for key in sorted({*sides[0], *sides[1]}):
         if kind_in(key).name not in unseen:
-            told = [_told(side[key]) if key in side else {"": ""} for side in sides]
-            found += _differing(key, *told)
+            descriptions = [_told(side[key]) if key in side else {"": ""} for side in sides]
+            changes += _differing(key, *descriptions)
     if NODE.name not in unseen:
         pools = [Counter(_pool(node) for node in side.nodes) for side in (before, after)]
         for pool in sorted({*pools[0], *pools[1]}):
-            found += _differing(pool, *({"nodes": str(side[pool])} for side in pools))
-    return tuple(found)
+            changes += _differing(pool, *({"nodes": str(side[pool])} for side in pools))
+    return tuple(changes)
 
 
 def _pool(node: Node) -> str:
@@ -58,18 +58,18 @@ def _differing(name: str, before: Mapping[str, str], after: Mapping[str, str]) -
 def _told(workload: Workload) -> dict[str, str]:
     """What a workload asks for, by what it is called."""
     strategy, spec = workload.strategy, workload.template.spec
-    told = {"replicas": str(workload.replicas), "strategy": strategy.kind}
-    told |= {
+    description = {"replicas": str(workload.replicas), "strategy": strategy.kind}
+    description |= {
         name: str(share)
         for name, share in (("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable))
         if share is not None
     }
-    told |= {f"node selector {name}": value for name, value in spec.node_selector.items()}
+    description |= {f"node selector {name}": value for name, value in spec.node_selector.items()}
     for container in spec.containers:
-        told[f"image of {container.name}"] = container.image or _NONE
+        description[f"image of {container.name}"] = container.image or _NONE
         for noun, amounts in (("request", container.requests), ("limit", container.limits)):
-            told |= {
+            description |= {
                 f"{resource} {noun} of {container.name}": format_amount(amount, resource)
                 for resource, amount in amounts.items()
             }
-    return told
+    return description

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final, TypeVar
 
-from planner.ground import typed, words
-from planner.ground.beside import table_beside
+from planner.ground import typed_json, words
+from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
@@ -40,8 +40,10 @@ _NAMED = 3  # names spelt out in a finding about many
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:
     """Everything the checks find in `snapshot`, after the problems met while reading it. What hangs on nodes or pods that weren't
     seen isn't said: without them every node is empty, and none has room."""
-    made = (one for one in CHECKS if snapshot.if_known(True, *_HANG_ON.get(one, ())))
-    return snapshot.problems + tuple(found for one in made for found in one(snapshot))
+    applicable_checks = (rule for rule in CHECKS if snapshot.if_known(True, *_HANG_ON.get(rule, ())))
+    return snapshot.problems + tuple(
+        check_finding for cluster_check in applicable_checks for check_finding in cluster_check(snapshot)
+    )
 
 
 def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
@@ -58,7 +60,7 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
-_NEEDED: Final = typed.decode(table_beside(__name__, "checks.json"), dict[str, dict[str, tuple[Severity, str]]])
+_NEEDED: Final = typed_json.decode(table_beside(__name__, "checks.json"), dict[str, dict[str, tuple[Severity, str]]])
 """In which clusters → the kinds that answers need there → how much, and what they lack without."""
 
 
@@ -81,9 +83,9 @@ def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
 
 def _is_between_revisions(snapshot: Snapshot) -> bool:
     """Whether pods of one StatefulSet or DaemonSet are of several revisions."""
-    seen: dict[str, str] = {}
+    revision_by_owner: dict[str, str] = {}
     return any(
-        seen.setdefault(pod.owner.uid, revision) != revision
+        revision_by_owner.setdefault(pod.owner.uid, revision) != revision
         for pod in snapshot.pods
         if pod.owner is not None
         and (revision := pod.labels.get(CONTROLLER_REVISION_HASH)) is not None
@@ -108,33 +110,33 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
 def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
     """Objects of kinds whose rollout isn't modelled: their pods are counted where they run, and nothing else is said of them."""
     above = unjudged_above(snapshot)
-    for one in unjudged(snapshot):
-        mine = frozenset(one.keys)
-        some = [pod for pod in snapshot.pods if above.get(pod.uid) in mine]
+    for owner in unjudged(snapshot):
+        owner_keys = frozenset(owner.keys)
+        owned_pods = [pod for pod in snapshot.pods if above.get(pod.uid) in owner_keys]
         yield finding(
             "kind-not-modelled",
-            objects=words.count(len(one.keys), one.kind),
-            names=listing([short_name(key) for key in one.keys]),
-            its=plural(len(one.keys), "its", "their"),
-            pods=f"{words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')}",
-            held=alike_requests(some) or "no accelerator",
+            objects=words.count(len(owner.keys), owner.kind),
+            names=listing([short_name(key) for key in owner.keys]),
+            its=plural(len(owner.keys), "its", "their"),
+            pods=f"{words.count(len(owned_pods), 'pod')} {plural(len(owned_pods), 'holds', 'hold')}",
+            held=alike_requests(owned_pods) or "no accelerator",
         )
 
 
 def alike_requests(pods: Iterable[Pod]) -> str:
     """``2 nvidia.com/gpu``: what pods ask for of accelerators, each resource by itself; "" when nothing."""
-    held: Counter[str] = Counter()
+    gpu_requests: Counter[str] = Counter()
     for pod in pods:
-        held.update({name: amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name)})
-    return listing([f"{amount:,} {name}" for name, amount in sorted(held.items())], most=len(held))
+        gpu_requests.update({name: amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name)})
+    return listing([f"{amount:,} {name}" for name, amount in sorted(gpu_requests.items())], most=len(gpu_requests))
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def unlabelled_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """GPU nodes that don't say which GPU they have: workloads can't choose, and prices can't be found."""
     nodes = [node for node in snapshot.nodes if gpu_count(node) and not gpu_model(node)]
-    for pool, some in _by(nodes, node_pool).items():
-        yield finding("gpu-node-without-label", _nodes_key(some, pool), nodes=_nodes(some, "has", "have"))
+    for pool, pool_nodes in _by(nodes, node_pool).items():
+        yield finding("gpu-node-without-label", _nodes_key(pool_nodes, pool), nodes=_nodes(pool_nodes, "has", "have"))
 
 
 def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
@@ -142,39 +144,41 @@ def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     gpu_nodes = [node for node in snapshot.nodes if gpu_count(node)]
     for code, state in (("gpu-node-cordoned", CORDONED), ("gpu-node-not-ready", NOT_READY)):
         nodes = [node for node in gpu_nodes if out_of_use(node) == state]
-        for pool, some in _by(nodes, node_pool).items():
-            count = sum(map(gpu_count, some))
-            yield finding(code, _nodes_key(some, pool), nodes=_nodes(some, "is", "are"), state=state, gpus=count)
+        for pool, pool_nodes in _by(nodes, node_pool).items():
+            count = sum(map(gpu_count, pool_nodes))
+            yield finding(
+                code, _nodes_key(pool_nodes, pool), nodes=_nodes(pool_nodes, "is", "are"), state=state, gpus=count
+            )
 
 
 def unoffered_devices(snapshot: Snapshot) -> Iterator[Finding]:
     """GPUs that nodes have and no pod can use, by resource."""
     for resource, nodes in _unoffered(snapshot).items():
-        for pool, some in _by(nodes, node_pool).items():
-            count, key = sum(unoffered(node)[resource] for node in some), _nodes_key(some, pool)
-            have = _nodes(some, "has", "have")
-            yield finding("gpu-node-unoffered", key, nodes=have, gpus=count, resource=resource, node=some[0].name)
+        for pool, pool_nodes in _by(nodes, node_pool).items():
+            count, key = sum(unoffered(node)[resource] for node in pool_nodes), _nodes_key(pool_nodes, pool)
+            have = _nodes(pool_nodes, "has", "have")
+            yield finding("gpu-node-unoffered", key, nodes=have, gpus=count, resource=resource, node=pool_nodes[0].name)
 
 
 def _unoffered(snapshot: Snapshot) -> dict[str, list[Node]]:
-    found: dict[str, list[Node]] = {}
+    nodes_by_resource: dict[str, list[Node]] = {}
     for node in snapshot.nodes:
         for resource in unoffered(node):
-            found.setdefault(resource, []).append(node)
-    return found
+            nodes_by_resource.setdefault(resource, []).append(node)
+    return nodes_by_resource
 
 
 def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """Nodes whose bound pods ask for more than is allocatable: capacity shrank, or pods were bound by hand."""
     nodes = {node.name: node for node in snapshot.nodes}
     excess: dict[str, list[Node]] = defaultdict(list)
-    for name, held in _held_by_node(snapshot).items():
+    for name, requested in _held_by_node(snapshot).items():
         if name in nodes:
-            for resource, amount in held.items():
+            for resource, amount in requested.items():
                 if amount > nodes[name].allocatable.get(resource, 0):
                     excess[resource].append(nodes[name])
-    for resource, some in excess.items():
-        yield finding("node-overcommitted", _nodes_key(some), nodes=_nodes(some), resource=resource)
+    for resource, node_names in excess.items():
+        yield finding("node-overcommitted", _nodes_key(node_names), nodes=_nodes(node_names), resource=resource)
 
 
 # ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -217,8 +221,16 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
     if not snapshot.nodes:
         return
     offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
-    offered |= {one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
-    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.traits.is_per_node]
+    offered |= {
+        device_class.extended_resource_name
+        for device_class in snapshot.device_classes
+        if device_class.extended_resource_name
+    }
+    asking = [
+        (workload.key, workload.template.spec)
+        for workload in snapshot.workloads
+        if workload.replicas or workload.traits.is_per_node
+    ]
     asking += [
         (POD.key(pod.namespace, pod.name), pod.spec)
         for pod in snapshot.pods
@@ -227,8 +239,11 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
     away = _unoffered(snapshot)
     for key, spec in asking:
         for resource in sorted(pod_requests(spec).keys() - offered):
-            if some := away.get(resource):
-                gpus, nodes = sum(unoffered(node)[resource] for node in some), listing([node.name for node in some])
+            if offering_nodes := away.get(resource):
+                gpus, nodes = (
+                    sum(unoffered(node)[resource] for node in offering_nodes),
+                    listing([node.name for node in offering_nodes]),
+                )
                 yield finding("pod-wants-unoffered-resource", key, resource=resource, gpus=gpus, nodes=nodes)
             elif is_extended_resource(resource) or resource.startswith(HUGE_PAGES):
                 yield finding("pod-wants-unknown-resource", key, resource=resource)
@@ -239,25 +254,27 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
 
     Only resources and the node selector are looked at; a node with room may still be barred by other rules.
     """
-    held = _held_by_node(snapshot)
+    requests_by_node = _held_by_node(snapshot)
     open_nodes = [node for node in snapshot.nodes if not out_of_use(node)]
 
     @cache
-    def has_room(asked: Amounts, selector: Labels) -> bool:
+    def has_room(requests: Amounts, selector: Labels) -> bool:
         nodes = (node for node in open_nodes if selector.items() <= node.labels.items())
-        return any(_has_room(node, held.get(node.name, {}), asked) for node in nodes)
+        return any(_has_room(node, requests_by_node.get(node.name, {}), requests) for node in nodes)
 
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
         if queues.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
             continue  # its queue may make room
-        asked = pod_requests(workload.template.spec)
-        if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
+        surge_requests = pod_requests(workload.template.spec)
+        if not any(amount and is_extended_resource(name) for name, amount in surge_requests.items()):
             continue
-        if has_room(asked, workload.template.spec.node_selector):
+        if has_room(surge_requests, workload.template.spec.node_selector):
             continue
-        devices = ", ".join(f"{n} {name}" for name, n in sorted(asked.items()) if n and is_extended_resource(name))
+        devices = ", ".join(
+            f"{n} {name}" for name, n in sorted(surge_requests.items()) if n and is_extended_resource(name)
+        )
         unavailable, count = workload.strategy.max_unavailable, workload.replicas
         yield finding(
             "deployment-no-room-to-surge",
@@ -293,7 +310,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads whose selector selects the pods of another one: their controllers work against each other."""
     by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
     by_namespace: dict[str, list[Workload]] = defaultdict(list)
-    selecting = [one for one in snapshot.workloads if not one.traits.is_batch]
+    selecting = [controller for controller in snapshot.workloads if not controller.traits.is_batch]
     for workload in selecting:
         by_namespace[workload.namespace].append(workload)
         for key, value in workload.template.labels.items():
@@ -317,10 +334,10 @@ def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that name a priority class which doesn't exist: the API server refuses their pods."""
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         return
-    known = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
+    class_by_name = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
     for workload in snapshot.workloads:
         name = workload.template.spec.priority_class_name
-        if name and class_called(name, known) is None:
+        if name and class_called(name, class_by_name) is None:
             yield finding("priority-class-missing", workload.key, name=name)
 
 
@@ -328,11 +345,11 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that mount a claim which doesn't exist: their pods are never placed."""
     if snapshot.presence.get("PersistentVolumeClaim") is not Presence.PRESENT:
         return
-    known = {(claim.namespace, claim.name) for claim in snapshot.persistent_volume_claims}
+    existing_claims = {(claim.namespace, claim.name) for claim in snapshot.persistent_volume_claims}
     for workload in snapshot.workloads:
         for volume in workload.template.spec.volumes:
             is_claim = volume.kind == "persistentVolumeClaim"
-            if is_claim and (workload.namespace, volume.claim_name) not in known:
+            if is_claim and (workload.namespace, volume.claim_name) not in existing_claims:
                 yield finding("claim-missing", workload.key, claim=volume.claim_name)
 
 
@@ -351,10 +368,10 @@ def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
 
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
-    known = budgets.scales(snapshot)
+    scales = budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        best = budgets.status_at_best(budget, snapshot, known)
+        best = budgets.status_at_best(budget, snapshot, scales)
         if not best.healthy:
             yield finding("budget-selects-nothing", name)
         elif best.is_known and not best.allowed:
@@ -405,25 +422,27 @@ _HANG_ON: dict[Callable[[Snapshot], Iterable[Finding]], tuple[str, ...]] = {
 @once_a_snapshot
 def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Node name → resource → what its bound pods ask for; their number as ``pods``. Don't change it."""
-    held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    asked: dict[int, Amounts] = {}  # by the spec's identity: one object a template, and costly to hash
+    requests_by_node: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    requests_by_spec: dict[int, Amounts] = {}  # by the spec's identity: one object a template, and costly to hash
     for pod in snapshot.pods:
         if not pod.holds_room:
             continue
         spec = id(pod.spec)
-        if spec not in asked:
-            asked[spec] = pod_requests(pod.spec)
-        total = held[pod.node_name]
+        if spec not in requests_by_spec:
+            requests_by_spec[spec] = pod_requests(pod.spec)
+        total = requests_by_node[pod.node_name]
         total[PODS] += 1
-        for name, amount in asked[spec].items():
+        for name, amount in requests_by_spec[spec].items():
             total[name] += amount
-    return held
+    return requests_by_node
 
 
-def _has_room(node: Node, held: dict[str, int], asked: Amounts) -> bool:
-    if held.get(PODS, 0) >= node.allocatable.get(PODS, 0):
+def _has_room(node: Node, used: dict[str, int], requests: Amounts) -> bool:
+    if used.get(PODS, 0) >= node.allocatable.get(PODS, 0):
         return False
-    return all(node.allocatable.get(name, 0) - held.get(name, 0) >= amount for name, amount in asked.items() if amount)
+    return all(
+        node.allocatable.get(name, 0) - used.get(name, 0) >= amount for name, amount in requests.items() if amount
+    )
 
 
 def _may_be_unavailable(workload: Workload) -> bool:
@@ -437,8 +456,8 @@ def _may_be_unavailable(workload: Workload) -> bool:
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _by(many: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
     groups: dict[str, list[T]] = defaultdict(list)
-    for one in many:
-        groups[key(one)].append(one)
+    for record in many:
+        groups[key(record)].append(record)
     return groups
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from planner.inventory.sealed import leaves_of
+from planner.inventory.template_digests import leaves_of
 from planner.kubernetes.pod_templates import Templated
 from planner.kubernetes.records import Pod, ReplicaSet, Template, Unplayed
 
@@ -20,47 +20,55 @@ class Sameness(Enum):
     DIFFERENT = auto()
 
 
-def compared(given: Unplayed, there: Unplayed, row: Templated | None) -> Sameness:
-    """Whether applying `given` leaves the pods of `there` as they are. `row`: of their kind, where it is in the table."""
+def compared(manifest: Unplayed, live_object: Unplayed, row: Templated | None) -> Sameness:
+    """Whether applying `manifest` leaves the pods of `live_object` as they are. `row`: of their kind, where it is in the table."""
     has_same_pods = (
-        given.is_told and there.is_told and given.is_suspended == there.is_suspended and _alike(given, there)
+        manifest.is_told
+        and live_object.is_told
+        and manifest.is_suspended == live_object.is_suspended
+        and _alike(manifest, live_object)
     )
     if row is not None and row.is_by_template and has_same_pods:
         return Sameness.SAME
-    asked, said = leaves_of(given.said), leaves_of(there.said)
-    if not (asked <= said and leaves_of(given.said_of_itself) <= leaves_of(there.said_of_itself)):
+    manifest_leaves, live_leaves = leaves_of(manifest.said), leaves_of(live_object.said)
+    if not (
+        manifest_leaves <= live_leaves and leaves_of(manifest.said_of_itself) <= leaves_of(live_object.said_of_itself)
+    ):
         return Sameness.DIFFERENT
-    if asked == said or (there.applied and leaves_of(there.applied) <= asked):
+    if manifest_leaves == live_leaves or (live_object.applied and leaves_of(live_object.applied) <= manifest_leaves):
         return Sameness.SAME
-    return Sameness.ASSUMED if has_same_pods and not there.applied else Sameness.DIFFERENT
+    return Sameness.ASSUMED if has_same_pods and not live_object.applied else Sameness.DIFFERENT
 
 
-def _alike(given: Unplayed, there: Unplayed) -> bool:
-    return [(pod.role, pod.count) for pod in given.pods] == [(pod.role, pod.count) for pod in there.pods] and all(
-        mine.template.makes_the_same_pods(other.template) for mine, other in zip(given.pods, there.pods, strict=True)
+def _alike(manifest: Unplayed, live_object: Unplayed) -> bool:
+    return [(pod.role, pod.count) for pod in manifest.pods] == [
+        (pod.role, pod.count) for pod in live_object.pods
+    ] and all(
+        manifest_pods.template.makes_the_same_pods(other.template)
+        for manifest_pods, other in zip(manifest.pods, live_object.pods, strict=True)
     )
 
 
-def is_same_pod(given: Template, there: Pod) -> bool:
+def is_same_pod(manifest_template: Template, live_pod: Pod) -> bool:
     """Whether a manifest says of a Pod what is so: its containers, what they ask for, and where it may run.
 
     The rest can't be changed, or moves no pod (kubernetes `pkg/apis/core/validation/validation.go` `ValidatePodUpdate`).
     """
-    spec, now = given.spec, there.spec
-    mine, theirs = (
-        {container.name: container for container in (*some.containers, *some.init_containers)} for some in (spec, now)
+    spec, now = manifest_template.spec, live_pod.spec
+    manifest_containers, theirs = (
+        {container.name: container for container in (*pod_spec.containers, *pod_spec.init_containers)} for pod_spec in (spec, now)
     )  # fmt: skip
     return (
-        mine.keys() <= theirs.keys()
+        manifest_containers.keys() <= theirs.keys()
         and all(
             container.image == theirs[name].image and container.requests.items() <= theirs[name].requests.items()
-            for name, container in mine.items()
+            for name, container in manifest_containers.items()
         )
         and spec.node_selector.items() <= now.node_selector.items()
-        and given.labels.items() <= there.labels.items()
+        and manifest_template.labels.items() <= live_pod.labels.items()
     )
 
 
-def is_same_set(given: Template, replicas: int, there: ReplicaSet) -> bool:
+def is_same_set(manifest_template: Template, replicas: int, live_set: ReplicaSet) -> bool:
     """Whether a manifest says of a ReplicaSet what is so."""
-    return replicas == there.replicas and given.makes_the_same_pods(there.template)
+    return replicas == live_set.replicas and manifest_template.makes_the_same_pods(live_set.template)

@@ -44,7 +44,7 @@ class CustomKind(Record):
 
 def custom_kinds(definitions: Iterable[Object]) -> dict[str, CustomKind]:
     """``group/version/Kind`` → what CustomResourceDefinitions of ``apiextensions.k8s.io/v1`` say of it."""
-    found: dict[str, CustomKind] = {}
+    kinds: dict[str, CustomKind] = {}
     for definition in definitions:
         spec = definition.get("spec")
         if definition.get("apiVersion") != "apiextensions.k8s.io/v1" or not isinstance(spec, dict):
@@ -57,15 +57,15 @@ def custom_kinds(definitions: Iterable[Object]) -> dict[str, CustomKind]:
             schema = _object(version, "schema").get("openAPIV3Schema")
             key = f"{spec.get('group')}/{version.get('name')}/{kind}"
             is_schema = isinstance(schema, dict) and not keeps
-            found[key] = CustomKind(is_served=version.get("served") is True, schema=schema if is_schema else None)
-    return found
+            kinds[key] = CustomKind(is_served=version.get("served") is True, schema=schema if is_schema else None)
+    return kinds
 
 
 def packed_schemas(definition: Object) -> dict[str, bytes]:
     """The same of one definition, each version packed."""
     return {
-        key: zlib.compress(msgspec.json.encode((one.is_served, one.schema)), 1)
-        for key, one in custom_kinds([definition]).items()
+        key: zlib.compress(msgspec.json.encode((custom_kind.is_served, custom_kind.schema)), 1)
+        for key, custom_kind in custom_kinds([definition]).items()
     }
 
 
@@ -77,23 +77,26 @@ def unpacked(packed: bytes) -> CustomKind:
 
 def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list[FieldProblem]:
     """What a server refuses of `document` by the structural `schema` of its version; `is_there` as in `problems_of`."""
-    found: list[FieldProblem] = []
+    problems: list[FieldProblem] = []
     metadata = document.get("metadata")
     if isinstance(metadata, dict):
-        found += [
+        problems += [
             FieldProblem(
-                path=f"metadata.{one.path}", what=one.what, nearest=one.nearest, is_unknown_field=one.is_unknown_field
+                path=f"metadata.{field_problem.path}",
+                what=field_problem.what,
+                nearest=field_problem.nearest,
+                is_unknown_field=field_problem.is_unknown_field,
             )
-            for one in problems_of(metadata, "meta.v1.ObjectMeta", None, is_there=True)
+            for field_problem in problems_of(metadata, "meta.v1.ObjectMeta", None, is_there=True)
         ]
-    for problem in _of_object(document, schema, "", _Reading(is_whole=not is_there, is_object=True)):
-        found.append(problem)
-        if len(found) >= LIMITS.problems:
+    for problem in _of_object(document, schema, "", _FieldReading(is_whole=not is_there, is_object=True)):
+        problems.append(problem)
+        if len(problems) >= LIMITS.problems:
             break
-    return found
+    return problems
 
 
-class _Reading(Record):
+class _FieldReading(Record):
     """`is_object`: the value is an object of its own, with a kind and metadata; `is_kept`: fields that are not specified are kept."""
 
     is_whole: bool
@@ -107,11 +110,11 @@ def _object(of: Object, name: str) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _of_value(value: Any, schema: Object, path: str, reading: _Reading) -> Iterator[FieldProblem]:
+def _of_value(value: Any, schema: Object, path: str, reading: _FieldReading) -> Iterator[FieldProblem]:
     if value is None:
         return
     is_kept = schema.get("x-kubernetes-preserve-unknown-fields") is True
-    inner = _Reading(
+    inner = _FieldReading(
         is_whole=reading.is_whole, is_object=schema.get("x-kubernetes-embedded-resource") is True, is_kept=is_kept,
         is_status=reading.is_status,
     )  # fmt: skip
@@ -124,7 +127,7 @@ def _of_value(value: Any, schema: Object, path: str, reading: _Reading) -> Itera
             yield from _of_value(each, schema["items"], f"{path}[{number}]", reading)
 
 
-def _of_object(value: Object, schema: Object, path: str, reading: _Reading) -> Iterator[FieldProblem]:
+def _of_object(value: Object, schema: Object, path: str, reading: _FieldReading) -> Iterator[FieldProblem]:
     properties, more = _object(schema, "properties"), schema.get("additionalProperties")
     keeps = reading.is_kept or more is True or schema.get("x-kubernetes-preserve-unknown-fields") is True
     for name, each in value.items():
@@ -133,11 +136,11 @@ def _of_object(value: Object, schema: Object, path: str, reading: _Reading) -> I
             if reading.is_object and name == "metadata":
                 continue
             is_status = reading.is_status or (name == "status" and not path)
-            inner = _Reading(is_whole=reading.is_whole and not is_status, is_status=is_status)
+            inner = _FieldReading(is_whole=reading.is_whole and not is_status, is_status=is_status)
             yield from _of_value(each, properties[name], place, inner)
         elif isinstance(more, dict):
             yield from _of_value(
-                each, more, f"{path}[{name}]", _Reading(is_whole=reading.is_whole, is_status=reading.is_status)
+                each, more, f"{path}[{name}]", _FieldReading(is_whole=reading.is_whole, is_status=reading.is_status)
             )
         elif not keeps and not (reading.is_object and name in _OF_EVERY_OBJECT) and not name.startswith("$"):
             yield FieldProblem(path=place, what="", nearest=nearest(name, properties), is_unknown_field=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import plural
@@ -147,8 +147,8 @@ def parts_of(
             is_told = part.items or part.kind or part.cut != (EVERY_KIND,)
             yield part if is_named else replace(part, is_named=False, cut=part.cut if is_told else ())
     if is_empty:
-        said = _between(text, 0)[1]
-        only = f"there is no object in it, only {said}" if said else ""
+        log_lines = _between(text, 0)[1]
+        only = f"there is no object in it, only {log_lines}" if log_lines else ""
         raise (InputError if only else EmptyFileError)(only or "it is empty", where=where, mend=_HOW)
 
 
@@ -179,16 +179,20 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
         When the text isn't JSON or YAML, is cut off, or holds something that isn't an object.
     """
     objects: list[dict[str, Any]] = []
-    left = values_of(text, where, repeated)[::-1]
-    while left:
-        one = left.pop()
-        items = one.get("items", one) if isinstance(one, dict) and str(one.get("kind", "")).endswith("List") else one
+    pending_values = values_of(text, where, repeated)[::-1]
+    while pending_values:
+        document = pending_values.pop()
+        items = (
+            document.get("items", document)
+            if isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
+            else document
+        )
         if items is None or isinstance(items, list):
-            kind = str(one["kind"]).removesuffix("List") if isinstance(one, dict) else ""
-            told = {"apiVersion": one.get("apiVersion"), "kind": kind} if kind else {}
-            left += [told | each if isinstance(each, dict) else each for each in items or ()][::-1]
-        elif isinstance(items, dict) and items is one:
-            objects.append(one)
+            kind = str(document["kind"]).removesuffix("List") if isinstance(document, dict) else ""
+            list_kind = {"apiVersion": document.get("apiVersion"), "kind": kind} if kind else {}
+            pending_values += [list_kind | each if isinstance(each, dict) else each for each in items or ()][::-1]
+        elif isinstance(items, dict) and items is document:
+            objects.append(document)
         else:
             raise InputError("a document isn't a Kubernetes object", where=where, mend="Give kind, metadata and spec")
     return objects
@@ -200,12 +204,12 @@ def values_of(text: str, where: str, repeated: list[str] | None = None) -> list[
     documents = _DOCUMENT_START.split(text)
     if len({_is_json(document) for document in documents if document.strip()}) < 2:
         return _values(text, where, repeated, Walk())
-    found: list[Any] = []
+    parsed_documents: list[Any] = []
     walk, lines = Walk(), 0
     for document in documents:
-        found += _values(document, where, repeated, walk, lines)
+        parsed_documents += _values(document, where, repeated, walk, lines)
         lines += document.count("\n")
-    return found
+    return parsed_documents
 
 
 def _is_json(text: str) -> bool:
@@ -214,13 +218,13 @@ def _is_json(text: str) -> bool:
 
 def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines_before: int = 0) -> list[Any]:
     if _is_json(text):
-        data = memoryview(text.encode())
+        text_bytes = memoryview(text.encode())
         try:
-            spans = list(_json_spans(data))
-            found = [msgspec.json.decode(data[start:end]) for start, end in spans]
+            spans = list(_json_spans(text_bytes))
+            parsed_documents = [msgspec.json.decode(text_bytes[start:end]) for start, end in spans]
             if repeated is not None:
-                repeated += [key for start, end in spans for key in keys_given_twice(data[start:end])]
-            return found
+                repeated += [key for start, end in spans for key in keys_given_twice(text_bytes[start:end])]
+            return parsed_documents
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             mend = "Check quotes, commas and brackets"
             raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None
@@ -241,14 +245,14 @@ def as_utf8(data: Content, where: str) -> Content:
     """
     encoding = _UTF16.get(bytes(data[:2]))
     if encoding:
-        decoder, found = codecs.getincrementaldecoder(encoding)(), bytearray()
+        decoder, buffer = codecs.getincrementaldecoder(encoding)(), bytearray()
         try:
             for start in range(2, len(data), _CHUNK_BYTES):
-                found += decoder.decode(data[start : start + _CHUNK_BYTES]).encode()
+                buffer += decoder.decode(data[start : start + _CHUNK_BYTES]).encode()
             decoder.decode(b"", final=True)
         except UnicodeError:
             raise InputError("its UTF-16 text is damaged", where=where, mend=_AGAIN) from None
-        return found
+        return buffer
     if data.startswith(_UTF8_MARK):
         data = data.removeprefix(_UTF8_MARK)
     if b"\0" in data[:4096]:
@@ -268,9 +272,9 @@ def _unmarked(head: bytes) -> bytes:
 
 def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int:
     """Where the next document begins: past blanks, ``---``, ``...``, and what kubectl said, which is told."""
-    end, said = _between(view, start)
-    if said:
-        problems.append(finding("kubectl-said", where=where, said=said))
+    end, message_text = _between(view, start)
+    if message_text:
+        problems.append(finding("kubectl-said", where=where, said=message_text))
     return end
 
 
@@ -279,8 +283,8 @@ def _between(view: Buffer, start: int) -> tuple[int, str]:
     end, has_said = start, False
     while match := _BETWEEN.match(view, end):
         end, has_said = match.end(), has_said or match["said"] is not None
-    said = bytes(view[start:end]).decode("utf-8", "replace").split("\n") if has_said else []
-    lines = [line.strip() for line in said if _SAID_LINE.match(line.lstrip().encode())]
+    spoken_lines = bytes(view[start:end]).decode("utf-8", "replace").split("\n") if has_said else []
+    lines = [line.strip() for line in spoken_lines if _SAID_LINE.match(line.lstrip().encode())]
     more = f" (and {len(lines) - 1} more {plural(len(lines) - 1, 'line')} like this)" if len(lines) > 1 else ""
     return end, f"what kubectl said: {lines[0][:200]}{more}" if lines else ""
 
@@ -311,7 +315,7 @@ def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
 
 def _json_part(view: memoryview, where: str) -> Part:
     check_count(view, where)
-    document = typed.decode(view, wire.List | list[msgspec.Raw])
+    document = typed_json.decode(view, wire.List | list[msgspec.Raw])
     items = document if isinstance(document, list) else document.items
     if len(items or ()) > LIMITS.objects:
         raise too_many(where)
@@ -342,8 +346,8 @@ def _list_part(
 def _page(metadata: Any) -> wire.Page:
     try:
         if isinstance(metadata, msgspec.Raw):
-            return typed.decode(metadata, wire.Page) if metadata else wire.Page()
-        return typed.convert(metadata, wire.Page) if metadata is not None else wire.Page()
+            return typed_json.decode(metadata, wire.Page) if metadata else wire.Page()
+        return typed_json.convert(metadata, wire.Page) if metadata is not None else wire.Page()
     except (msgspec.MsgspecError, RecursionError, ValueError):  # odd as it is, it tells of no other page
         return wire.Page()
 
@@ -381,10 +385,10 @@ _LOOKED_AT_BYTES = 65_536
 
 def _kinds_in(view: memoryview) -> tuple[str, ...]:
     """The kinds a document that can't be read is likely of, from its beginning; any where it doesn't say one that is read."""
-    said = {found[1].decode("ascii", "replace") for found in _ANY_KIND.finditer(view[:_LOOKED_AT_BYTES])}
-    if said and not said & {"List", *wire.READ, *(f"{kind}List" for kind in wire.READ)}:
+    kind_names = {match[1].decode("ascii", "replace") for match in _ANY_KIND.finditer(view[:_LOOKED_AT_BYTES])}
+    if kind_names and not kind_names & {"List", *wire.READ, *(f"{kind}List" for kind in wire.READ)}:
         return ()
-    return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in said)) or (EVERY_KIND,)
+    return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in kind_names)) or (EVERY_KIND,)
 
 
 def _reason(error: Exception) -> str:

@@ -15,13 +15,13 @@ from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from planner.ground import quantity, typed
-from planner.ground.beside import table_beside
+from planner.ground import quantity, typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.api_fields import Runs, Served, served, table
 from planner.inventory.limits import LIMITS
-from planner.inventory.sealed import is_sealed
+from planner.inventory.template_digests import is_sealed
 from planner.kubernetes import names
 
 Object = dict[str, Any]
@@ -53,7 +53,7 @@ class _Rows(Record):
     not_required: dict[str, list[str]]
 
 
-_ROWS: Final = typed.decode(
+_ROWS: Final = typed_json.decode(
     table_beside(__name__, "field_checks.json").replace(b'"not required"', b'"not_required"'), _Rows
 )
 _NOT_REQUIRED: Final = frozenset(each for every in _ROWS.not_required.values() for each in every)
@@ -64,49 +64,49 @@ def problems_of(document: Object, type_name: str, minor: int | None, *, is_there
 
     `is_there`: the cluster has the object, and what the document leaves out stays.
     """
-    found: list[FieldProblem] = []
-    for problem in _of_type(document, type_name, "", _Reading(minor=minor, is_whole=not is_there)):
-        found.append(problem)
-        if len(found) >= LIMITS.problems:
+    problems: list[FieldProblem] = []
+    for problem in _of_type(document, type_name, "", _Validation(minor=minor, is_whole=not is_there)):
+        problems.append(problem)
+        if len(problems) >= LIMITS.problems:
             break
-    return found
+    return problems
 
 
-class _Reading(Record):
+class _Validation(Record):
     minor: int | None
     is_whole: bool
     is_status: bool = False
 
 
-def _of_type(value: Object, type_name: str, path: str, reading: _Reading) -> Iterator[FieldProblem]:
+def _of_type(value: Object, type_name: str, path: str, reading: _Validation) -> Iterator[FieldProblem]:
     fields = table().types[type_name]
     short = type_name.rpartition(".")[2]
     checks = {} if reading.is_status else _ROWS.values.get(short, {})
-    inner = reading if path else _Reading(minor=reading.minor, is_whole=False, is_status=True)
-    for name, one in value.items():
+    inner = reading if path else _Validation(minor=reading.minor, is_whole=False, is_status=True)
+    for name, field in value.items():
         if name.startswith("$"):  # a directive of strategic merge patches, which kubectl carries out
             continue
         place = f"{path}.{name}" if path else name
-        entry = fields.get(name)
-        if entry is None and name in _ROWS.proposed.get(short, ()):
+        field_runs = fields.get(name)
+        if field_runs is None and name in _ROWS.proposed.get(short, ()):
             yield FieldProblem(path=place, what="is a field of KEP-6276", is_unknown_field=True, is_certain=False)
             continue
-        if entry is None:
+        if field_runs is None:
             yield from _unknown(name, place, fields, Served(what="", is_certain=_is_of_table(reading.minor)))
             continue
-        if isinstance(entry, str):
-            shape = entry
+        if isinstance(field_runs, str):
+            shape = field_runs
         else:
-            known = served(entry, reading.minor)
-            if not known.what or not known.is_certain:
-                yield from _unknown(name, place, fields, known)
+            served_field = served(field_runs, reading.minor)
+            if not served_field.what or not served_field.is_certain:
+                yield from _unknown(name, place, fields, served_field)
                 continue
-            shape = known.what
-        if one is None:
+            shape = served_field.what
+        if field is None:
             continue
-        yield from _of_shape(one, shape.rstrip("!"), place, inner if name == "status" and not path else reading)
-        if name in checks and not is_sealed(one):
-            yield from _checked(one, checks[name], place)
+        yield from _of_shape(field, shape.rstrip("!"), place, inner if name == "status" and not path else reading)
+        if name in checks and not is_sealed(field):
+            yield from _checked(field, checks[name], place)
     if reading.is_whole:
         yield from _missing(value, fields, short, type_name, path, reading.minor)
 
@@ -115,15 +115,19 @@ def _is_of_table(minor: int | None) -> bool:
     return minor is None or table().first <= minor <= table().last
 
 
-def _unknown(name: str, place: str, fields: Mapping[str, str | Runs], known: Served) -> Iterator[FieldProblem]:
-    if known.since:
+def _unknown(name: str, place: str, fields: Mapping[str, str | Runs], served_field: Served) -> Iterator[FieldProblem]:
+    if served_field.since:
         when = (
-            f"since Kubernetes 1.{known.since}" if known.what else f"in Kubernetes 1.{known.since} to 1.{known.until}"
+            f"since Kubernetes 1.{served_field.since}"
+            if served_field.what
+            else f"in Kubernetes 1.{served_field.since} to 1.{served_field.until}"
         )
-        yield FieldProblem(path=place, what=f"is a field {when}", is_unknown_field=True, is_certain=not known.what)
+        yield FieldProblem(
+            path=place, what=f"is a field {when}", is_unknown_field=True, is_certain=not served_field.what
+        )
         return
     yield FieldProblem(
-        path=place, what="", nearest=nearest(name, fields), is_unknown_field=True, is_certain=known.is_certain
+        path=place, what="", nearest=nearest(name, fields), is_unknown_field=True, is_certain=served_field.is_certain
     )
 
 
@@ -141,14 +145,14 @@ def _missing(
 ) -> Iterator[FieldProblem]:
     if type_name.partition(".")[0] in _NOT_REQUIRED:
         return
-    for name, entry in fields.items():
-        what = entry if isinstance(entry, str) else served(entry, minor).what
+    for name, field_runs in fields.items():
+        what = field_runs if isinstance(field_runs, str) else served(field_runs, minor).what
         if what.endswith("!") and value.get(name) is None and f"{short}.{name}" not in _NOT_REQUIRED:
             yield FieldProblem(path=f"{path}.{name}" if path else name, what=REQUIRED)
 
 
 # ── shapes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _of_shape(value: Any, shape: str, path: str, reading: _Reading) -> Iterator[FieldProblem]:
+def _of_shape(value: Any, shape: str, path: str, reading: _Validation) -> Iterator[FieldProblem]:
     sort = shape[0]
     if is_sealed(value):  # of a document of our own, which keeps digests in the place of values
         return
@@ -229,8 +233,8 @@ def _time(value: object) -> str:
 
 
 def _base64(value: object) -> str:
-    if said := _text(value):
-        return said
+    if problem := _text(value):
+        return problem
     try:
         a2b_base64(str(value).replace("\n", "").replace("\r", ""), strict_mode=True)
     except (Base64Error, ValueError):
@@ -254,9 +258,9 @@ _SCALARS: Final[Mapping[str, Callable[[Any], str]]] = {
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _checked(value: Any, check: str, path: str) -> Iterator[FieldProblem]:
     """By a row of ``field_checks.json``: a named check, or the values that are taken."""
-    known = _CHECKS.get(check)
-    if known is not None:
-        what = known(value)
+    check_function = _CHECKS.get(check)
+    if check_function is not None:
+        what = check_function(value)
         if what:
             yield FieldProblem(path=path, what=what)
         return

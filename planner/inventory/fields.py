@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 
 
 class Standing(StrEnum):
@@ -35,7 +35,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         for why, names in reasons.items()
         for name in names
     }
-    for type_, standings in typed.decode(
+    for type_, standings in typed_json.decode(
         table_beside(__name__, "fields.json"), dict[str, dict[Standing, dict[str, list[str]]]]
     ).items()
 }

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.kubernetes.records import Finding, Severity
 
 
@@ -19,7 +19,7 @@ class _Row(msgspec.Struct):
     mend: str = ""
 
 
-_ROWS: Final = typed.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
+_ROWS: Final = typed_json.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
 
 
 DAEMON_NODES: Final = "daemon-nodes"
@@ -28,10 +28,10 @@ NOTES: Final = frozenset({DAEMON_NODES, GROWS_TO})
 """Codes of findings that every door tells beside the verdict, though they change nothing: how far a change reaches."""
 
 
-def finding(row: str, about: str = "", *, severity: Severity | None = None, **given: object) -> Finding:
+def finding(row: str, about: str = "", *, severity: Severity | None = None, **parameters: object) -> Finding:
     """The finding of a row about an object ("" for the whole snapshot); of two rows with one code each has a word after a colon."""
-    known = _ROWS[row]
+    finding_row = _ROWS[row]
     return Finding(
-        severity=severity or known.severity, code=row.partition(":")[0], object=about, what=known.what.format(**given),
-        mend=known.mend.format(**given),
+        severity=severity or finding_row.severity, code=row.partition(":")[0], object=about, what=finding_row.what.format(**parameters),
+        mend=finding_row.mend.format(**parameters),
     )  # fmt: skip

@@ -4,7 +4,7 @@ A list that was cut off looks like a shorter one, and a cluster of which half th
 empty. So readers says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
 are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, and how many pods a controller
 counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
-it takes for not known (`planner.inventory.account.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody
+it takes for not known (`planner.inventory.input_report.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody
 may see them.
 
 Lists are not of one moment, so that only what holds for long counts: a pod that is being deleted or has finished may outlive
@@ -20,7 +20,7 @@ from typing import Any
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.inventory.sight import IN_NAMESPACES
+from planner.inventory.namespace_visibility import IN_NAMESPACES
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING, is_namesake
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
@@ -47,12 +47,12 @@ class PodTally:
 
     def add(self, pods: Iterable[Pod]) -> None:
         """Count them."""
-        there, ready, lasting_on, lasting_of = self.there, self.ready, self.lasting_on, self.lasting_of
+        pod_counts, ready, lasting_on, lasting_of = self.there, self.ready, self.lasting_on, self.lasting_of
         for pod in pods:
             key, owner = "", pod.owner
             if owner is not None:
                 key = f"{owner.kind}/{pod.namespace}/{owner.name}"
-                there[key] += 1
+                pod_counts[key] += 1
                 if pod.is_ready:
                     ready[key] += 1
             if pod.deleted_at is None and not pod.is_terminal:
@@ -80,16 +80,16 @@ def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: 
     `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces. `tally`: of
     its pods, where that is known.
     """
-    found = dict(snapshot.reading.partial)
+    partial = dict(snapshot.reading.partial)
     for kind, why in _told_by_objects(snapshot, spaces, tally or PodTally(snapshot.pods)):
-        found.setdefault(kind, why)
-    there = {kind: why for kind, why in found.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
-    if not there:
+        partial.setdefault(kind, why)
+    gaps = {kind: why for kind, why in partial.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
+    if not gaps:
         return snapshot
     return replace(
         snapshot,
-        presence=FrozenMap({**snapshot.presence, **dict.fromkeys(there, Presence.PARTIAL)}),
-        reading=replace(snapshot.reading, partial=FrozenMap(there)),
+        presence=FrozenMap({**snapshot.presence, **dict.fromkeys(gaps, Presence.PARTIAL)}),
+        reading=replace(snapshot.reading, partial=FrozenMap(gaps)),
     )
 
 
@@ -106,32 +106,36 @@ def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None, tally: 
         owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
         yield from _uncounted(POD.name, owners, tally.there, tally.ready)
     if REPLICA_SET.name in is_listed:
-        there, ready = Counter[str](), Counter[str]()
-        for one in snapshot.replica_sets:
-            there[_owner_key(one)] += one.status_replicas
-            ready[_owner_key(one)] += one.ready_replicas
+        pod_counts, ready = Counter[str](), Counter[str]()
+        for replica_set in snapshot.replica_sets:
+            pod_counts[_owner_key(replica_set)] += replica_set.status_replicas
+            ready[_owner_key(replica_set)] += replica_set.ready_replicas
         deployments = [workload for workload in snapshot.workloads if workload.traits.part == REPLICA_SET.name]
-        yield from _uncounted(REPLICA_SET.name, deployments, there, ready)
+        yield from _uncounted(REPLICA_SET.name, deployments, pod_counts, ready)
 
 
 def _is_of_one_namespace(snapshot: Snapshot, spaces: Collection[str]) -> bool:
     """Whether all is of one namespace, as ``kubectl get … -n prod`` gives it, and the cluster has kube-system beside it."""
-    found = {pod.namespace for pod in snapshot.pods}
-    if len(found) != 1 or SYSTEM in found or all(one.name != SYSTEM for one in snapshot.namespaces):
+    namespaces = {pod.namespace for pod in snapshot.pods}
+    if (
+        len(namespaces) != 1
+        or SYSTEM in namespaces
+        or all(namespace.name != SYSTEM for namespace in snapshot.namespaces)
+    ):
         return False
-    return found.issuperset(spaces) and all(
-        one.namespace in found for kind in _SIGNS for one in getattr(snapshot, kind)
+    return namespaces.issuperset(spaces) and all(
+        record.namespace in namespaces for kind in _SIGNS for record in getattr(snapshot, kind)
     )
 
 
-def _owner_key(one: ReplicaSet) -> str:
+def _owner_key(owner: ReplicaSet) -> str:
     """The key of what owns it, "" where nothing does."""
-    return f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner is not None else ""
+    return f"{owner.owner.kind}/{owner.namespace}/{owner.owner.name}" if owner.owner is not None else ""
 
 
 def _nodes(snapshot: Snapshot, tally: PodTally) -> Iterator[tuple[str, str]]:
-    known = {node.name for node in snapshot.nodes}
-    lost = [number for name, number in tally.lasting_on.items() if name not in known]
+    node_names = {node.name for node in snapshot.nodes}
+    lost = [number for name, number in tally.lasting_on.items() if name not in node_names]
     if lost:
         pods = words.count(sum(lost), "pod is", "pods are")
         yield NODE.name, f"{pods} bound to {words.count(len(lost), 'node')} that it doesn't have"
@@ -141,15 +145,18 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 
 
 def _owners(snapshot: Snapshot, tally: PodTally, is_listed: set[str]) -> Iterator[tuple[str, str]]:
-    known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
+    owner_keys = {
+        *(workload.key for workload in snapshot.every_workload),
+        *(replica_set.key for replica_set in snapshot.replica_sets),
+    }
     owned = Counter(
-        (one.owner.kind, one.owner.api_group, _owner_key(one))
-        for one in snapshot.replica_sets
-        if one.replicas and one.owner is not None
+        (replica_set.owner.kind, replica_set.owner.api_group, _owner_key(replica_set))
+        for replica_set in snapshot.replica_sets
+        if replica_set.replicas and replica_set.owner is not None
     )
     lost: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, api_group, key), number in (*tally.lasting_of.items(), *owned.items()):
-        if kind in _OWNERS & is_listed and key not in known and not is_namesake(kind, api_group):
+        if kind in _OWNERS & is_listed and key not in owner_keys and not is_namesake(kind, api_group):
             lost[kind][key] += number
     for kind, keys in sorted(lost.items()):
         objects = words.count(keys.total(), "object is", "objects are")
@@ -157,16 +164,16 @@ def _owners(snapshot: Snapshot, tally: PodTally, is_listed: set[str]) -> Iterato
 
 
 def _uncounted(
-    kind: str, owners: Iterable[Workload | ReplicaSet], there: Counter[str], ready: Counter[str]
+    kind: str, owners: Iterable[Workload | ReplicaSet], pod_counts: Counter[str], ready: Counter[str]
 ) -> Iterator[tuple[str, str]]:
     """Controllers that count more of what they own than is there, Ready ones too; by owner's key, how many are and are Ready.
 
     Both: a pod that was made after the pods were listed isn't Ready at once, and one whose readiness comes and goes is there.
     """
     lost = [
-        owner.status_replicas - there[owner.key]
+        owner.status_replicas - pod_counts[owner.key]
         for owner in owners
-        if there[owner.key] < owner.status_replicas and ready[owner.key] < owner.ready_replicas
+        if pod_counts[owner.key] < owner.status_replicas and ready[owner.key] < owner.ready_replicas
     ]
     if lost:
         more = f"{words.count(len(lost), 'controller counts', 'controllers count')} {sum(lost):,} more"

@@ -17,18 +17,18 @@ _EVENTS: Final = _BEFORE | frozenset(
 )  # fmt: skip
 
 
-def events(one: dict[str, Any]) -> tuple[str, ...]:
+def events(document: dict[str, Any]) -> tuple[str, ...]:
     """When Helm makes the object, by itself; () for one that is applied with the rest."""
-    return tuple(event for event in _listed(one, _HOOK) if event in _EVENTS)
+    return tuple(event for event in _listed(document, _HOOK) if event in _EVENTS)
 
 
-def stays(one: dict[str, Any]) -> bool:
+def stays(hook: dict[str, Any]) -> bool:
     """Whether a hook is made before the rest is applied, and is still there then."""
-    return not _BEFORE.isdisjoint(events(one)) and "hook-succeeded" not in _listed(one, _DELETED)
+    return not _BEFORE.isdisjoint(events(hook)) and "hook-succeeded" not in _listed(hook, _DELETED)
 
 
-def _listed(one: dict[str, Any], name: str) -> list[str]:
-    metadata = one.get("metadata")
+def _listed(document: dict[str, Any], name: str) -> list[str]:
+    metadata = document.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     text = annotations.get(name) if isinstance(annotations, dict) else None
     return [part.strip().lower() for part in text.split(",")] if isinstance(text, str) else []

@@ -32,13 +32,13 @@ def with_inferred(snapshot: Snapshot) -> Snapshot:
     """`snapshot` with the ReplicaSets that its pods tell, where it has none; what was inferred is said."""
     if snapshot.presence.get(REPLICA_SET.name) in (Presence.PRESENT, Presence.PARTIAL) or not snapshot.workloads:
         return snapshot
-    found = _replica_sets(snapshot)
-    if not found:
+    replica_sets = _replica_sets(snapshot)
+    if not replica_sets:
         return snapshot
-    note = finding("replica-sets-inferred", kind=REPLICA_SET.name, sets=words.count(len(found), "is", "are"))
+    note = finding("replica-sets-inferred", kind=REPLICA_SET.name, sets=words.count(len(replica_sets), "is", "are"))
     return replace(
         snapshot,
-        replica_sets=tuple(found),
+        replica_sets=tuple(replica_sets),
         presence=FrozenMap({**snapshot.presence, REPLICA_SET.name: Presence.INFERRED}),
         problems=(*snapshot.problems, note),
     )
@@ -50,7 +50,11 @@ def untold_revision(snapshot: Snapshot, workload: Workload) -> str:
         return ""
     if workload.kind != DEPLOYMENT.name:
         return f"the snapshot doesn't hold {REPLICA_SET.name}s, which tell where {with_article(workload.kind)} is"
-    sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
+    sets = [
+        replica_set
+        for replica_set in snapshot.replica_sets
+        if replica_set.owner is not None and replica_set.owner.uid == workload.uid
+    ]
     if len(sets) > 1:
         return f"the snapshot doesn't hold {REPLICA_SET.name}s, and its pods are of {len(sets)} of them"
     if not sets and workload.status_replicas:
@@ -59,18 +63,22 @@ def untold_revision(snapshot: Snapshot, workload: Workload) -> str:
 
 
 def _replica_sets(snapshot: Snapshot) -> list[ReplicaSet]:
-    deployments = {(one.namespace, one.name): one for one in snapshot.workloads if one.kind == DEPLOYMENT.name}
+    deployments = {
+        (workload.namespace, workload.name): workload
+        for workload in snapshot.workloads
+        if workload.kind == DEPLOYMENT.name
+    }
     pods: dict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in snapshot.pods:
         if pod.owner is not None and pod.owner.kind == REPLICA_SET.name:
             pods[pod.namespace, pod.owner.name, pod.owner.uid].append(pod)
-    found = []
+    replica_sets = []
     for (namespace, name, uid), owned in sorted(pods.items()):
         template_hash = owned[0].labels.get(POD_TEMPLATE_HASH, "")
         deployment = deployments.get((namespace, name.removesuffix(f"-{template_hash}")))
         if template_hash and name.endswith(f"-{template_hash}") and deployment is not None:
-            found.append(_replica_set(deployment, name, uid, template_hash, owned))
-    return found
+            replica_sets.append(_replica_set(deployment, name, uid, template_hash, owned))
+    return replica_sets
 
 
 def _replica_set(deployment: Workload, name: str, uid: str, template_hash: str, owned: Iterable[Pod]) -> ReplicaSet:

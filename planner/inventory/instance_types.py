@@ -55,23 +55,23 @@ class InstanceType(Record):
         Source: karpenter-provider-aws `pkg/providers/instancetype/types.go` `computeRequirements`; karpenter
         `kwok/cloudprovider/helpers.go` `setDefaultOptions`.
         """
-        found: dict[str, str] = {}
+        labels: dict[str, str] = {}
         parts = _AWS.match(self.name)
         cpus, memory = self.capacity.get(CPU, 0) // 1000, self.capacity.get(MEMORY, 0)
         for prefix in _BY_PROVIDER:
             if parts:
                 names = ("family", "category", "generation", "size")
-                found |= {f"{prefix}instance-{name}": part for name, part in zip(names, parts.groups(), strict=True)}
+                labels |= {f"{prefix}instance-{name}": part for name, part in zip(names, parts.groups(), strict=True)}
             if cpus:
-                found[f"{prefix}instance-cpu"] = str(cpus)
+                labels[f"{prefix}instance-cpu"] = str(cpus)
         if memory:
-            found["karpenter.k8s.aws/instance-memory"] = str(memory // _MIB)
-            found["karpenter.kwok.sh/instance-memory"] = f"{memory // _GIB}Gi"
+            labels["karpenter.k8s.aws/instance-memory"] = str(memory // _MIB)
+            labels["karpenter.kwok.sh/instance-memory"] = f"{memory // _GIB}Gi"
         gpus = self.capacity.get(NVIDIA_GPU, 0)
         if gpus:
-            found |= {f"{prefix}instance-gpu-count": str(gpus) for prefix in _BY_PROVIDER}
-            found |= {f"{prefix}instance-gpu-manufacturer": "nvidia" for prefix in _BY_PROVIDER}
+            labels |= {f"{prefix}instance-gpu-count": str(gpus) for prefix in _BY_PROVIDER}
+            labels |= {f"{prefix}instance-gpu-manufacturer": "nvidia" for prefix in _BY_PROVIDER}
             model = model_of_machine(self.name)
             if model:
-                found[KARPENTER_GPU_NAME] = model.lower()
-        return FrozenMap({**found, **self.labels})
+                labels[KARPENTER_GPU_NAME] = model.lower()
+        return FrozenMap({**labels, **self.labels})

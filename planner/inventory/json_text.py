@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.inventory.archives import TooLarge
 from planner.inventory.limits import LIMITS
 
@@ -37,7 +37,7 @@ class _Listed(msgspec.Struct, gc=False):
 def end_of_value(view: memoryview, start: int) -> int:
     """Where the JSON value that begins at `start` ends. Only the syntax is looked at."""
     try:
-        typed.decode(view[start:], msgspec.Raw)
+        typed_json.decode(view[start:], msgspec.Raw)
     except msgspec.DecodeError as error:
         trailing = _TRAILING.search(str(error))
         if trailing is None:
@@ -98,12 +98,12 @@ def check_count(text: Any, where: str) -> None:
     is_list = bytes(whole[:1]) == b"["
     if signs("{") * _BYTES_A_BRACE < len(whole):  # were all of them items, they would take less than their text
         with suppress(msgspec.ValidationError):  # some are no objects
-            found: Any = typed.decode(whole, list[_Any] if is_list else _Objects)
-            if number := len(found if is_list else found.items):
+            objects: Any = typed_json.decode(whole, list[_Any] if is_list else _Objects)
+            if number := len(objects if is_list else objects.items):
                 if number > LIMITS.objects:
                     raise too_many(where)
                 return
-    items = whole if is_list else memoryview(typed.decode(whole, _Listed).items)
+    items = whole if is_list else memoryview(typed_json.decode(whole, _Listed).items)
     if bytes(items[:1]) != b"[":
         return
     position, count = next_value(items, 1), 0

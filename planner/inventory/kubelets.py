@@ -52,13 +52,13 @@ def of_topology(document: Mapping[str, Any]) -> KubeletConfiguration | None:
     """What a NodeResourceTopology says of the kubelet of the node whose name it has: its attributes, or before v1alpha2 the policy and the
     scope in one word (``SingleNUMANodePodLevel``)."""
     listed = document.get("attributes")
-    told = (
-        {one.get("name"): one.get("value") for one in listed if isinstance(one, Mapping)}
+    attributes = (
+        {pair.get("name"): pair.get("value") for pair in listed if isinstance(pair, Mapping)}
         if isinstance(listed, list)
         else {}
     )
-    if _POLICY in told:
-        return _configuration(told)
+    if _POLICY in attributes:
+        return _configuration(attributes)
     policies = document.get("topologyPolicies")
     old = str(policies[0]) if isinstance(policies, list) and policies else ""
     for word, policy in _OLD_POLICIES.items():
@@ -70,24 +70,24 @@ def of_topology(document: Mapping[str, Any]) -> KubeletConfiguration | None:
 def of_arguments(text: str) -> KubeletConfiguration | None:
     """What the arguments of k3s or RKE2 say, a list in JSON; None where they set nothing of it. Nothing else of them is kept: they may hold
     tokens."""
-    told: dict[str, str] = {}
+    settings: dict[str, str] = {}
     with suppress(ValueError, RecursionError):
-        given = json.loads(text) if text else []
-        for one in given if isinstance(given, list) else ():
-            if (found := _ARGUMENT.fullmatch(str(one))) is not None:
-                told[found[1]] = found[2]
-    fields = {field: told[argument] for argument, field in _FIELDS.items() if argument in told}
-    full_cores = f"{_FULL_CORES}=true" in told.get("cpu-manager-policy-options", "")
+        arguments = json.loads(text) if text else []
+        for kubelet_argument in arguments if isinstance(arguments, list) else ():
+            if (match := _ARGUMENT.fullmatch(str(kubelet_argument))) is not None:
+                settings[match[1]] = match[2]
+    fields = {field: settings[argument] for argument, field in _FIELDS.items() if argument in settings}
+    full_cores = f"{_FULL_CORES}=true" in settings.get("cpu-manager-policy-options", "")
     return _configuration(fields, gives_whole_cores=full_cores) if fields or full_cores else None
 
 
-def _configuration(told: Mapping[Any, Any], *, gives_whole_cores: bool = False) -> KubeletConfiguration:
-    policy = str(told.get(_POLICY) or TopologyManagerPolicy.NONE)
+def _configuration(settings: Mapping[Any, Any], *, gives_whole_cores: bool = False) -> KubeletConfiguration:
+    policy = str(settings.get(_POLICY) or TopologyManagerPolicy.NONE)
     return KubeletConfiguration(
         topology_manager_policy=TopologyManagerPolicy(policy) if policy in tuple(TopologyManagerPolicy) else TopologyManagerPolicy.NONE,
-        is_pod_scope=told.get("topologyManagerScope") == "pod",
-        is_cpu_static=told.get("cpuManagerPolicy") == "static",
-        is_memory_static=told.get("memoryManagerPolicy") == "Static",
+        is_pod_scope=settings.get("topologyManagerScope") == "pod",
+        is_cpu_static=settings.get("cpuManagerPolicy") == "static",
+        is_memory_static=settings.get("memoryManagerPolicy") == "Static",
         gives_whole_cores=gives_whole_cores,
     )  # fmt: skip
 
@@ -98,9 +98,9 @@ def node_of(where: str, names: Collection[str]) -> str:
     *folders, file = where.split("/")
     own = [name for name in names if name in folders]
     if not own:
-        own = [name for name in names if any(name == one for one in _pieces(file))]
-    found = set(own) or (set(names) if len(names) == 1 else set())
-    return found.pop() if len(found) == 1 else ""
+        own = [name for name in names if any(name == piece for piece in _pieces(file))]
+    nodes = set(own) or (set(names) if len(names) == 1 else set())
+    return nodes.pop() if len(nodes) == 1 else ""
 
 
 def _pieces(name: str) -> Iterator[str]:

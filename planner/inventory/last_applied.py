@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.vocabulary import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.limits import LIMITS
-from planner.inventory.sealed import seal
+from planner.inventory.template_digests import seal
 from planner.kubernetes.patches import MERGE_KEYS
 
 Fields = dict[str, Any]
@@ -36,22 +36,22 @@ def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
     anew in each process, so that a snapshot's digest can't hang on them."""
     if metadata is None:
         return ""
-    told = _of_annotation(metadata.annotations)
-    is_by_field = not told and any(map(_is_applier, metadata.managed_fields or ()))
-    told = told or _of_managers(metadata.managed_fields or ())
+    applied_fields = _of_annotation(metadata.annotations)
+    is_by_field = not applied_fields and any(map(_is_applier, metadata.managed_fields or ()))
+    applied_fields = applied_fields or _of_managers(metadata.managed_fields or ())
     metadata.managed_fields = None
     if metadata.annotations is not None:
         metadata.annotations.last_applied = None
-    if told is None:
+    if applied_fields is None:
         return ""
-    paths = _paths(_kept(told)) | ({BY_FIELD: True} if is_by_field else {})
+    paths = _paths(_kept(applied_fields)) | ({BY_FIELD: True} if is_by_field else {})
     return json.dumps(paths, separators=(",", ":"))
 
 
 def fields_in(text: str) -> Fields:
     """What `applied_fields` wrote; {} of ""."""
-    found = json.loads(text) if text else {}
-    return found if isinstance(found, dict) else {}
+    fields = json.loads(text) if text else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None:
@@ -59,26 +59,26 @@ def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None
     if not text or len(text) > LIMITS.annotation_letters:
         return None
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
     """What the applier owns alone; of several the one that owns most."""
-    own = [entry for entry in entries if isinstance(entry.fields_v1, dict)]
+    own = [managed_fields for managed_fields in entries if isinstance(managed_fields.fields_v1, dict)]
     updates = (managed for managed in own if managed.manager in _BY_UPDATE and not managed.subresource)
     appliers = [managed for managed in own if _is_applier(managed)] or list(updates)
     if not appliers:
         return None
-    applier = max(appliers, key=lambda one: _size(one.fields_v1))
+    applier = max(appliers, key=lambda managed_fields: _size(managed_fields.fields_v1))
     fields = applier.fields_v1
     for managed in own:
         if managed is not applier:
             fields = _without(fields, managed.fields_v1)
-    found = _of_fields(fields)
-    return found if isinstance(found, dict) else {}
+    applied_fields = _of_fields(fields)
+    return applied_fields if isinstance(applied_fields, dict) else {}
 
 
 def applied_part(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,10 +87,10 @@ def applied_part(document: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = document.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     try:
-        told = _of_managers(typed.convert(entries, list[wire.ManagedFields])) if entries else None
+        managed_fields = _of_managers(typed_json.convert(entries, list[wire.ManagedFields])) if entries else None
     except msgspec.ValidationError:
         return {}
-    return _part(document, told) if told else {}
+    return _part(document, managed_fields) if managed_fields else {}
 
 
 def _part(value: Any, fields: Any) -> Any:
@@ -99,33 +99,33 @@ def _part(value: Any, fields: Any) -> Any:
     return {key: _part(value[key], below) for key, below in fields.items() if key in value}
 
 
-def _is_applier(one: wire.ManagedFields) -> bool:
+def _is_applier(managed_fields: wire.ManagedFields) -> bool:
     """Whether it wrote with server-side apply; a status is applied by controllers."""
-    return one.operation == _APPLY and not one.subresource
+    return managed_fields.operation == _APPLY and not managed_fields.subresource
 
 
 def _size(fields: Any) -> int:
     return 1 + sum(map(_size, fields.values())) if isinstance(fields, dict) else 1
 
 
-def _without(mine: Fields, others: Fields) -> Fields:
-    """What of `mine` no other manager owns."""
-    left = {}
-    for key, below in mine.items():
+def _without(own_fields: Fields, others: Fields) -> Fields:
+    """What of `own_fields` no other manager owns."""
+    remaining_fields = {}
+    for key, below in own_fields.items():
         theirs = others.get(key)
         if key not in others:
-            left[key] = below
+            remaining_fields[key] = below
         elif isinstance(below, dict) and isinstance(theirs, dict) and (inner := _without(below, theirs)):
-            left[key] = inner
-    return left
+            remaining_fields[key] = inner
+    return remaining_fields
 
 
 def _of_fields(fields: Fields) -> Any:
     """``{"f:spec": {"f:replicas": {}}}`` as ``{"spec": {"replicas": true}}``; elements of a list by the keys that name them."""
     elements = [_element(key, below) for key, below in fields.items() if key[:2] == "k:"]
     if elements:
-        return [one for one in elements if one is not None]
-    below = {key[2:]: _of_fields(one) for key, one in fields.items() if key[:2] == "f:" and isinstance(one, dict)}
+        return [element for element in elements if element is not None]
+    below = {key[2:]: _of_fields(child) for key, child in fields.items() if key[:2] == "f:" and isinstance(child, dict)}
     return below or True
 
 
@@ -138,20 +138,20 @@ def _element(key: str, below: Any) -> Fields | None:
     return {**(inner if isinstance(inner, dict) else {}), **names} if isinstance(names, dict) else None
 
 
-def _kept(told: Fields) -> Fields:
+def _kept(applied_fields: Fields) -> Fields:
     """Of an object's fields those that count here, the pod template's sealed as the snapshot's is."""
-    metadata, spec = told.get("metadata"), told.get("spec")
-    found: Fields = {"metadata": {}, "spec": {}}
+    metadata, spec = applied_fields.get("metadata"), applied_fields.get("spec")
+    fields: Fields = {"metadata": {}, "spec": {}}
     if isinstance(metadata, dict):
         if isinstance(labels := metadata.get("labels"), dict):
-            found["metadata"]["labels"] = labels
+            fields["metadata"]["labels"] = labels
         if isinstance(annotations := metadata.get("annotations"), dict):
-            kept = {key: one for key, one in annotations.items() if key in KEPT_ANNOTATIONS}
-            found["metadata"]["annotations"] = kept
+            kept_annotations = {key: annotation for key, annotation in annotations.items() if key in KEPT_ANNOTATIONS}
+            fields["metadata"]["annotations"] = kept_annotations
     if isinstance(spec, dict):
         template = spec.get("template")
-        found["spec"] = {**spec, "template": seal(template)} if isinstance(template, dict) else spec
-    return found
+        fields["spec"] = {**spec, "template": seal(template)} if isinstance(template, dict) else spec
+    return fields
 
 
 def _paths(value: Any, field: str = "") -> Any:
@@ -159,10 +159,10 @@ def _paths(value: Any, field: str = "") -> Any:
         read = (
             dict.fromkeys((wire.START, wire.SLEEPS), True) if "command" in value else {}
         )  # of the command, and gone with it
-        return {key: _paths(one, key) for key, one in value.items()} | read
+        return {key: _paths(child, key) for key, child in value.items()} | read
     if isinstance(value, list) and (name := MERGE_KEYS.get(field)):
         return [
-            {key: one if key == name else _paths(one, key) for key, one in each.items()}
+            {key: child if key == name else _paths(child, key) for key, child in each.items()}
             for each in value
             if isinstance(each, dict) and isinstance(each.get(name), str | int)
         ]

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
-from planner.ground import typed, words
-from planner.ground.beside import table_beside
+from planner.ground import typed_json, words
+from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
@@ -27,24 +27,24 @@ from planner.inventory.change import (
 )
 from planner.inventory.change_rules import check_budget, check_resources, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
-from planner.inventory.courses import NOT_RECORDED, Course, course
+from planner.inventory.courses import NOT_RECORDED, ChangeCourse, course
 from planner.inventory.custom_fields import DEFINITION, custom_kinds, unpacked
 from planner.inventory.documents import objects_of
 from planner.inventory.findings import GROWS_TO, finding
+from planner.inventory.generated_deployments import lacks_applied, through
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
-from planner.inventory.records.shared import Shared
-from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
+from planner.inventory.records.read_context import Shared
+from planner.inventory.records.unplayed_objects import read_before, read_set, read_unplayed
 from planner.inventory.runtimes import Runtimes
 from planner.inventory.side_effects import Unsure, raised, side_effects
 from planner.inventory.template_rules import amount_problems
-from planner.inventory.through import lacks_applied, through
 from planner.kubernetes import queues
-from planner.kubernetes.asked_for import Untold, gangs_asked, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
-from planner.kubernetes.composed import Composed, FoundSet, ray_workers_at_most
+from planner.kubernetes.composite_kinds import Composed, FoundSet, ray_workers_at_most
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import LEADER_WORKER_SET, POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
+from planner.kubernetes.kinds_without_pods import PodEffect, effect_of, makes_no_pods
 from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
     Gang,
@@ -62,7 +62,6 @@ from planner.kubernetes.pod_templates import (
     templated,
     waits_of,
 )
-from planner.kubernetes.podless import PodEffect, effect_of, makes_no_pods
 from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     EMPTY,
@@ -86,6 +85,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.unknown_kind_requests import Untold, gangs_asked, untold
 from planner.kubernetes.updates import at
 from planner.kubernetes.versions import GANGS, minor_of
 
@@ -136,9 +136,9 @@ class AppliedWorkload(Record):
         before, after = self.before, self.after
         if self.has_new_template or before is None:
             return True
-        asked = ("replicas", "is_paused", "start_ordinal", "selector", "completions")
+        field_names = ("replicas", "is_paused", "start_ordinal", "selector", "completions")
         return before.strategy.partition != after.strategy.partition or any(
-            getattr(before, name) != getattr(after, name) for name in asked
+            getattr(before, name) != getattr(after, name) for name in field_names
         )
 
 
@@ -201,65 +201,65 @@ def read_manifest(
     objects = _objects(text)
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
-    unknown = [_unknown("unreadable", name, problem=why) for name, _, why in (one.partition(": ") for one in unread)]
+    unknown = [_unknown("unreadable", name, problem=why) for name, _, why in (note.partition(": ") for note in unread)]
     findings: list[Finding] = []
-    beside: list[Object] = []
+    other_objects: list[Object] = []
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
     runtimes = Runtimes(objects, snapshot, namespace)
     each_once = list(_each_once(objects, namespace, findings))
     unknown += _not_refused(each_once, snapshot)
     each_once = _without_gangs(each_once, unknown)
-    for number, kind, one in each_once:
-        if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
-            makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
+    for number, kind, document in each_once:
+        if hooks.events(document) and not (hooks.stays(document) and kind in (*_BESIDE, _ACCOUNT)):
+            makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(document)
             code = "helm-hook" if makes_pods else "helm-hook:without pods"
-            findings.append(finding(code, _key(kind, *_named(one)), events=", ".join(hooks.events(one))))
+            findings.append(finding(code, _key(kind, *_named(document)), events=", ".join(hooks.events(document))))
             continue
-        row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
+        row = templated(str(document.get("kind")), str(document.get("apiVersion") or ""))
         # First whether another kind carries it out: KServe makes a Deployment of an InferenceService, whose strategy then decides.
-        if row is not None and (rolled := _through(row, one, snapshot)) is not None:
+        if row is not None and (rolled := _through(row, document, snapshot)) is not None:
             workloads[rolled.after.key] = rolled
-            findings.append(_by_rules_of(row, one))
-        elif row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
-            found = _placed(row, one, number, snapshot, runtimes)
-            if isinstance(found, UnknownObject):
-                unknown.append(found)
+            findings.append(_by_rules_of(row, document))
+        elif row is not None and not (kind in _WORKLOADS and _is_there(kind, document, snapshot)):
+            placement = _placed(row, document, number, snapshot, runtimes)
+            if isinstance(placement, UnknownObject):
+                unknown.append(placement)
                 continue
-            placed[found.workload.key] = found
-            findings += _told(found)
+            placed[placement.workload.key] = placement
+            findings += _told(placement)
         elif kind in _WORKLOADS:
-            applied, notes = _applied(kind, one, number, snapshot)
+            applied, notes = _applied(kind, document, number, snapshot)
             workloads[applied.after.key] = applied
-            unknown += unread_in(applied.after.key, one)
+            unknown += unread_in(applied.after.key, document)
             findings += notes
-        elif kind in _BESIDE or queues.configures(one):
-            beside.append(one)
+        elif kind in _BESIDE or queues.configures(document):
+            other_objects.append(document)
         elif kind == _ACCOUNT:
-            accounts.append(_named(one))
-        elif makes_no_pods(one):
+            accounts.append(_named(document))
+        elif makes_no_pods(document):
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
-        elif isinstance(found := _of_unknown_kind(one, snapshot), PlacedWorkload):
-            placed[found.workload.key] = found
+        elif isinstance(placement := _of_unknown_kind(document, snapshot), PlacedWorkload):
+            placed[placement.workload.key] = placement
         else:
-            unknown.append(found)
+            unknown.append(placement)
     assumed = [workload.after.key for workload in workloads.values() if workload.is_assumed]
     findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
     # a runtime that is new makes no pods but those of the models that name it
-    unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
+    unknown = [gap for gap in unknown if gap.may_help or gap.key not in runtimes.used]
     # A Job has no rollout: applying a new one makes all its pods at once, so that each has to find a node.
     at_once = [key for key, applied in workloads.items() if not applied.after.traits.rolls_out]
     jobs = [_of_job(workloads.pop(key)) for key in at_once]
     unknown += [job for job in jobs if isinstance(job, UnknownObject)]
     placed |= {job.workload.key: job for job in jobs if isinstance(job, PlacedWorkload)}
-    findings += [told for job in jobs if isinstance(job, PlacedWorkload) for told in _told(job)]
+    findings += [job_finding for job in jobs if isinstance(job, PlacedWorkload) for job_finding in _told(job)]
     if other_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
         findings.append(finding("manifest-not-applied", kinds=kinds))
-    told, unsure = _beside_pods(each_once, snapshot, workloads)
-    findings += told
+    side_findings, unsure = _beside_pods(each_once, snapshot, workloads)
+    findings += side_findings
     unknown += unsure
-    with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
+    with_objects = _with_objects(snapshot, other_objects, accounts, text) if other_objects or accounts else snapshot
     # After the objects beside it are in: an autoscaler of the same manifest sets replicas of a workload that the manifest doesn't name.
     findings += raised(snapshot, with_objects)
     moved, not_told = _autoscaled(snapshot, with_objects, workloads)
@@ -268,8 +268,8 @@ def read_manifest(
     for key, one_moved in moved.items():
         today = words.count(one_moved.before.replicas, "replica") if one_moved.before is not None else ""
         findings.append(finding("replicas-by-autoscaler", key, today=today, then=one_moved.after.replicas))
-    asked = [*(workload.after for workload in workloads.values()), *(one.workload for one in placed.values())]
-    findings += _no_namespace(asked, with_objects)
+    new_workloads = [*(workload.after for workload in workloads.values()), *(pods.workload for pods in placed.values())]
+    findings += _no_namespace(new_workloads, with_objects)
     return Manifest(
         workloads=tuple(workloads.values()),
         placed=tuple(placed.values()),
@@ -288,14 +288,14 @@ def objects_in(text: str, namespace: str) -> list[Object]:
     ChangeError
         When a document can't be read.
     """
-    return [one for _, _, one in _each_once(_objects(text), namespace, [])]
+    return [document for _, _, document in _each_once(_objects(text), namespace, [])]
 
 
 def _objects(text: str) -> list[Object]:
     """The objects of a manifest, refused with keys that are given twice: kubectl sends the last, and only one can be meant."""
     repeated: list[str] = []
     try:
-        objects = [one for one in objects_of(text, MANIFEST, repeated) if one]
+        objects = [document for document in objects_of(text, MANIFEST, repeated) if document]
     except InputError as error:
         mend = "It is a template: give what helm template prints" if "{{" in text else error.mend
         raise ChangeError(error.what, where=error.where, mend=mend) from None
@@ -312,37 +312,45 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
     one after another."""
     last: dict[object, tuple[int, str, Object]] = {}
     again: dict[str, None] = {}
-    for number, one in enumerate(objects, start=1):
-        kind = _kind(one, number)
-        _check_metadata(one, f"{MANIFEST}, {kind} (document {number})")
-        metadata, known = one.get("metadata"), wire.READ.get(kind)
+    for number, document in enumerate(objects, start=1):
+        kind = _kind(document, number)
+        _check_metadata(document, f"{MANIFEST}, {kind} (document {number})")
+        metadata, resource_kind = document.get("metadata"), wire.READ.get(kind)
         # kinds of the cluster have none
-        if isinstance(metadata, dict) and not metadata.get("namespace") and (known is None or known.is_namespaced):
+        if (
+            isinstance(metadata, dict)
+            and not metadata.get("namespace")
+            and (resource_kind is None or resource_kind.is_namespaced)
+        ):
             metadata["namespace"] = namespace
-        group = str(one.get("apiVersion") or "").rpartition("/")[0]
+        group = str(document.get("apiVersion") or "").rpartition("/")[0]
         # Without a name (generateName) each document makes an object of its own.
-        key = (group, kind, *_named(one)) if _named(one)[1] else number
+        key = (group, kind, *_named(document)) if _named(document)[1] else number
         if key in last:
-            again[_key(kind, *_named(one))] = None
-        last[key] = (number, kind, one)
+            again[_key(kind, *_named(document))] = None
+        last[key] = (number, kind, document)
     if again:
         findings.append(finding("manifest-twice", keys=words.listing(list(again))))
     yield from last.values()
 
 
-def _named(one: Object) -> tuple[str, str]:
+def _named(document: Object) -> tuple[str, str]:
     """The namespace and the name that an object gives; "" for one that isn't there."""
-    metadata = one.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    return str(known.get("namespace") or ""), str(known.get("name") or "")
+    metadata = document.get("metadata")
+    metadata_fields = metadata if isinstance(metadata, dict) else {}
+    return str(metadata_fields.get("namespace") or ""), str(metadata_fields.get("name") or "")
 
 
-def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
+def _no_namespace(workloads_to_check: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
     """Namespaces that neither the cluster has nor the manifest brings."""
     if snapshot.presence.get("Namespace") is not Presence.PRESENT:
         return []
-    there = {namespace.name for namespace in snapshot.namespaces}
-    missing = dict.fromkeys(one.namespace for one in asked if one.namespace and one.namespace not in there)
+    namespace_names = {namespace.name for namespace in snapshot.namespaces}
+    missing = dict.fromkeys(
+        workload.namespace
+        for workload in workloads_to_check
+        if workload.namespace and workload.namespace not in namespace_names
+    )
     create = ("kubectl", "create", "namespace")
     return [finding("namespace-missing", f"Namespace/{name}", command=command(*create, name)) for name in missing]
 
@@ -359,17 +367,17 @@ _NO_MANIFESTS: Final[tuple[tuple[str, str, type, frozenset[str]], ...]] = (
 )  # fmt: skip
 
 
-def _kind(one: Object, number: int) -> str:
+def _kind(document: Object, number: int) -> str:
     """The kind, or for one of another API group its name with the group."""
     try:
-        kind, api_version = kind_of(one, Part())
+        kind, api_version = kind_of(document, Part())
     except InputError as error:
         what, mend = next(
-            ((called, cure) for called, cure, sort, keys in _NO_MANIFESTS if any(isinstance(one.get(key), sort) for key in keys & one.keys())),
+            ((called, cure) for called, cure, sort, keys in _NO_MANIFESTS if any(isinstance(document.get(key), sort) for key in keys & document.keys())),
             ("", ""),
         )  # fmt: skip
         place = f"{MANIFEST}, document {number}"
-        if what and not one.get("kind"):
+        if what and not document.get("kind"):
             raise ChangeError(f"it is {what}, and no manifest", where=place, mend=mend) from None
         raise ChangeError(error.what, where=place, mend="Give kind and apiVersion") from None
     if api_version.startswith("kustomize.config.k8s.io/"):
@@ -378,9 +386,9 @@ def _kind(one: Object, number: int) -> str:
     return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
-def _check_metadata(one: Object, where: str) -> None:
+def _check_metadata(document: Object, where: str) -> None:
     """Refuse metadata that are none: every object has them alike, and they are looked into before its kind is."""
-    metadata = one.get("metadata")
+    metadata = document.get("metadata")
     if metadata is None:
         return
     if not isinstance(metadata, dict):
@@ -392,22 +400,25 @@ def _check_metadata(one: Object, where: str) -> None:
 
 def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
     """Refuse what an API server of the snapshot's version refuses; of which it isn't known is returned. Helm's hooks are left out."""
-    given = [
-        api_server.Given(
-            document=one,
-            where=f"{MANIFEST}, {_key(kind, *_named(one)) if _named(one)[1] else kind} (document {number})",
-            is_there=_is_listed(kind, one, snapshot),
+    given_objects = [
+        api_server.AppliedObject(
+            document=document,
+            where=f"{MANIFEST}, {_key(kind, *_named(document)) if _named(document)[1] else kind} (document {number})",
+            is_there=_is_listed(kind, document, snapshot),
         )
-        for number, kind, one in objects
-        if not hooks.events(one)
+        for number, kind, document in objects
+        if not hooks.events(document)
     ]
     schemas = snapshot.reading.custom_schemas
-    named = {f"{one.get('apiVersion')}/{one.get('kind')}" for _, _, one in objects}
+    named = {f"{document.get('apiVersion')}/{document.get('kind')}" for _, _, document in objects}
     customs = {key: unpacked(schemas[key]) for key in named & schemas.keys()}
-    customs |= custom_kinds(one for _, kind, one in objects if kind == DEFINITION)  # applied with it, and the newer one
-    doubts = api_server.refuse(given, minor_of(snapshot), customs)
+    customs |= custom_kinds(
+        document for _, kind, document in objects if kind == DEFINITION
+    )  # applied with it, and the newer one
+    doubts = api_server.refuse(given_objects, minor_of(snapshot), customs)
     return [
-        _unknown("server", _key(str(one.document["kind"]), *_named(one.document)), doubt=doubt) for one, doubt in doubts
+        _unknown("server", _key(str(doubted_object.document["kind"]), *_named(doubted_object.document)), doubt=doubt)
+        for doubted_object, doubt in doubts
     ]
 
 
@@ -417,9 +428,9 @@ def _beside_pods(
     """What objects do to pods that run or are made later, beside making some; Helm's hooks are left out."""
     findings: list[Finding] = []
     unknown: list[UnknownObject] = []
-    for _, kind, one in objects:
-        key = "/".join(filter(None, (kind, *_named(one))))
-        for effect in () if hooks.events(one) else side_effects(key, one, snapshot, workloads):
+    for _, kind, document in objects:
+        key = "/".join(filter(None, (kind, *_named(document))))
+        for effect in () if hooks.events(document) else side_effects(key, document, snapshot, workloads):
             if isinstance(effect, Unsure):
                 unknown.append(_unknown(effect.row, key, gpus=0, may_help=False, **dict(effect.given)))
             else:
@@ -429,23 +440,25 @@ def _beside_pods(
 
 def _each_key(unknown: Iterable[UnknownObject]) -> list[UnknownObject]:
     """One for each object, with all that isn't known of it."""
-    found: dict[str, UnknownObject] = {}
-    for one in unknown:
-        earlier = found.get(one.key)
-        found[one.key] = one if earlier is None else replace(one, what=f"{earlier.what}; {one.what}")
-    return list(found.values())
+    unknown_by_key: dict[str, UnknownObject] = {}
+    for gap in unknown:
+        earlier = unknown_by_key.get(gap.key)
+        unknown_by_key[gap.key] = gap if earlier is None else replace(gap, what=f"{earlier.what}; {gap.what}")
+    return list(unknown_by_key.values())
 
 
-def _is_listed(kind: str, one: Object, snapshot: Snapshot) -> bool:
+def _is_listed(kind: str, document: Object, snapshot: Snapshot) -> bool:
     """Whether the snapshot has the object: what a manifest leaves out of it stays."""
-    known = wire.READ.get(kind)
-    if known is None:
+    resource_kind = wire.READ.get(kind)
+    if resource_kind is None:
         return (
-            _there_now(snapshot, _key(kind, *_named(one)), str(one.get("apiVersion") or "").rpartition("/")[0])
+            _there_now(
+                snapshot, _key(kind, *_named(document)), str(document.get("apiVersion") or "").rpartition("/")[0]
+            )
             is not None
         )
-    namespace, name = _named(one)
-    records = getattr(snapshot, known.field)
+    namespace, name = _named(document)
+    records = getattr(snapshot, resource_kind.field)
     return any(
         record.name == name and getattr(record, "namespace", "") in ("", namespace)
         for record in records
@@ -454,33 +467,43 @@ def _is_listed(kind: str, one: Object, snapshot: Snapshot) -> bool:
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
+def _applied(kind: str, document: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
     where = f"{MANIFEST}, {kind} (document {number})"
-    before, spec = snapshot.workload("/".join((kind, *_named(one)))), one.get("spec")
+    before, spec = snapshot.workload("/".join((kind, *_named(document)))), document.get("spec")
     says_replicas = isinstance(spec, dict) and spec.get("replicas") is not None
     if before is None:
-        given = read_workload_document(kind, one, where)
-        check_workload(None, given)
-        says_replicas |= not given.traits.has_replicas
-        found = AppliedWorkload(before=None, after=given, has_new_template=True, says_replicas=says_replicas)
+        new_workload = read_workload_document(kind, document, where)
+        check_workload(None, new_workload)
+        says_replicas |= not new_workload.traits.has_replicas
+        application = AppliedWorkload(
+            before=None, after=new_workload, has_new_template=True, says_replicas=says_replicas
+        )
         # its name in another namespace: perhaps that one was meant
         named = [
-            other.namespace for other in snapshot.workloads if (other.kind, other.name) == (given.kind, given.name)
+            other.namespace
+            for other in snapshot.workloads
+            if (other.kind, other.name) == (new_workload.kind, new_workload.name)
         ]
         if not named:
-            return found, []
+            return application, []
         others = ", ".join(sorted(named))
-        return found, [
-            finding("manifest-new-namesake", given.key, namespace=given.namespace, others=others, kind=given.kind)
+        return application, [
+            finding(
+                "manifest-new-namesake",
+                new_workload.key,
+                namespace=new_workload.namespace,
+                others=others,
+                kind=new_workload.kind,
+            )
         ]
-    after = applied_to(before, one)
+    after = applied_to(before, document)
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)
-    is_assumed = not before.applied and _leaves_out(before, after, one)
-    found = AppliedWorkload(
+    is_assumed = not before.applied and _leaves_out(before, after, document)
+    application = AppliedWorkload(
         before=before, after=after, has_new_template=is_new, is_assumed=is_assumed, says_replicas=says_replicas
     )
-    return found, []
+    return application, []
 
 
 _EXCLUSIVE: Final = (f"metadata.annotations[{LWS_EXCLUSIVE}]", f"metadata.annotations[{LWS_SUBGROUP_EXCLUSIVE}]")
@@ -488,22 +511,22 @@ _READ_OF_PLAYED: Final = ("spec.paused", "spec.workloadRef", *_EXCLUSIVE)
 """Of a kind that is played, which its row needn't know."""
 
 
-def unread_in(key: str, given: Object, *, is_patch: bool = False) -> list[UnknownObject]:
-    """What a change of an object of another project's kind says that is not read: its controller may act on it. `given`: the object as it
+def unread_in(key: str, document: Object, *, is_patch: bool = False) -> list[UnknownObject]:
+    """What a change of an object of another project's kind says that is not read: its controller may act on it. `document`: the object as it
     is applied, or a patch of it, which may be one of its status (an abort, a promotion)."""
     kind = kind_in(key)
     row = templated(kind.name, f"{kind.group}/{kind.version}") if kind.is_custom else None
-    every = strange_places(row, given) if row is not None else []
-    places = [one for one in every if not one.startswith(_READ_OF_PLAYED) and "$" not in one]
-    places += ["status"] if is_patch and row is not None and given.get("status") else []
+    every = strange_places(row, document) if row is not None else []
+    places = [path for path in every if not path.startswith(_READ_OF_PLAYED) and "$" not in path]
+    places += ["status"] if is_patch and row is not None and document.get("status") else []
     if not places:
         return []
     return [_unknown("not read", key, fields=words.listing(places))]
 
 
-def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
+def _leaves_out(before: Workload, after: Workload, manifest_object: Object) -> bool:
     """Whether the manifest's template by itself would make other pods than with what it leaves out."""
-    spec = given.get("spec") or {}
+    spec = manifest_object.get("spec") or {}
     if "selector" not in spec:
         return False  # a part of one, which can only mean a change
     document = document_of(before)
@@ -519,19 +542,19 @@ def _autoscaled(
     snapshot: Snapshot, then: Snapshot, workloads: Mapping[str, AppliedWorkload]
 ) -> tuple[dict[str, AppliedWorkload], list[UnknownObject]]:
     """The workloads whose replicas the manifest's autoscalers set as soon as they look, and nothing else of the manifest does."""
-    known, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
-    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(then) if autoscaler not in known):
-        given = workloads.get(key)
-        before = given.before if given is not None else snapshot.workload(key)
-        if given is not None and given.moves_pods:
+    current_autoscalers, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
+    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(then) if autoscaler not in current_autoscalers):
+        applied_workload = workloads.get(key)
+        before = applied_workload.before if applied_workload is not None else snapshot.workload(key)
+        if applied_workload is not None and applied_workload.moves_pods:
             continue  # the controllers' own play sees the autoscaler
         if before is None:
             is_hidden = snapshot.lacks(kind_in(key).name) and kind_in(key).rolls_out
-            held = held_below(snapshot).get(key) if given is None else None
-            if is_hidden or (held and brought_within(autoscalers_of(then, key), held.pods) != held.pods):
+            held_pods = held_below(snapshot).get(key) if applied_workload is None else None
+            if is_hidden or (held_pods and brought_within(autoscalers_of(then, key), held_pods.pods) != held_pods.pods):
                 unknown.append(_unknown("scaled", key))
             continue
-        after = given.after if given is not None else before
+        after = applied_workload.after if applied_workload is not None else before
         replicas = settled(then, after)
         if before.traits.has_replicas and replicas != after.replicas:
             after = replace(after, replicas=replicas)
@@ -539,7 +562,7 @@ def _autoscaled(
     return moved, unknown
 
 
-def read_autoscaler(one: Object) -> HorizontalPodAutoscaler:
+def read_autoscaler(document: Object) -> HorizontalPodAutoscaler:
     """A HorizontalPodAutoscaler or ScaledObject as a manifest has it.
 
     Raises
@@ -547,21 +570,21 @@ def read_autoscaler(one: Object) -> HorizontalPodAutoscaler:
     ChangeError, InputError
         When it isn't one, or can't be read.
     """
-    found = next((some[0] for kind, some in _read([one]).items() if kind in AUTOSCALERS), None)
-    if not isinstance(found, HorizontalPodAutoscaler):
+    autoscaler = next((records[0] for kind, records in _read([document]).items() if kind in AUTOSCALERS), None)
+    if not isinstance(autoscaler, HorizontalPodAutoscaler):
         raise ChangeError("isn't an autoscaler that is known", where=MANIFEST, mend=_GIVE)
-    return found
+    return autoscaler
 
 
 # ── pods of other kinds ──────────────────────────────────────────────────────────────────────────────────────────────
-def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
-    metadata = one.get("metadata") or {}
+def _is_there(kind: str, document: Object, snapshot: Snapshot) -> bool:
+    metadata = document.get("metadata") or {}
     return snapshot.workload(f"{kind}/{metadata.get('namespace')}/{metadata.get('name')}") is not None
 
 
 def _placed(
     row: Templated,
-    one: Object,
+    document: Object,
     number: int,
     snapshot: Snapshot,
     runtimes: Runtimes | None = None,
@@ -571,41 +594,41 @@ def _placed(
     instead of the snapshot's."""
     kind = row.kind
     where = f"{MANIFEST}, {kind} (document {number})"
-    metadata = one.get("metadata")
+    metadata = document.get("metadata")
     name = (metadata.get("name") or metadata.get("generateName")) if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not isinstance(metadata, dict):
         raise ChangeError("it has no metadata.name", where=where, mend="Give it a name")
     namespace = str(metadata.get("namespace") or "")
     shared = Shared()
     sets = []
-    read, groups = found_sets(row, one), group_count(row, one)
-    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
-    for found in read:
+    read, groups = found_sets(row, document), group_count(row, document)
+    idle = Idle.SUSPENDED if is_suspended(row, document) else Idle.NO
+    for pod_set in read:
         try:
-            template = read_set(shared, found)
+            template = read_set(shared, pod_set)
         except DAMAGE as error:
-            place = f"{where}, {found.path}" if found.path else where
+            place = f"{where}, {pod_set.path}" if pod_set.path else where
             raise ChangeError(damage_in_words(error), where=place) from None
         if not template.spec.containers:
-            place = f"{where}, {found.path}" if found.path else where
+            place = f"{where}, {pod_set.path}" if pod_set.path else where
             raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
-        _check_amounts(found, template, f"{where}, {found.path}" if found.path else where)
-        sets.append(PodsAlike(role=found.role, template=template, count=found.count))
-    known = _known_of(one, snapshot, row, sets, was) if metadata.get("name") else None
-    if isinstance(known, UnknownObject):
-        held = held_below(snapshot).get(known.key)
-        asked = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
-        more_gpus = 0 if idle else max(0, asked - (held.gpus if held is not None else 0))
-        return known.asking(_asks(untold(None, one)), more_gpus)
-    if known is Sameness.SAME or known is Sameness.ASSUMED:
-        return _there(one, sets, row, known)
-    if isinstance(known, Course):
-        return _of_course(known, row, metadata, other_scheduler(row, one))
-    more, exclusive = untold(row, one), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
+        _check_amounts(pod_set, template, f"{where}, {pod_set.path}" if pod_set.path else where)
+        sets.append(PodsAlike(role=pod_set.role, template=template, count=pod_set.count))
+    sameness = _known_of(document, snapshot, row, sets, was) if metadata.get("name") else None
+    if isinstance(sameness, UnknownObject):
+        held_pods = held_below(snapshot).get(sameness.key)
+        gpus_requested = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
+        more_gpus = 0 if idle else max(0, gpus_requested - (held_pods.gpus if held_pods is not None else 0))
+        return sameness.asking(_asks(untold(None, document)), more_gpus)
+    if sameness is Sameness.SAME or sameness is Sameness.ASSUMED:
+        return _there(document, sets, row, sameness)
+    if isinstance(sameness, ChangeCourse):
+        return _of_course(sameness, row, metadata, other_scheduler(row, document))
+    more, exclusive = untold(row, document), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
     if kind == LEADER_WORKER_SET.name and exclusive:
         more = replace(more, places=tuple(place for place in more.places if place != _EXCLUSIVE[0]))
     if more:
-        resolved = runtimes.resolved(one, row) if runtimes is not None else None
+        resolved = runtimes.resolved(document, row) if runtimes is not None else None
         if resolved is not None:
             return _placed(row, resolved, number, snapshot, was=was)
         told_gpus = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
@@ -613,68 +636,72 @@ def _placed(
     if not sets or not groups:
         return _unknown("without pods", _key(kind, namespace, name), may_help=False)
     if kind == ROLLOUT.name:
-        strategy = _read([one])[kind][0].strategy
+        strategy = _read([document])[kind][0].strategy
         if refused := invalid(strategy.canary or strategy.blue_green):
             return _unknown("invalid", _key(kind, namespace, name), problem=refused)
-    counted = row.counted(one) if row.counted is not None else Composed(sets=())
+    counted = row.counted(document) if row.counted is not None else Composed(sets=())
     placed = Placed(
         beside=tuple(PodsAlike(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
         uncounted=words.listing(counted.untold, most=None), not_taken=words.listing(counted.refused, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
-        waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
-        gpus_at_most=_gpus_at_most(shared, row, one),
-        scheduler=other_scheduler(row, one), exclusive=exclusive if kind == LEADER_WORKER_SET.name else "",
+        waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, document),
+        gpus_at_most=_gpus_at_most(shared, row, document),
+        scheduler=other_scheduler(row, document), exclusive=exclusive if kind == LEADER_WORKER_SET.name else "",
     )  # fmt: skip
     found_one = _placed_as(kind, namespace, metadata, placed, placed.pods)
     return replace(found_one, workload=replace(found_one.workload, annotations=_labels(metadata, "annotations")))
 
 
-def _gpus_at_most(shared: Shared, row: Templated, one: Object) -> int:
+def _gpus_at_most(shared: Shared, row: Templated, document: Object) -> int:
     """GPUs that the pods of an object may come to ask for by its own autoscaler; 0 where it has none."""
-    if not assumed_of(row, one):
+    if not assumed_of(row, document):
         return 0
-    most = ray_workers_at_most(one)
-    sets = found_sets(row, one, with_none=True)
-    return sum(most.get(found.role, found.count) * requested_gpus(read_set(shared, found).spec) for found in sets)
+    most = ray_workers_at_most(document)
+    sets = found_sets(row, document, with_none=True)
+    return sum(
+        most.get(pod_set.role, pod_set.count) * requested_gpus(read_set(shared, pod_set).spec) for pod_set in sets
+    )
 
 
-def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
+def _check_amounts(pod_set: FoundSet, template: Template, where: str) -> None:
     """The API server takes the object of another project's kind, and none of its pods."""
-    problem = next(amount_problems(typed.convert(found.template, wire.PodTemplate)), None)
+    problem = next(amount_problems(typed_json.convert(pod_set.template, wire.PodTemplate)), None)
     if problem:
         raise ChangeError(problem, where=where, mend="The API server refuses its pods: fix that field")
     for container in (*template.spec.containers, *template.spec.init_containers):
         check_resources(container, where)
 
 
-def _through(row: Templated, one: Object, snapshot: Snapshot, was: Unplayed | None = None) -> AppliedWorkload | None:
+def _through(
+    row: Templated, document: Object, snapshot: Snapshot, was: Unplayed | None = None
+) -> AppliedWorkload | None:
     """The Deployment that an object which is there changes by what it says; None where it changes none, or that isn't known."""
-    namespace, name = _named(one)
+    namespace, name = _named(document)
     if row.updates is None or not row.updates.through or not name:
         return None
-    there = was or _there_now(snapshot, _key(row.kind, namespace, name), row.group)
-    if there is None or compared(read_unplayed(Shared(), one), there, row) is not Sameness.DIFFERENT:
+    live_object = was or _there_now(snapshot, _key(row.kind, namespace, name), row.group)
+    if live_object is None or compared(read_unplayed(Shared(), document), live_object, row) is not Sameness.DIFFERENT:
         return None
-    found = through(snapshot, one, there, row)
-    if found is None:
+    applied_workload = through(snapshot, document, live_object, row)
+    if applied_workload is None:
         return None
-    before, after, is_new = found
+    before, after, is_new = applied_workload
     return AppliedWorkload(before=before, after=after, has_new_template=is_new, rules=row.updates.project)
 
 
-def _by_rules_of(row: Templated, one: Object) -> Finding:
+def _by_rules_of(row: Templated, document: Object) -> Finding:
     assert row.updates is not None
     what = (
         f"by the rules of {row.updates.project}, not recorded: {with_article(row.kind)} that changes {row.updates.way}"
     )
-    return Finding(severity=Severity.INFO, code=NOT_RECORDED, object=_key(row.kind, *_named(one)), what=what)
+    return Finding(severity=Severity.INFO, code=NOT_RECORDED, object=_key(row.kind, *_named(document)), what=what)
 
 
 def _known_of(
-    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PodsAlike], was: Unplayed | None = None
-) -> Sameness | Course | UnknownObject | None:
+    document: Object, snapshot: Snapshot, row: Templated | None, sets: list[PodsAlike], was: Unplayed | None = None
+) -> Sameness | ChangeCourse | UnknownObject | None:
     """What applying an object does to the one of its name that is there; None where none is."""
-    kind, metadata = str(one.get("kind")), one["metadata"]
+    kind, metadata = str(document.get("kind")), document["metadata"]
     namespace, name = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata["name"])
     key = _key(kind, namespace, name)
     if kind == POD.name and row is not None:
@@ -683,45 +710,49 @@ def _known_of(
             return None
         return Sameness.SAME if sets and is_same_pod(sets[0].template, pod) else _changed(key, "")
     if kind == REPLICA_SET.name and row is not None:
-        found = next((found for found in snapshot.replica_sets if found.key == key), None)
-        if found is not None:
-            asked = (sets[0].template, sets[0].count) if sets else (found.template, 0)
-            return Sameness.SAME if is_same_set(*asked, found) else _changed(key, _holds(snapshot, key))
-    group = str(one.get("apiVersion") or "").rpartition("/")[0]
-    there = was or _there_now(snapshot, key, group)
-    if there is None:
+        replica_set = next((candidate for candidate in snapshot.replica_sets if candidate.key == key), None)
+        if replica_set is not None:
+            first_set = (sets[0].template, sets[0].count) if sets else (replica_set.template, 0)
+            return Sameness.SAME if is_same_set(*first_set, replica_set) else _changed(key, _holds(snapshot, key))
+    group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    live_object = was or _there_now(snapshot, key, group)
+    if live_object is None:
         # It wasn't listed, but pods that are there belong to it: it exists, and what a write changes of it can't be compared.
         if key not in held_below(snapshot):
             return None
         return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).name.lower())
-    given = read_unplayed(Shared(), one)
-    sameness = compared(given, there, row)
+    given_object = read_unplayed(Shared(), document)
+    sameness = compared(given_object, live_object, row)
     if sameness is not Sameness.DIFFERENT:
         return sameness
-    changed = course(snapshot, given, there, row, sets, _without_added(one, there, row)) if row is not None else None
-    if changed is None and row is not None and lacks_applied(snapshot, there, row):
+    changed = (
+        course(snapshot, given_object, live_object, row, sets, _without_added(document, live_object, row))
+        if row is not None
+        else None
+    )
+    if changed is None and row is not None and lacks_applied(snapshot, live_object, row):
         return _unknown("not applied", key, holds=_holds(snapshot, key), kind=resource_of(row))
     if changed is None:
         return _changed(key, _holds(snapshot, key))
     return _refused(key, changed) if changed.refused else changed
 
 
-def _without_added(one: Object, there: Unplayed, row: Templated) -> Unplayed | None:
+def _without_added(document: Object, live_object: Unplayed, row: Templated) -> Unplayed | None:
     """A manifest's object without the groups that it adds at the end of a list of them; None where it adds none there."""
     place = row.updates.grows_at if row.updates is not None else ""
-    groups, roles = at(one, place) if place else None, {pod.role for pod in there.pods}
+    groups, roles = at(document, place) if place else None, {pod.role for pod in live_object.pods}
     if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         return None
     kind_of_group = next(each.role for each in row.sets if each.base == f"{place}[]")
-    kept = [group for group in groups if f"{kind_of_group}-{group.get('groupName')}" in roles]
+    remaining_groups = [group for group in groups if f"{kind_of_group}-{group.get('groupName')}" in roles]
     # Only groups at the end: one put between others changes their places, and Ray then makes another cluster.
-    if len(kept) == len(groups) or groups[: len(kept)] != kept:
+    if len(remaining_groups) == len(groups) or groups[: len(remaining_groups)] != remaining_groups:
         return None
     *above, last = place.split(".")
-    cut = shortened = dict(one)
+    cut = shortened = dict(document)
     for name in above:
         shortened[name] = shortened = dict(shortened[name])
-    shortened[last] = kept
+    shortened[last] = remaining_groups
     return read_unplayed(Shared(), cut)
 
 
@@ -755,14 +786,14 @@ def read_written(
 
 def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
     """What ``kubectl scale`` does to an object that is there, whose kind has a row with such a subresource."""
-    there = _there_now(snapshot, key, row.group)
-    if there is None or row.scales not in {pod.role for pod in there.pods}:
+    live_object = _there_now(snapshot, key, row.group)
+    if live_object is None or row.scales not in {pod.role for pod in live_object.pods}:
         return _unknown("number", key)
-    pods = tuple(replace(pod, count=replicas) if pod.role == row.scales else pod for pod in there.pods)
-    changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, pods)
+    pods = tuple(replace(pod, count=replicas) if pod.role == row.scales else pod for pod in live_object.pods)
+    changed = course(snapshot, replace(live_object, pods=pods, applied_of_pods=""), live_object, row, pods)
     if changed is None or changed.refused:
         return _changed(key, _holds(snapshot, key)) if changed is None else _refused(key, changed)
-    return _of_course(changed, row, {"namespace": there.namespace, "name": there.name}, row.scheduler)
+    return _of_course(changed, row, {"namespace": live_object.namespace, "name": live_object.name}, row.scheduler)
 
 
 def _there_now(snapshot: Snapshot, key: str, group: str) -> Unplayed | None:
@@ -776,22 +807,26 @@ def _unplayed(snapshot: Snapshot) -> dict[tuple[str, str], Unplayed]:
 
 def _holds(snapshot: Snapshot, key: str) -> str:
     """`` (its 2 pods hold 16 GPUs)``."""
-    held = held_below(snapshot).get(key)
-    if held is None or not held.pods:
+    held_pods = held_below(snapshot).get(key)
+    if held_pods is None or not held_pods.pods:
         return ""
-    gpus = f" {words.plural(held.pods, 'holds', 'hold')} {held.nouns.count(held.gpus)}" if held.gpus else ""
-    return f" (its {words.count(held.pods, 'pod')}{gpus})"
+    gpus = (
+        f" {words.plural(held_pods.pods, 'holds', 'hold')} {held_pods.nouns.count(held_pods.gpus)}"
+        if held_pods.gpus
+        else ""
+    )
+    return f" (its {words.count(held_pods.pods, 'pod')}{gpus})"
 
 
 def _changed(key: str, holds: str) -> UnknownObject:
     return _unknown("changed", key, holds=holds, kind=kind_in(key).name)
 
 
-def _refused(key: str, changed: Course) -> UnknownObject:
+def _refused(key: str, changed: ChangeCourse) -> UnknownObject:
     return _unknown("refused", key, refused=changed.refused, by=changed.words(kind_in(key).name))
 
 
-def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str = "") -> PlacedWorkload:
+def _of_course(changed: ChangeCourse, row: Templated, metadata: Object, scheduler: str = "") -> PlacedWorkload:
     """An object that is there and changes, by its kind's rules; of one that is to wake later what its next run makes."""
     waits = row.waits if "{role}" not in row.waits and not row.waits.endswith("=") else ""
     placed = Placed(
@@ -814,24 +849,26 @@ def _placed_as(kind: str, namespace: str, metadata: Object, placed: Placed, repl
     return PlacedWorkload(workload=workload, placed=placed)
 
 
-def _there(one: Object, sets: list[PodsAlike], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
+def _there(document: Object, sets: list[PodsAlike], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
     """An object that is there and stays as it is; `sets` may be none."""
-    metadata = one["metadata"]
+    metadata = document["metadata"]
     placed = Placed(
         sets=tuple(sets), gang=row.gang if row else Gang.NONE, idle=Idle.THERE, is_assumed=sameness is Sameness.ASSUMED
     )
-    return _placed_as(str(one.get("kind")), str(metadata.get("namespace") or DEFAULT_NAMESPACE), metadata, placed, 0)
+    return _placed_as(
+        str(document.get("kind")), str(metadata.get("namespace") or DEFAULT_NAMESPACE), metadata, placed, 0
+    )
 
 
 def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
     """A Job that is there: the same again does nothing, and one that is resumed makes its pods. Its template can't be changed."""
     before, after = applied.before, applied.after
     assert before is not None  # a new one is placed
-    mine, theirs = after.template, before.template
-    if (mine.spec, mine.unread) != (theirs.spec, theirs.unread):
+    new_template, theirs = after.template, before.template
+    if (new_template.spec, new_template.unread) != (theirs.spec, theirs.unread):
         return _unknown("job's template", after.key)
-    wanted = wanted_pods(after)
-    sets = (PodsAlike(role="", template=mine, count=wanted),)
+    pod_count = wanted_pods(after)
+    sets = (PodsAlike(role="", template=new_template, count=pod_count),)
     if not applied.moves_pods or before.is_finished:
         return PlacedWorkload(
             workload=replace(after, replicas=0), placed=Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
@@ -839,16 +876,19 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
     if before.replicas != after.replicas or before.completions != after.completions:
         return _unknown("job's number", after.key, then=after.replicas, now=before.replicas)
     idle = Idle.SUSPENDED if after.is_paused else Idle.NO
-    number = 0 if idle else wanted
+    number = 0 if idle else pod_count
     return PlacedWorkload(workload=replace(after, replicas=number), placed=Placed(sets=sets, gang=Gang.NONE, idle=idle))
 
 
-def _placement_only(found: PlacedWorkload) -> Finding:
-    placed, kind = found.placed, found.workload.kind
-    sets = ", ".join(f"{one.count} {one.role}" if one.role else words.count(one.count, "pod") for one in placed.sets)
+def _placement_only(placement: PlacedWorkload) -> Finding:
+    placed, kind = placement.placed, placement.workload.kind
+    sets = ", ".join(
+        f"{pod_set.count} {pod_set.role}" if pod_set.role else words.count(pod_set.count, "pod")
+        for pod_set in placed.sets
+    )
     groups = f"{placed.groups} groups of " if placed.groups > 1 else ""
     assumes = f"; {placed.assumes}" if placed.assumes else ""
-    key, gang = found.workload.key, placed.gang
+    key, gang = placement.workload.key, placed.gang
     return finding("placement-only", key, groups=groups, sets=sets, gang=gang, kind=kind, assumes=assumes)
 
 
@@ -861,22 +901,22 @@ def _key(kind: str, namespace: str, name: str) -> str:
     return f"{kind}/{namespace}/{name.removesuffix('-')}"
 
 
-def _told(found: PlacedWorkload) -> list[Finding]:
+def _told(placement: PlacedWorkload) -> list[Finding]:
     """What is worth saying of an object that is placed."""
-    placed = found.placed
+    placed = placement.placed
     if placed.course and placed.idle is not Idle.SUSPENDED:
-        return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
+        return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=placement.workload.key, what=placed.course)]
     if placed.idle is Idle.THERE:
-        return [finding("apply-assumed:stays", found.workload.key)] if placed.is_assumed else []
-    is_queued = bool(queues.named_queue(found.workload.labels, [alike.template for alike in placed.sets]))
+        return [finding("apply-assumed:stays", placement.workload.key)] if placed.is_assumed else []
+    is_queued = bool(queues.named_queue(placement.workload.labels, [alike.template for alike in placed.sets]))
     if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
         more = (
-            [finding(GROWS_TO, found.workload.key, gpus=placed.gpus_at_most)]
+            [finding(GROWS_TO, placement.workload.key, gpus=placed.gpus_at_most)]
             if placed.gpus_at_most > placed.gpus
             else []
         )
-        return [_placement_only(found), *more]
-    return [finding("suspended", found.workload.key, said=placed.idle_words)]
+        return [_placement_only(placement), *more]
+    return [finding("suspended", placement.workload.key, said=placed.idle_words)]
 
 
 def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
@@ -893,38 +933,42 @@ def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
     return _unknown("told in part", key, gpus=gpus, may_help=False, where=where, asks=_asks(more))
 
 
-def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedWorkload:
+def _of_unknown_kind(document: Object, snapshot: Snapshot) -> UnknownObject | PlacedWorkload:
     """An object of a kind that is in no table, unless it stays as it is."""
-    kind, metadata = str(one.get("kind")), one.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    row = _EFFECT_ROWS.get(effect_of(one) or PodEffect.NONE)
-    if isinstance(known.get("name"), str):
-        found = _known_of(one, snapshot, None, [])
-        if isinstance(found, UnknownObject) and row is None:
-            asks = untold(None, one)
-            return found.asking(_asks(asks), _most(asks))
-        if found is Sameness.SAME:
-            return _there(one, [], None, found)
-    key = _key(kind, str(known.get("namespace") or ""), str(known.get("name") or known.get("generateName") or "?"))
-    more = untold(None, one)
+    kind, metadata = str(document.get("kind")), document.get("metadata")
+    name_fields = metadata if isinstance(metadata, dict) else {}
+    row = _EFFECT_ROWS.get(effect_of(document) or PodEffect.NONE)
+    if isinstance(name_fields.get("name"), str):
+        sameness = _known_of(document, snapshot, None, [])
+        if isinstance(sameness, UnknownObject) and row is None:
+            asks = untold(None, document)
+            return sameness.asking(_asks(asks), _most(asks))
+        if sameness is Sameness.SAME:
+            return _there(document, [], None, sameness)
+    key = _key(
+        kind,
+        str(name_fields.get("namespace") or ""),
+        str(name_fields.get("name") or name_fields.get("generateName") or "?"),
+    )
+    more = untold(None, document)
     has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""
-    version, said = one.get("apiVersion"), _asks(more)
+    version, request_words = document.get("apiVersion"), _asks(more)
     row = row or "not in the table"
-    return _unknown(row, key, gpus=_most(more), may_help=False, version=version, kind=kind, has=has, asks=said)
+    return _unknown(row, key, gpus=_most(more), may_help=False, version=version, kind=kind, has=has, asks=request_words)
 
 
 _EFFECT_ROWS: Final = {PodEffect.DEFINES: "defines", PodEffect.LETS_BEGIN: "lets begin"}
 
 
 def _asks(more: Untold) -> str:
-    return f"; it asks for {words.listing([str(asked) for asked in more.asked])}" if more.asked else ""
+    return f"; it asks for {words.listing([str(request) for request in more.asked])}" if more.asked else ""
 
 
 def _most(more: Untold) -> int:
-    return sum(asked.total for asked in more.asked)
+    return sum(request.total for request in more.asked)
 
 
-_WHY: Final = typed.decode(table_beside(__name__, "manifest.json"), dict[str, tuple[str, str]])
+_WHY: Final = typed_json.decode(table_beside(__name__, "manifest.json"), dict[str, tuple[str, str]])
 
 
 def _without_gangs(
@@ -932,18 +976,18 @@ def _without_gangs(
 ) -> list[tuple[int, str, Object]]:
     """The objects whose pods aren't scheduled as a group; the others are added to those that aren't known."""
     others = []
-    for number, kind, one in objects:
-        key, gangs = _key(kind, *_named(one)), gangs_asked(one)
+    for number, kind, document in objects:
+        key, gangs = _key(kind, *_named(document)), gangs_asked(document)
         if not gangs:
-            others.append((number, kind, one))
+            others.append((number, kind, document))
         elif all(doubt.key != key for doubt in unknown):  # else it isn't known whether a server takes the field at all
             unknown.append(_unknown("gang", key, fields=words.listing(gangs), gate=GANGS.name))
     return others
 
 
-def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:
+def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **parameters: object) -> UnknownObject:
     """By a row of ``manifest.json``: why it isn't known, and how to fix it."""
-    what, mend = (text.format(key=key, **given) for text in _WHY[row])
+    what, mend = (text.format(key=key, **parameters) for text in _WHY[row])
     return UnknownObject(key=key, what=what, mend=mend, gpus=gpus, may_help=may_help)
 
 
@@ -959,12 +1003,12 @@ def _with_objects(
         check_budget(budget)
     for kind, records in brought.items():
         field = wire.READ[kind].field
-        known = {_name(change): change for change in changes.get(field, getattr(snapshot, field))}
+        record_by_name = {_name(change): change for change in changes.get(field, getattr(snapshot, field))}
         for record in records:
-            old = known.get(_name(record))
+            old = record_by_name.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:
-                known[_name(record)] = _with_status(record, old)
-        changes[field] = tuple(known.values())
+                record_by_name[_name(record)] = _with_status(record, old)
+        changes[field] = tuple(record_by_name.values())
     return replace(
         snapshot,
         digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),
@@ -975,11 +1019,11 @@ def _with_objects(
 
 def _read(objects: Iterable[Object]) -> Mapping[str, Sequence[Any]]:
     reader = Reader()
-    for one in objects:
+    for document in objects:
         try:
-            reader.read_item(one, Part())
+            reader.read_item(document, Part())
         except DAMAGE as error:
-            where = f"{MANIFEST}, {one.get('kind', 'object')} {_named(one)[1]}".rstrip()
+            where = f"{MANIFEST}, {document.get('kind', 'object')} {_named(document)[1]}".rstrip()
             raise ChangeError(damage_in_words(error), where=where) from None
     return reader.found
 
@@ -1000,6 +1044,6 @@ def _with_status(record: Any, old: Any) -> Any:
     if isinstance(record, ClusterQueue) and isinstance(old, ClusterQueue):  # whether it is active then isn't known
         return replace(record, has_share=old.has_share)
     if isinstance(record, PodDisruptionBudget) and isinstance(old, PodDisruptionBudget):
-        told = ("disruptions_allowed", "current_healthy", "desired_healthy", "expected_pods")
-        return replace(record, **{name: getattr(old, name) for name in told})
+        status_fields = ("disruptions_allowed", "current_healthy", "desired_healthy", "expected_pods")
+        return replace(record, **{name: getattr(old, name) for name in status_fields})
     return record

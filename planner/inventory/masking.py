@@ -83,7 +83,7 @@ _OURS: Final[tuple[tuple[str, _Hidden, bool], ...]] = (  # pattern, what stands 
     (r"(\b(?:pass|pw|auth)\s{1,4})(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])(?!\d+(?:ms|s|m|h)?\b)\S{4,400}", rf"\1{HIDDEN}", True),
     (rf"(\bidentified by\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),  # SQL
     (rf"(\b(?:mysql|maria|mongo)\w{{0,12}}\b.{{0,200}}?\s-p\s?){_VALUE}", rf"\1{HIDDEN}", False),
-    (r"\b(?:redis-cli|sshpass|psql|curl|wget|ldap\w{1,10}|docker|podman|skopeo|helm|az|oc)\s.{1,2000}", lambda found: _ARGUMENT.sub(rf"\1{HIDDEN}", found.group()), False),
+    (r"\b(?:redis-cli|sshpass|psql|curl|wget|ldap\w{1,10}|docker|podman|skopeo|helm|az|oc)\s.{1,2000}", lambda match: _ARGUMENT.sub(rf"\1{HIDDEN}", match.group()), False),
     (r"(\s--(?:proxy-)?user(?:name|pwd)?[ =]\s{0,3}[\"']?)[^\s:]{0,200}:[^\s]{1,400}", rf"\1{HIDDEN}", False),
     (r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[A-Z0-9]{4,40}", HIDDEN, False),
     (r"(?<![\w-])(?:sk|pk|rk)[-_](?:[a-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{8,400}", HIDDEN, False),
@@ -149,9 +149,9 @@ def masked(line: str) -> str:
     for pattern, hidden in _ours():
         text = pattern.sub(hidden, text)
     for plugin in _plugins() if _FORM.search(text) else ():
-        for found in plugin.analyze_string(text):
-            if len(found) > 1 and found not in HIDDEN:
-                text = text.replace(found, HIDDEN)
+        for secret in plugin.analyze_string(text):
+            if len(secret) > 1 and secret not in HIDDEN:
+                text = text.replace(secret, HIDDEN)
     return text
 
 
@@ -166,7 +166,7 @@ def _may_tell(message: str) -> bool:
     text = message.lower()
     if not text.isascii() or any(word in text for word in _WORDS) or _HINT.search(text) is not None:
         return True
-    return any(found[0] != found[0].lower() for found in _UNBROKEN.finditer(message))
+    return any(match[0] != match[0].lower() for match in _UNBROKEN.finditer(message))
 
 
 def without_login(image: str) -> str:
@@ -176,14 +176,14 @@ def without_login(image: str) -> str:
 
 def without_keys(lines: Iterable[str]) -> Iterator[str]:
     """`lines` with those of a private key hidden: by themselves they look like anything."""
-    left = 0
+    remaining_lines = 0
     is_inside = False  # after a line of base64: what ends it is shorter
     for line in lines:
         if _BEGIN.search(line[:4_000]) and not _END.search(line[:4_000]):
-            left = LIMITS.key_lines
+            remaining_lines = LIMITS.key_lines
             yield HIDDEN
-        elif left:
-            left = 0 if _END.search(line[:4_000]) else left - 1
+        elif remaining_lines:
+            remaining_lines = 0 if _END.search(line[:4_000]) else remaining_lines - 1
             yield HIDDEN
         elif _BASE64_LINE.fullmatch(line[:200]):
             is_inside = True

@@ -17,7 +17,7 @@ from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import Node, Snapshot
 
 
-class Told(StrEnum):
+class NodeSign(StrEnum):
     """What an event says of a node."""
 
     REGISTERED = "registered"
@@ -26,11 +26,11 @@ class Told(StrEnum):
 
 
 REASONS: Final = {
-    "RegisteredNode": Told.REGISTERED,
-    "RemovingNode": Told.GONE,
-    "DeletingNode": Told.GONE,
-    "ScaleDown": Told.TAKEN_DOWN,
-    "DisruptionTerminating": Told.TAKEN_DOWN,
+    "RegisteredNode": NodeSign.REGISTERED,
+    "RemovingNode": NodeSign.GONE,
+    "DeletingNode": NodeSign.GONE,
+    "ScaleDown": NodeSign.TAKEN_DOWN,
+    "DisruptionTerminating": NodeSign.TAKEN_DOWN,
 }
 TAKEN_DOWN: Final = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"})
 """Taints of a node that an autoscaler takes down, on purpose."""
@@ -65,7 +65,7 @@ class NodeSeen(Record):
 class NodeEvent(Record):
     cluster: str
     node: str
-    told: Told
+    told: NodeSign
     at: float
 
 
@@ -78,13 +78,13 @@ class Watch(Record):
     events: tuple[NodeEvent, ...] = ()
 
 
-def node_events(snapshot: Snapshot) -> Iterator[tuple[str, Told, float]]:
+def node_events(snapshot: Snapshot) -> Iterator[tuple[str, NodeSign, float]]:
     """(node, what, when) of the snapshot's events about nodes; one that was counted several times has its ends."""
     for event in snapshot.events:
-        told = REASONS.get(event.reason) if event.object_kind == NODE.name else None
-        if told is not None:
+        node_reason = REASONS.get(event.reason) if event.object_kind == NODE.name else None
+        if node_reason is not None:
             for at in {event.first_seen_at, event.last_seen_at} - {None}:
-                yield event.object_name, told, float(at or 0.0)
+                yield event.object_name, node_reason, float(at or 0.0)
 
 
 def is_going(node: Node) -> bool:
@@ -96,33 +96,33 @@ def may_go(node: Node) -> bool:
     """Whether anybody has marked it as one that he may take away."""
     return (
         any(taint.key in GOING_TAINTS for taint in node.taints)
-        or any(node.conditions.get(one) == "True" for one in _GOING_CONDITIONS)
+        or any(node.conditions.get(condition) == "True" for condition in _GOING_CONDITIONS)
         or node.labels.get(_GOING_LABEL[0]) == _GOING_LABEL[1]
     )
 
 
 def watch_snapshots(snapshots: Sequence[tuple[str, Snapshot]]) -> Watch:
     """What snapshots (with their cluster's name) saw; events of all of them count once."""
-    seen: dict[tuple[str, str, float], NodeSeen] = {}
+    node_by_key: dict[tuple[str, str, float], NodeSeen] = {}
     looks: dict[str, set[float]] = {}
-    events: set[tuple[str, str, Told, float]] = set()
-    for cluster, snapshot in sorted(snapshots, key=lambda one: one[1].taken_at):
+    events: set[tuple[str, str, NodeSign, float]] = set()
+    for cluster, snapshot in sorted(snapshots, key=lambda pair: pair[1].taken_at):
         looks.setdefault(cluster, set()).add(snapshot.taken_at)
         events |= {(cluster, *event) for event in node_events(snapshot)}
         for node in snapshot.nodes:
             if node.created_at is None or not is_spot(node):
                 continue
             key = (cluster, node.name, node.created_at)
-            first = seen[key].first_at if key in seen else snapshot.taken_at
-            seen[key] = NodeSeen(
+            first = node_by_key[key].first_at if key in node_by_key else snapshot.taken_at
+            node_by_key[key] = NodeSeen(
                 cluster=cluster, node=node.name, node_pool=node_pool(node), machine_type=machine_type(node),
                 created_at=node.created_at, first_at=first, last_at=snapshot.taken_at, is_going=is_going(node), zone=zone(node),
             )  # fmt: skip
     return Watch(
         source=f"{len(snapshots)} snapshots" if len(snapshots) > 1 else "events of the snapshot",
         looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
-        nodes=tuple(seen.values()),
-        events=tuple(NodeEvent(cluster=c, node=n, told=told, at=at) for c, n, told, at in sorted(events)),
+        nodes=tuple(node_by_key.values()),
+        events=tuple(NodeEvent(cluster=c, node=n, told=node_reason, at=at) for c, n, node_reason, at in sorted(events)),
     )
 
 
@@ -133,16 +133,16 @@ def together(watches: Iterable[Watch]) -> Watch:
     for watch in every:
         for cluster, moments in watch.looks:
             looks.setdefault(cluster, set()).update(moments)
-    seen: dict[tuple[str, str, float], NodeSeen] = {}
+    node_by_key: dict[tuple[str, str, float], NodeSeen] = {}
     for node in (node for watch in every for node in watch.nodes):
         key = (node.cluster, node.node, round(node.created_at))
-        known = seen.get(key, node)
-        last = max(node, known, key=lambda one: one.last_at)
-        seen[key] = replace(last, first_at=min(node.first_at, known.first_at))
+        earlier_sighting = node_by_key.get(key, node)
+        last = max(node, earlier_sighting, key=lambda life: life.last_at)
+        node_by_key[key] = replace(last, first_at=min(node.first_at, earlier_sighting.first_at))
     return Watch(
         source=", ".join(dict.fromkeys(watch.source for watch in every)),
         looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
-        nodes=tuple(seen.values()),
+        nodes=tuple(node_by_key.values()),
         events=tuple(dict.fromkeys(event for watch in every for event in watch.events)),
     )
 
@@ -155,9 +155,11 @@ def until(watch: Watch, moment: float) -> Watch:
         source=watch.source,
         looks=tuple((cluster, moments) for cluster, moments in looks if moments),
         nodes=tuple(
-            replace(one, last_at=min(one.last_at, last[one.cluster]), is_going=one.is_going and one.last_at <= moment)
-            for one in watch.nodes
-            if one.cluster in last and one.first_at <= last[one.cluster]
+            replace(
+                node, last_at=min(node.last_at, last[node.cluster]), is_going=node.is_going and node.last_at <= moment
+            )
+            for node in watch.nodes
+            if node.cluster in last and node.first_at <= last[node.cluster]
         ),
         events=tuple(event for event in watch.events if event.at <= moment),
     )

@@ -37,9 +37,9 @@ class OneCluster:
         else:
             self._names.setdefault(file, set()).add(record.name)
             what = (uid, record.provider_id) if uid else (record.provider_id, record.capacity)
-            there, known = self._nodes.setdefault(record.name, (file, what))
-            if there != file and known != what:
-                self._clash = self._clash or f"{there} and {file} have different nodes called {record.name}"
+            first_file, first_identity = self._nodes.setdefault(record.name, (file, what))
+            if first_file != file and first_identity != what:
+                self._clash = self._clash or f"{first_file} and {file} have different nodes called {record.name}"
 
     def check(self, source: str) -> None:
         """Refuse two clusters.
@@ -66,8 +66,8 @@ class OneCluster:
         of_node: dict[str, str] = {}
         for file, nodes in [*self._names.items(), *self._stands_on.items()]:
             for node in nodes:
-                one, other = groups[of_node.setdefault(node, file)], groups[file]
-                if one is not other and node in self._nodes:
-                    one |= other
-                    groups |= dict.fromkeys(other, one)
+                group, other = groups[of_node.setdefault(node, file)], groups[file]
+                if group is not other and node in self._nodes:
+                    group |= other
+                    groups |= dict.fromkeys(other, group)
         return groups

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import collector, typed, words
+from planner.ground import collector, typed_json, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
@@ -47,18 +47,18 @@ from planner.inventory.records import (
     queues,
     spare,
     storage,
-    unplayed,
+    unplayed_objects,
     workloads,
 )
-from planner.inventory.records.places import ByHand, Kept
-from planner.inventory.records.shared import ReadObject, Shared
-from planner.inventory.sealed import annotation_digests
+from planner.inventory.records.field_paths import ByHand, RecordLayout
+from planner.inventory.records.read_context import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
+from planner.inventory.template_digests import annotation_digests
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
-from planner.kubernetes.listed import LISTED, is_kept
-from planner.kubernetes.podless import makes_no_pods
+from planner.kubernetes.kinds_without_pods import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
+from planner.kubernetes.unplayed_kinds import LISTED, is_kept
 from planner.kubernetes.updates import text_at
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
@@ -74,7 +74,7 @@ _TAIL = re.compile(
 )  # as Go's clients write items of a List
 _VERSION = b'"apiVersion"'
 _TAIL_BYTES = 120
-_KINDS: dict[str, Kept | ByHand] = {
+_KINDS: dict[str, RecordLayout | ByHand] = {
     NODE.name: nodes.NODE,
     "Namespace": nodes.NAMESPACE,
     "PodDisruptionBudget": policy.BUDGET,
@@ -214,24 +214,24 @@ def build_snapshot(
     reader.take_watched()
     reader.one_cluster.check(source)
     reader.resource_versions = FrozenMap(versions or {})
-    found = reader.snapshot(
+    snapshot = reader.snapshot(
         source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
     )
-    return with_gaps(with_inferred(found), reader.spaces if versions is None else None)
+    return with_gaps(with_inferred(snapshot), reader.spaces if versions is None else None)
 
 
-def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
+def read_object(shared: Shared, raw_object: Item, kind: str) -> ReadObject:
     """Read one object of a known kind; one of `DAMAGE` is raised when it can't be read."""
     if kind == POD.name:
-        read = pod_texts.read_pod_text(shared, item) if not isinstance(item, dict) else None
+        read = pod_texts.read_pod_text(shared, raw_object) if not isinstance(raw_object, dict) else None
         if read is not None:
-            return _sampled(shared, item, read)
+            return _sampled(shared, raw_object, read)
     decoded_type, decode = _wire_of(kind)
-    decoded: Any = typed.convert(item, decoded_type) if isinstance(item, dict) else decode(item)
+    decoded: Any = typed_json.convert(raw_object, decoded_type) if isinstance(raw_object, dict) else decode(raw_object)
     if kind == POD.name:
-        return _sampled(shared, item, pods.read_pod(shared, decoded))
+        return _sampled(shared, raw_object, pods.read_pod(shared, decoded))
     if kind in _TEMPLATED:
-        record = _TEMPLATED[kind](shared, decoded, _template_in(item, kind))
+        record = _TEMPLATED[kind](shared, decoded, _template_in(raw_object, kind))
     else:
         record = _KINDS[kind].read(shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
@@ -250,42 +250,44 @@ class _WithAnnotations(wire.Wire):
     metadata: _Annotated | None = None
 
 
-def _sampled(shared: Shared, item: Item, read: ReadObject) -> ReadObject:
+def _sampled(shared: Shared, raw: Item, read: ReadObject) -> ReadObject:
     """A pod that is the first of its revision keeps digests of its annotations: which its template has may tell one revision from another."""
     owner, revision = read.record.owner, read.record.labels.get(CONTROLLER_REVISION_HASH)
     if owner is None or revision is None:
         return read
     if shared.sampled_revisions.setdefault((owner.uid, revision), read.record.uid) != read.record.uid:
         return read
-    told = typed.convert(item, _WithAnnotations) if isinstance(item, dict) else typed.decode(item, _WithAnnotations)
-    annotations = (told.metadata.annotations if told.metadata else None) or {}
+    annotated = (
+        typed_json.convert(raw, _WithAnnotations) if isinstance(raw, dict) else typed_json.decode(raw, _WithAnnotations)
+    )
+    annotations = (annotated.metadata.annotations if annotated.metadata else None) or {}
     return replace(read, record=replace(read.record, annotation_digests=annotation_digests(annotations)))
 
 
 def read_unplayed_object(
-    shared: Shared, item: Item, kind: str, api_version: str
+    shared: Shared, raw_object: Item, kind: str, api_version: str
 ) -> tuple[model.Unplayed, bytes] | None:
     """An object whose rollout isn't played, and its digest; None of one that makes no pods, is damaged, or is too large to be one."""
     head = {"kind": kind, "apiVersion": api_version}
-    if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > LIMITS.unplayed_bytes):
+    if makes_no_pods(head) or (isinstance(raw_object, _TEXTS) and len(memoryview(raw_object)) > LIMITS.unplayed_bytes):
         return None
     try:
-        document = item if isinstance(item, dict) else msgspec.json.decode(item)
-        record = unplayed.read_unplayed(shared, {**document, **head})
+        document = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
+        record = unplayed_objects.read_unplayed(shared, {**document, **head})
     except (*DAMAGE, TypeError):
         return None
-    kept = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
+    pod_sets = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
     generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
-    told = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {kept}"
-    return record, wire.digest(told.encode())
+    digest_text = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {pod_sets}"
+    return record, wire.digest(digest_text.encode())
 
 
-def _advising(item: Item, kind: str) -> str:
+def _advising(raw_object: Item, kind: str) -> str:
     """Its kind; a VerticalPodAutoscaler that only advises apart from those that act (autoscaler `v1/types.go` `UpdateModeOff`)."""
     if kind != "VerticalPodAutoscaler":
         return kind
     try:
-        document = item if isinstance(item, dict) else msgspec.json.decode(item)
+        document = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
     except DAMAGE:
         return kind
     return f"{kind} (Off)" if text_at(document, "spec.updatePolicy.updateMode") == "Off" else kind
@@ -296,7 +298,7 @@ def _wire_of(kind: str) -> tuple[type[msgspec.Struct], Callable[[Any], Any]]:
     """What is decoded of a kind's objects, and the decoder."""
     templated = wire.Workload if kind in _TEMPLATED else wire.Pod
     decoded = _KINDS[kind].wire if kind in _KINDS else templated
-    return decoded, typed.decoder(decoded)
+    return decoded, typed_json.decoder(decoded)
 
 
 class Reader:
@@ -349,14 +351,14 @@ class Reader:
         unplayed: Iterable[model.Unplayed] = (),
         told_apart: Collection[str] = (),
     ) -> Reader:
-        """One that has read these records already (`planner.inventory.picture`). `told_apart`: kinds whose names and uids are known to
+        """One that has read these records already (`planner.inventory.live_lists`). `told_apart`: kinds whose names and uids are known to
         differ."""
         reader = cls()
         reader.found, reader._digest, reader.presence = dict(found), digest, dict(presence)
         reader._told_apart = told_apart
         reader.problems, reader.unreadable = unreadable, len(unreadable)
-        reader._unplayed = {(one.key, one.api_group): one for one in unplayed}
-        reader._unplayed_read = sum(is_kept(one.kind, one.api_group) for one in reader._unplayed.values())
+        reader._unplayed = {(record.key, record.api_group): record for record in unplayed}
+        reader._unplayed_read = sum(is_kept(record.kind, record.api_group) for record in reader._unplayed.values())
         reader.objects = sum(map(len, found.values())) + len(unreadable) + len(reader._unplayed)
         reader._files = {kind for kind, state in presence.items() if state is not Presence.ABSENT}
         reader.resource_versions = FrozenMap(resource_versions)
@@ -377,36 +379,36 @@ class Reader:
         self._cut.update(part.cut)
         if part.kind and part.of_pages is not None:
             self._pages.setdefault(part.kind, []).append(part.of_pages)
-        for number, item in enumerate(part.items, start=part.first):
+        for number, raw_object in enumerate(part.items, start=part.first):
             try:
                 try:
-                    kind, api_version = kind_of(item, part)
+                    kind, api_version = kind_of(raw_object, part)
                 except NotAnObject:
-                    kind, api_version = _kind_of_shape(item), ""
+                    kind, api_version = _kind_of_shape(raw_object), ""
                     self.by_shape += 1
             except NotAnObject as error:
-                self._read_foreign(item, part, number, error)
+                self._read_foreign(raw_object, part, number, error)
                 continue
             except DAMAGE as error:
                 self._count(part, EVERY_KIND)
                 if part.is_named:
-                    self._leave_out(item, part, number, error, EVERY_KIND)
+                    self._leave_out(raw_object, part, number, error, EVERY_KIND)
                 else:
                     self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
                 continue
-            if kind[-4:] == "List" and (within := _list_in(item, kind, part)) is not None:
+            if kind[-4:] == "List" and (within := _list_in(raw_object, kind, part)) is not None:
                 self.read(within)
                 continue
             self._count(part, kind)
             try:
-                self._keep(item, kind, api_version, part.where)
+                self._keep(raw_object, kind, api_version, part.where)
             except DAMAGE as error:
-                self._leave_out(item, part, number, error, kind)
+                self._leave_out(raw_object, part, number, error, kind)
         if self.objects > before:
             self._files.add(part.where)
         if len(self.found.get(POD.name, ())) > pods_before:
-            seen = self.found[POD.name][pods_before:]
-            self.one_cluster.saw_pods(part.where, (pod.node_name for pod in seen if pod.node_name))
+            new_pods = self.found[POD.name][pods_before:]
+            self.one_cluster.saw_pods(part.where, (pod.node_name for pod in new_pods if pod.node_name))
         self._shared.forget_texts()
 
     def _count(self, part: Part, kind: str) -> None:
@@ -418,143 +420,145 @@ class Reader:
         if objects > LIMITS.objects:
             raise too_many(part.where)
 
-    def _leave_out(self, item: Item, part: Part, number: int, error: Exception, kind: str) -> None:
+    def _leave_out(self, raw_object: Item, part: Part, number: int, error: Exception, kind: str) -> None:
         self.unreadable += 1
         self._damaged[kind] = self._damaged.get(kind, 0) + 1
-        self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(item, part, number, error))
+        self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(raw_object, part, number, error))
 
     def _tell(self, code: str, severity: Severity, make: Callable[[], Finding]) -> None:
         """A problem of which there may be as many as objects: the first of a code are made, the others counted."""
-        self._told[code, severity] = told = self._told.get((code, severity), 0) + 1
-        if told <= _SHOWN_OF_EACH:
+        self._told[code, severity] = problem_count = self._told.get((code, severity), 0) + 1
+        if problem_count <= _SHOWN_OF_EACH:
             self.problems.append(make())
 
-    def _read_foreign(self, item: Item, part: Part, number: int, error: NotAnObject) -> None:
+    def _read_foreign(self, raw_object: Item, part: Part, number: int, error: NotAnObject) -> None:
         """Lists by name (``{"pods": {"items": […]}}``) are read; what else isn't an object is told."""
-        if (event := _watch_event(item)) is not None:
+        if (event := _watch_event(raw_object)) is not None:
             self._watch(*event, part)
             return
-        if self._keep_kubelet(item, part.where):
+        if self._keep_kubelet(raw_object, part.where):
             return
-        lists = _lists_by_name(item, part)
-        for one in lists:
-            self.read(one)
+        lists = _lists_by_name(raw_object, part)
+        for list_part in lists:
+            self.read(list_part)
         if lists:
             return
         self.foreign += 1
         if self.foreign > LIMITS.objects:
             raise too_many(part.where)
         if part.is_named:
-            self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(item, part, number, error))
+            self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(raw_object, part, number, error))
         else:
             self._foreign[part.where] = self._foreign.get(part.where, 0) + 1
 
-    def _watch(self, told: str, item: dict[str, Any], part: Part) -> None:
+    def _watch(self, event_type: str, raw_object: dict[str, Any], part: Part) -> None:
         """An event of a watch: of several about one object the last counts, and one that was deleted is gone."""
-        metadata = item.get("metadata") or {}
-        if told == "BOOKMARK" or not isinstance(metadata, dict):
+        metadata = raw_object.get("metadata") or {}
+        if event_type == "BOOKMARK" or not isinstance(metadata, dict):
             return
-        key = tuple(str(one) for one in (item.get("kind"), metadata.get("namespace"), metadata.get("name")))
+        key = tuple(str(word) for word in (raw_object.get("kind"), metadata.get("namespace"), metadata.get("name")))
         self._watched.pop(key, None)
-        self._watched[key] = None if told == "DELETED" else (item, part)
+        self._watched[key] = None if event_type == "DELETED" else (raw_object, part)
 
     def take_watched(self) -> None:
         """Read what the events of watches left."""
-        left = [one for one in self._watched.values() if one is not None]
+        watched_objects = [watch_event for watch_event in self._watched.values() if watch_event is not None]
         self._watched.clear()
-        for item, part in left:
-            self.read(replace(part, items=[item], first=1, listed=()))
+        for raw_object, part in watched_objects:
+            self.read(replace(part, items=[raw_object], first=1, listed=()))
 
-    def _refused(self, item: Item, file: str) -> None:
+    def _refused(self, raw_object: Item, file: str) -> None:
         """What the API server answered in place of a list."""
-        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+        fields = msgspec.json.decode(raw_object) if isinstance(raw_object, _TEXTS) else raw_object
         if isinstance(fields, dict) and fields.get("status") == "Failure":
-            said = " ".join(str(fields.get("message") or fields.get("reason") or "it doesn't say why").split())[:300]
-            self.problems.append(finding(REFUSAL, file=file, said=said))
+            message = " ".join(str(fields.get("message") or fields.get("reason") or "it doesn't say why").split())[:300]
+            self.problems.append(finding(REFUSAL, file=file, said=message))
 
-    def read_item(self, item: Item, part: Part) -> None:
+    def read_item(self, raw_object: Item, part: Part) -> None:
         """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
-        self._keep(item, *kind_of(item, part), part.where)
+        self._keep(raw_object, *kind_of(raw_object, part), part.where)
 
-    def _keep(self, item: Item, kind: str, api_version: str, file: str) -> None:
-        told = kind, api_version
-        was = self._is_old.get(told)
+    def _keep(self, raw_object: Item, kind: str, api_version: str, file: str) -> None:
+        kind_and_version = kind, api_version
+        was = self._is_old.get(kind_and_version)
         if was is None:
-            if told == ("Status", "v1"):
-                self._refused(item, file)
+            if kind_and_version == ("Status", "v1"):
+                self._refused(raw_object, file)
             if not is_known(kind, api_version):
-                if len(self.spaces) < 2 and (named := named_in(item)) is not None and named.namespace:
+                if len(self.spaces) < 2 and (named := named_in(raw_object)) is not None and named.namespace:
                     self.spaces.add(named.namespace)
-                if not self._keep_unplayed(item, kind, api_version):
+                if not self._keep_unplayed(raw_object, kind, api_version):
                     if kind == _DEFINITION:
-                        self._keep_definition(item)
+                        self._keep_definition(raw_object)
                     elif kind in (KUBELET_CONFIGURATION, NODE_RESOURCE_TOPOLOGY):
-                        self._keep_kubelet(item, file)
-                    counted = _advising(item, kind)
+                        self._keep_kubelet(raw_object, file)
+                    counted = _advising(raw_object, kind)
                     self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
                 return
-            self._is_old[told] = was = is_old(kind, api_version)
+            self._is_old[kind_and_version] = was = is_old(kind, api_version)
         if was:
-            self._old[told] = self._old.get(told, 0) + 1
-        if not isinstance(item, dict) and len(memoryview(item)) > LARGEST_OBJECT_BYTES:
+            self._old[kind_and_version] = self._old.get(kind_and_version, 0) + 1
+        if not isinstance(raw_object, dict) and len(memoryview(raw_object)) > LARGEST_OBJECT_BYTES:
             raise InputError(_TOO_LARGE)
-        read = read_object(self._shared, item, kind)
+        read = read_object(self._shared, raw_object, kind)
         self._digests.add(read.digest)
         if kind in TELLING:
             self.one_cluster.saw(kind, read.record, read.metadata.uid or "", file)
         self.found.setdefault(kind, []).append(read.record)
         if kind not in self._states:
             self._states[kind] = array("q")
-        self._states[kind].append(_state_of(item))
+        self._states[kind].append(_state_of(raw_object))
         self.presence[kind] = Presence.PRESENT
 
-    def _keep_definition(self, item: Item) -> None:
+    def _keep_definition(self, raw_object: Item) -> None:
         """Keep what a CustomResourceDefinition says of its versions, packed: most are never asked for, and some have 500 kB."""
         from planner.inventory.custom_fields import packed_schemas  # only inputs that hold one pay for it
 
-        if isinstance(item, dict) or len(memoryview(item)) <= LARGEST_OBJECT_BYTES:
+        if isinstance(raw_object, dict) or len(memoryview(raw_object)) <= LARGEST_OBJECT_BYTES:
             with suppress(*DAMAGE, TypeError):
-                found = packed_schemas(item if isinstance(item, dict) else msgspec.json.decode(item))
-                self._custom_schemas |= found
-                self._digests.update(map(wire.digest, found.values()))
+                schemas = packed_schemas(
+                    raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
+                )
+                self._custom_schemas |= schemas
+                self._digests.update(map(wire.digest, schemas.values()))
 
-    def _keep_kubelet(self, item: Item, file: str) -> bool:
+    def _keep_kubelet(self, raw_object: Item, file: str) -> bool:
         """Keep a kubelet's configuration, of the node that its file or its own name tells; False where it is none."""
-        if isinstance(item, _TEXTS) and not any(word in bytes(item) for word in _OF_KUBELETS):
+        if isinstance(raw_object, _TEXTS) and not any(word in bytes(raw_object) for word in _OF_KUBELETS):
             return False
         try:
-            document = item if isinstance(item, dict) else msgspec.json.decode(item)
+            document = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
         except (*DAMAGE, TypeError):  # TypeError: a number or null stands in the place of an object
             return False
-        if (found := of_document(document)) is not None:
-            self._kubelets[file] = found
-        elif (found := of_topology(document)) is not None:
-            self._topologies[str((document.get("metadata") or {}).get("name"))] = found
-        if found is not None:
-            self._digests.add(wire.digest(repr((file, found)).encode()))
-        return found is not None
+        if (configuration := of_document(document)) is not None:
+            self._kubelets[file] = configuration
+        elif (configuration := of_topology(document)) is not None:
+            self._topologies[str((document.get("metadata") or {}).get("name"))] = configuration
+        if configuration is not None:
+            self._digests.add(wire.digest(repr((file, configuration)).encode()))
+        return configuration is not None
 
     def _with_kubelets(self, nodes: list[model.Node]) -> list[model.Node]:
         """The nodes with what files beside them tell of their kubelets; a file of which it isn't clear whose it is is named."""
-        told, names = dict(self._topologies), {node.name for node in nodes}
-        for file, found in self._kubelets.items():
+        topologies, names = dict(self._topologies), {node.name for node in nodes}
+        for file, configuration in self._kubelets.items():
             if name := node_of(file, names):
-                told[name] = found
+                topologies[name] = configuration
             elif names:
                 self.problems.append(finding("kubelet-of-no-node", where=file))
-        return [replace(node, kubelet=told[node.name]) if node.name in told else node for node in nodes]
+        return [replace(node, kubelet=topologies[node.name]) if node.name in topologies else node for node in nodes]
 
-    def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
+    def _keep_unplayed(self, raw_object: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
         is_used = is_kept(kind, api_version.rpartition("/")[0])
         if not is_used and len(self._unplayed) >= LIMITS.unknown_objects:
             return False
-        read = read_unplayed_object(self._shared, item, kind, api_version)
+        read = read_unplayed_object(self._shared, raw_object, kind, api_version)
         if read is None:
             return False
         record, digest = read
         self._unplayed_read += is_used
-        key, state = (record.key, record.api_group), _state_of(item)
+        key, state = (record.key, record.api_group), _state_of(raw_object)
         before, state_before = self._unplayed.get(key), self._unplayed_states.get(key, -1)
         if before is None or _is_later(record, state, before, state_before):
             self._unplayed[key], self._unplayed_states[key] = record, state
@@ -575,13 +579,13 @@ class Reader:
         """What was read so far."""
         self.take_watched()
         fields: dict[str, list[Any]] = {}
-        for kind, known in wire.READ.items():
-            fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
+        for kind, resource_kind in wire.READ.items():
+            fields.setdefault(resource_kind.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
         if self._kubelets or self._topologies:
             fields["nodes"] = self._with_kubelets(fields["nodes"])
         fields["workloads"], fields["made"] = _apart(fields["workloads"])
-        unplayed_used = sum(is_kept(one.kind, one.api_group) for one in self._unplayed.values())
+        unplayed_used = sum(is_kept(record.kind, record.api_group) for record in self._unplayed.values())
         read = sum(map(len, self.found.values())) + self._unplayed_read
         used = sum(map(len, fields.values())) + unplayed_used
         fields["unplayed"] = list(self._unplayed.values())
@@ -624,7 +628,7 @@ class Reader:
             elif EVERY_KIND in self._damaged and is_there:
                 yield kind, f"{words.count(self._damaged[EVERY_KIND], 'object')} whose kind can't be told left out"
             elif pages and (
-                sum(items for items, _, _ in pages) < max(there for _, there, _ in pages)
+                sum(items for items, _, _ in pages) < max(total_objects for _, total_objects, _ in pages)
                 or not any(is_last for _, _, is_last in pages)
             ):
                 yield kind, "its pages say that there are more"
@@ -651,22 +655,22 @@ class Reader:
         states = self._states.get(kind, ())
         of_each = states if len(states) == len(records) else [-1] * len(records)
         places: dict[tuple[str, str], int] = {}
-        kept: list[Any] = []
+        unique_records: list[Any] = []
         ranks: list[tuple[int, int]] = []
         for record, state in zip(records, of_each, strict=True):
             key, rank = (getattr(record, "namespace", ""), record.name), (state, getattr(record, "generation", 0))
-            place = places.setdefault(key, len(kept))
-            if place == len(kept):
-                kept.append(record)
+            place = places.setdefault(key, len(unique_records))
+            if place == len(unique_records):
+                unique_records.append(record)
                 ranks.append(rank)
                 continue
-            if kept[place] == record:
+            if unique_records[place] == record:
                 ranks[place] = max(rank, ranks[place])
                 continue
             self._contradict(kind, record, rank, ranks[place])
-            if _is_later(record, rank, kept[place], ranks[place]):
-                kept[place], ranks[place] = record, rank
-        return self._with_own_uids(kind, kept)
+            if _is_later(record, rank, unique_records[place], ranks[place]):
+                unique_records[place], ranks[place] = record, rank
+        return self._with_own_uids(kind, unique_records)
 
     def _with_own_uids(self, kind: str, records: list[Any]) -> list[Any]:
         """Each with a uid of its own: of several with one it is the first's by name, whatever their order."""
@@ -678,7 +682,7 @@ class Reader:
             owner[record.uid] = min(key, owner.get(record.uid, key))
         if len(owner) == len(records) and "" not in owner:
             return records
-        kept = []
+        named_records = []
         for record in records:
             key = (getattr(record, "namespace", ""), record.name)
             if not record.uid or owner[record.uid] != key:
@@ -686,8 +690,8 @@ class Reader:
                 if record.uid:
                     self._odd("duplicate-uid", name, uid=record.uid, kind=kind)
                 record = replace(record, uid=name)
-            kept.append(record)
-        return kept
+            named_records.append(record)
+        return named_records
 
     def _contradict(self, kind: str, record: Any, rank: Any, rank_before: Any) -> None:
         """An object in another state than the latest before; ranks that are alike don't tell which is the later one."""
@@ -698,23 +702,23 @@ class Reader:
             self._contradicted.pop(key, None)
         self._odd("duplicate-object" if rank == rank_before else "duplicate-object:later", object_name(*key))
 
-    def _odd(self, code: str, name: str, **given: Any) -> None:
-        self._tell(code.partition(":")[0], Severity.WARNING, lambda: finding(code, name, **given))
+    def _odd(self, code: str, name: str, **parameters: Any) -> None:
+        self._tell(code.partition(":")[0], Severity.WARNING, lambda: finding(code, name, **parameters))
 
 
 _RESOURCE_VERSION: Final = re.compile(rb'"resourceVersion"\s*:\s*"(\d{1,18})"|"spec"\s*:')
 
 
-def _state_of(item: Item) -> int:
+def _state_of(raw_object: Item) -> int:
     """The resourceVersion of an object, which orders its states (kubernetes KEP-5504); -1 where it isn't a number that stands before what
     it says itself: a volume's claim is written with that of another."""
-    if isinstance(item, dict):
-        metadata = item.get("metadata")
+    if isinstance(raw_object, dict):
+        metadata = raw_object.get("metadata")
         version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
         is_number = isinstance(version, str) and version.isascii() and version.isdecimal() and len(version) <= 18
         return int(str(version)) if is_number else -1
-    found = _RESOURCE_VERSION.search(item)
-    return int(found[1]) if found is not None and found[1] else -1
+    match = _RESOURCE_VERSION.search(raw_object)
+    return int(match[1]) if match is not None and match[1] else -1
 
 
 def _is_later(record: Any, rank: Any, before: Any, rank_before: Any) -> bool:
@@ -730,8 +734,8 @@ def digest_of(digests: Iterable[bytes]) -> str:
 _SHOWN_OF_EACH = 5
 
 
-def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity], int]) -> Iterator[Finding]:
-    """The first problems of each code, and how many more there are; no number is lost, and a thousand are not read. `told`:
+def _few_of_each(problems: Iterable[Finding], problem_counts: Mapping[tuple[str, Severity], int]) -> Iterator[Finding]:
+    """The first problems of each code, and how many more there are; no number is lost, and a thousand are not read. `problem_counts`:
     how many there are of a code, where not all are in `problems`."""
     counts: dict[tuple[str, Severity], int] = {}
     for problem in problems:
@@ -740,7 +744,7 @@ def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity]
         if counts[key] <= _SHOWN_OF_EACH:
             yield problem
     for (code, severity), in_full in counts.items():
-        count = in_full + max(0, told.get((code, severity), 0) - _SHOWN_OF_EACH)
+        count = in_full + max(0, problem_counts.get((code, severity), 0) - _SHOWN_OF_EACH)
         if count > _SHOWN_OF_EACH:
             what = f"{count - _SHOWN_OF_EACH:,} more like these ({code.replace('-', ' ')})"
             yield Finding(severity=severity, code=code, object="", what=what)
@@ -749,45 +753,45 @@ def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity]
 def _apart(workloads: Iterable[model.Workload]) -> tuple[list[model.Workload], list[model.Workload]]:
     """Those that a person changes, and those that one of them makes: a LeaderWorkerSet's StatefulSet, a leader's."""
     own: list[model.Workload] = []
-    made: list[model.Workload] = []
+    derived: list[model.Workload] = []
     for workload in workloads:
         owner = workload.owner.kind if workload.owner is not None else ""
-        (made if owner == POD.name or (owner and kind_called(owner).part == workload.kind) else own).append(workload)
-    return own, made
+        (derived if owner == POD.name or (owner and kind_called(owner).part == workload.kind) else own).append(workload)
+    return own, derived
 
 
-def _template_in(item: Item, kind: str) -> workloads.Raw:
+def _template_in(raw_object: Item, kind: str) -> workloads.Raw:
     """The pod template of a workload that could be decoded; of one with several its whole spec."""
     if kind == LEADER_WORKER_SET.name:
-        document = item if isinstance(item, dict) else msgspec.json.decode(item)
+        document = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
         whole = document.get("spec")
         return whole if isinstance(whole, dict) else {}
-    if isinstance(item, dict):
-        return (item.get("spec") or {}).get("template") or {}
-    spec = typed.decode(item, wire.Templated).spec
+    if isinstance(raw_object, dict):
+        return (raw_object.get("spec") or {}).get("template") or {}
+    spec = typed_json.decode(raw_object, wire.Templated).spec
     text = bytes(spec.template) if spec is not None else b""
     return text if text[:1] == b"{" else {}
 
 
-class _Named(msgspec.Struct):
+class _ObjectName(msgspec.Struct):
     name: str | None = None
     namespace: str | None = None
 
 
 class _Object(msgspec.Struct):
-    metadata: _Named | None = None
+    metadata: _ObjectName | None = None
 
 
-def named_in(item: Item) -> _Named | None:
+def named_in(raw: Item) -> _ObjectName | None:
     """Name and namespace of an object of which nothing else may be readable; None where they aren't either."""
     try:
-        loose = typed.convert(item, _Object) if isinstance(item, dict) else typed.decode(item, _Object)
+        loose = typed_json.convert(raw, _Object) if isinstance(raw, dict) else typed_json.decode(raw, _Object)
     except DAMAGE:
         return None
-    return loose.metadata or _Named()
+    return loose.metadata or _ObjectName()
 
 
-def kind_of(item: object, part: Part) -> tuple[str, str]:
+def kind_of(raw_object: object, part: Part) -> tuple[str, str]:
     """(kind, API version) of an item; where they are first, as kubectl writes them, or last, only they are looked at.
 
     Raises
@@ -795,19 +799,19 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
     InputError
         When it isn't an object, or neither it nor `part` says what kind it is.
     """
-    if isinstance(item, dict):
-        kind, api_version = item.get("kind"), item.get("apiVersion")
-    elif not isinstance(item, _TEXTS):
+    if isinstance(raw_object, dict):
+        kind, api_version = raw_object.get("kind"), raw_object.get("apiVersion")
+    elif not isinstance(raw_object, _TEXTS):
         raise NotAnObject("it isn't an object")
-    elif (head := _HEAD.match(item)) is not None:
+    elif (head := _HEAD.match(raw_object)) is not None:
         return head[2].decode(), head[1].decode()
     else:
-        tail = bytes(memoryview(item)[-_TAIL_BYTES:])
-        told = _told_by(tail[tail.rfind(_VERSION) :])
-        if told is not None:
-            return told
+        tail = bytes(memoryview(raw_object)[-_TAIL_BYTES:])
+        kind_and_version = _told_by(tail[tail.rfind(_VERSION) :])
+        if kind_and_version is not None:
+            return kind_and_version
         try:
-            decoded = typed.decode(item, wire.Head)
+            decoded = typed_json.decode(raw_object, wire.Head)
         except msgspec.ValidationError:
             raise NotAnObject("it isn't an object") from None
         kind, api_version = decoded.kind, decoded.api_version
@@ -822,22 +826,22 @@ _told: dict[bytes, tuple[str, str]] = {}  # the ends of objects, which are few; 
 
 def _told_by(tail: bytes) -> tuple[str, str] | None:
     """(kind, API version) of the end of an object, None where they aren't all that is there."""
-    told = _told.get(tail)
-    if told is None and (found := _TAIL.match(tail)) is not None:
-        told = found[2].decode(), found[1].decode()
+    kind_and_version = _told.get(tail)
+    if kind_and_version is None and (match := _TAIL.match(tail)) is not None:
+        kind_and_version = match[2].decode(), match[1].decode()
         if len(_told) < LIMITS.versions_remembered:
-            _told[tail] = told
-    return told
+            _told[tail] = kind_and_version
+    return kind_and_version
 
 
 _NO_KIND = "it has no kind, so it isn't a Kubernetes object"
 
 
-def _kind_of_shape(item: object) -> str:
+def _kind_of_shape(raw_object: object) -> str:
     """The kind of an item that doesn't say it, by its fields; errors as `kind_of`."""
-    if _is_too_large(item):  # perhaps lists by name
+    if _is_too_large(raw_object):  # perhaps lists by name
         raise NotAnObject(_TOO_LARGE)
-    loose = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+    loose = msgspec.json.decode(raw_object) if isinstance(raw_object, _TEXTS) else raw_object
     if not isinstance(loose, dict):
         raise NotAnObject("it isn't an object")
     if not is_object(loose):
@@ -851,29 +855,29 @@ def _kind_of_shape(item: object) -> str:
 _TOO_LARGE = f"it has more than {LARGEST_OBJECT_BYTES:,} bytes, which no object has"
 
 
-def _is_too_large(item: object) -> bool:
+def _is_too_large(raw_object: object) -> bool:
     """Whether it is larger than any object: made, it would take a multiple of its text."""
-    return isinstance(item, _TEXTS) and len(memoryview(item)) > LARGEST_OBJECT_BYTES
+    return isinstance(raw_object, _TEXTS) and len(memoryview(raw_object)) > LARGEST_OBJECT_BYTES
 
 
-def _list_in(item: Item, kind: str, part: Part) -> Part | None:
+def _list_in(raw_object: Item, kind: str, part: Part) -> Part | None:
     """The List that an item is itself (``jq -s`` of several), None for an object of a kind that is called so."""
     if kind == part.kind:
         return None
-    if isinstance(item, dict):
-        items, version = item.get("items"), str(item.get("apiVersion") or "")
+    if isinstance(raw_object, dict):
+        items, version = raw_object.get("items"), str(raw_object.get("apiVersion") or "")
     else:
-        check_count(item, part.where)
+        check_count(raw_object, part.where)
         try:
-            fields = typed.decode(item, wire.List)
+            fields = typed_json.decode(raw_object, wire.List)
         except msgspec.MsgspecError:
             return None
         items, version = fields.items, fields.api_version or ""
     if not isinstance(items, list):
         return None
-    one = kind.removesuffix("List")
+    element_kind = kind.removesuffix("List")
     return replace(
-        part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else (),
+        part, items=items, first=1, kind=element_kind, api_version=version if element_kind else "", listed=(element_kind,) if element_kind else (),
         cut=(), of_pages=None,
     )  # fmt: skip
 
@@ -881,10 +885,10 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
 _EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 
 
-def _watch_event(item: Item) -> tuple[str, dict[str, Any]] | None:
+def _watch_event(raw_object: Item) -> tuple[str, dict[str, Any]] | None:
     """(type, object) of what ``kubectl get --output-watch-events`` writes; None of anything else."""
     try:
-        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+        fields = msgspec.json.decode(raw_object) if isinstance(raw_object, _TEXTS) else raw_object
     except DAMAGE:
         return None
     if not isinstance(fields, dict) or fields.get("type") not in _EVENTS or not isinstance(fields.get("object"), dict):
@@ -892,26 +896,26 @@ def _watch_event(item: Item) -> tuple[str, dict[str, Any]] | None:
     return str(fields["type"]), fields["object"]
 
 
-def _lists_by_name(item: Item, part: Part) -> list[Part]:
+def _lists_by_name(raw_object: Item, part: Part) -> list[Part]:
     """The Lists that are the fields of an object (``{"pods": {"items": […]}, "nodes": {"items": […]}}``)."""
-    if isinstance(item, _TEXTS) and len(memoryview(item)) > _LARGEST_BY_NAME_BYTES:
+    if isinstance(raw_object, _TEXTS) and len(memoryview(raw_object)) > _LARGEST_BY_NAME_BYTES:
         return []
     try:
-        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+        fields = msgspec.json.decode(raw_object) if isinstance(raw_object, _TEXTS) else raw_object
     except DAMAGE:
         return []
     if not isinstance(fields, dict):
         return []
-    found = []
+    parts = []
     within = fields.get("rawObjects")  # KAI-Scheduler's /get-snapshot
     for value in (within if isinstance(within, dict) else fields).values():
         items = value.get("items") if isinstance(value, dict) else value
-        if isinstance(items, list) and items and all(is_object(one) for one in items):
+        if isinstance(items, list) and items and all(is_object(element) for element in items):
             kind = str(value.get("kind") or "") if isinstance(value, dict) else ""
-            found.append(
+            parts.append(
                 replace(part, items=items, first=1, kind=kind.removesuffix("List"), listed=(), cut=(), of_pages=None)
             )
-    return found
+    return parts
 
 
 def _list_called(kind: str, part: Part) -> str:
@@ -919,7 +923,7 @@ def _list_called(kind: str, part: Part) -> str:
     if kind != part.kind or is_known(kind, part.api_version):
         return kind
     group = part.api_version.rpartition("/")[0]
-    return next((name for name, one in LISTED.items() if (one.kind, one.group) == (kind, group)), "")
+    return next((name for name, row in LISTED.items() if (row.kind, row.group) == (kind, group)), "")
 
 
 def is_known(kind: str, api_version: str) -> bool:
@@ -942,10 +946,10 @@ def object_name(kind: str, namespace: str, name: str) -> str:
     return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
 
 
-def _unreadable(item: Item, part: Part, number: int, error: Exception) -> Finding:
+def _unreadable(raw_object: Item, part: Part, number: int, error: Exception) -> Finding:
     """The problem an item that can't be read is reported as."""
     place = f"item {number}" + (f" of {part.where}" if part.where else "")
-    return finding("object-unreadable", _name_of(item, part), place=place, damage=damage_in_words(error))
+    return finding("object-unreadable", _name_of(raw_object, part), place=place, damage=damage_in_words(error))
 
 
 def damage_in_words(error: Exception) -> str:
@@ -959,16 +963,20 @@ def damage_in_words(error: Exception) -> str:
     return f"{field}: {text[:1].lower()}{text[1:]}" if field else text
 
 
-def _name_of(item: Item, part: Part) -> str:
+def _name_of(raw_object: Item, part: Part) -> str:
     """The name of an item that may be damaged, "" when it can't be told."""
     try:
-        if _is_too_large(item):
+        if _is_too_large(raw_object):
             return ""
-        loose = item if isinstance(item, dict) else msgspec.json.decode(item)
+        loose = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]
-        known = wire.READ.get(kind)
-        namespace = str(metadata.get("namespace") or DEFAULT_NAMESPACE) if known is None or known.is_namespaced else ""
+        resource_kind = wire.READ.get(kind)
+        namespace = (
+            str(metadata.get("namespace") or DEFAULT_NAMESPACE)
+            if resource_kind is None or resource_kind.is_namespaced
+            else ""
+        )
         return object_name(kind, namespace, str(metadata["name"])) if metadata["name"] else ""
     except (msgspec.MsgspecError, InputError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
         return ""

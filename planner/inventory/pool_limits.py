@@ -10,7 +10,7 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.quotas import Quota
-from planner.inventory.records.shared import go_duration
+from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, NodePool, Requirement, Snapshot, Taint
 
 
@@ -98,38 +98,38 @@ class PoolLimits(Record):
     shares: str = ""
 
 
-def limits_of(one: NodePool) -> PoolLimits:
+def limits_of(pool: NodePool) -> PoolLimits:
     """What a NodePool of Karpenter's says.
 
     Source: karpenter `pkg/controllers/provisioning/provisioner.go` `NewScheduler`, which leaves out those that aren't Ready or go.
     """
-    wanted = {each.key: each.values for each in one.requirements}
+    values_by_label = {each.key: each.values for each in pool.requirements}
     return PoolLimits(
-        name=one.name,
+        name=pool.name,
         source=LimitSource.KARPENTER,
-        maximum=one.limits.get("nodes"),
-        is_autoscaled=one.replicas is None and not one.is_deleting,
-        keeps=0 if one.is_deleting else min(one.replicas or 0, one.limits.get("nodes", one.replicas or 0)),
-        is_ready=one.is_ready,
+        maximum=pool.limits.get("nodes"),
+        is_autoscaled=pool.replicas is None and not pool.is_deleting,
+        keeps=0 if pool.is_deleting else min(pool.replicas or 0, pool.limits.get("nodes", pool.replicas or 0)),
+        is_ready=pool.is_ready,
         # ``1h30m``, 0 s where nothing is said (karpenter `pkg/apis/v1/nodepool.go` `Disruption`)
-        consolidate_after_seconds=None if one.consolidate_after == "Never" else go_duration(one.consolidate_after),
-        consolidates_used=one.consolidation_policy != "WhenEmpty",
-        zones=wanted.get(ZONE, ()),
-        machine_type=", ".join(wanted.get(INSTANCE_TYPE, ())),
-        provisioning=", ".join(wanted.get(KARPENTER_CAPACITY_TYPE, ())),
-        resource_limits=FrozenMap({name: amount for name, amount in one.limits.items() if name != "nodes"}),
-        requirements=one.requirements,
-        weight=one.weight,
-        labels=one.labels,
-        taints=one.taints,
+        consolidate_after_seconds=None if pool.consolidate_after == "Never" else go_duration(pool.consolidate_after),
+        consolidates_used=pool.consolidation_policy != "WhenEmpty",
+        zones=values_by_label.get(ZONE, ()),
+        machine_type=", ".join(values_by_label.get(INSTANCE_TYPE, ())),
+        provisioning=", ".join(values_by_label.get(KARPENTER_CAPACITY_TYPE, ())),
+        resource_limits=FrozenMap({name: amount for name, amount in pool.limits.items() if name != "nodes"}),
+        requirements=pool.requirements,
+        weight=pool.weight,
+        labels=pool.labels,
+        taints=pool.taints,
     )
 
 
-def with_snapshots(snapshot: Snapshot, given: Sequence[PoolLimits]) -> tuple[PoolLimits, ...]:
-    """`given`, and the NodePools of the snapshot that no file speaks of; of a list that isn't whole none, since others of it may grow."""
-    told = {limits.name for limits in given if limits.source is LimitSource.KARPENTER}
-    seen = () if snapshot.lacks("NodePool") else snapshot.node_pools
-    return (*given, *(limits_of(node_pool) for node_pool in seen if node_pool.name not in told))
+def with_snapshots(snapshot: Snapshot, file_limits: Sequence[PoolLimits]) -> tuple[PoolLimits, ...]:
+    """`file_limits`, and the NodePools of the snapshot that no file speaks of; of a list that isn't whole none, since others of it may grow."""
+    limited_pools = {limits.name for limits in file_limits if limits.source is LimitSource.KARPENTER}
+    node_pools = () if snapshot.lacks("NodePool") else snapshot.node_pools
+    return (*file_limits, *(limits_of(node_pool) for node_pool in node_pools if node_pool.name not in limited_pools))
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:
@@ -140,7 +140,7 @@ def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:
     InputError
         For a part that isn't ``pool=maximum`` or ``pool=minimum-maximum``.
     """
-    found = []
+    limits = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.rpartition("="))
         low, dash, high = (piece.strip() for piece in value.rpartition("-"))
@@ -148,13 +148,13 @@ def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:
             raise _no_limit(part)
         if dash and not (low.isascii() and low.isdecimal() and int(low) <= int(high)):
             raise _no_limit(part)
-        found.append(
+        limits.append(
             PoolLimits(
                 name=name, source=LimitSource.TYPED, minimum=int(low) if dash else None, maximum=int(high),
                 is_autoscaled=True,
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(limits)
 
 
 def _no_limit(part: str) -> InputError:

@@ -55,37 +55,37 @@ Lengths = Mapping[str, tuple[tuple[float, float], ...]]
 """Series → of each run that ended the least and most seconds that it took."""
 
 
-def series_of(one: QueuedWorkload) -> str:
+def series_of(queued_workload: QueuedWorkload) -> str:
     """What makes two runs alike: owner's kind, namespace and name without what is made up for each, LocalQueue, and what it asks
     for; "" without an owner."""
-    if one.owner is None:
+    if queued_workload.owner is None:
         return ""
-    asked = {name: 0 for each in one.granted for name in each.use}
-    for each in one.granted:
+    requested = {name: 0 for each in queued_workload.granted for name in each.use}
+    for each in queued_workload.granted:
         for name, amount in each.use.items():
-            asked[name] += amount
-    amounts = " ".join(f"{name}={amount}" for name, amount in sorted(asked.items()))
-    return f"{_MADE_UP.sub('', one.owner.key(one.namespace))} {one.queue} {amounts}"
+            requested[name] += amount
+    amounts = " ".join(f"{name}={amount}" for name, amount in sorted(requested.items()))
+    return f"{_MADE_UP.sub('', queued_workload.owner.key(queued_workload.namespace))} {queued_workload.queue} {amounts}"
 
 
-def lengths_of(seen: RunsSeen) -> Lengths:
+def lengths_of(observed_runs: RunsSeen) -> Lengths:
     """Without those series of which one goes on for longer than any that ended: their longest isn't known."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    lengths: dict[str, list[tuple[float, float]]] = {}
     going: dict[str, float] = {}
-    for run in seen.runs:
-        after = bisect_right(seen.looks, run.last_at)
+    for run in observed_runs.runs:
+        after = bisect_right(observed_runs.looks, run.last_at)
         if run.finished_at is not None:
             least = most = run.finished_at - run.admitted_at
         elif run.seen_at > run.last_at:
             continue  # evicted
-        elif after == len(seen.looks):
+        elif after == len(observed_runs.looks):
             going[run.series] = max(going.get(run.series, 0.0), run.last_at - run.admitted_at)
             continue
         else:
-            least, most = run.last_at - run.admitted_at, seen.looks[after] - run.admitted_at
-        found.setdefault(run.series, []).append((max(0.0, least), max(0.0, most)))
+            least, most = run.last_at - run.admitted_at, observed_runs.looks[after] - run.admitted_at
+        lengths.setdefault(run.series, []).append((max(0.0, least), max(0.0, most)))
     return {
-        name: tuple(some) for name, some in found.items() if going.get(name, 0.0) < max(most for _, most in some)
+        name: tuple(run_lengths) for name, run_lengths in lengths.items() if going.get(name, 0.0) < max(most for _, most in run_lengths)
     }  # fmt: skip
 
 
@@ -95,5 +95,8 @@ def remaining(lengths: Iterable[tuple[float, float]], elapsed: float) -> RunBand
     if len(longer) < FEWEST:
         return None
     out = ceil(len(longer) / 10) - 1 if len(longer) >= MANY else 0
-    least, most = sorted(one for one, _ in longer)[out], sorted(one for _, one in longer)[len(longer) - 1 - out]
+    least, most = (
+        sorted(seconds for seconds, _ in longer)[out],
+        sorted(high_seconds for _, high_seconds in longer)[len(longer) - 1 - out],
+    )
     return RunBand(least=least - elapsed, most=most - elapsed, runs=len(longer))

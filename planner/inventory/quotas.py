@@ -76,12 +76,12 @@ class Quota(Record):
         fewer = [features.translate(dict.fromkeys(map(ord, dropped))) for dropped in ("", "ri", "rim")]
         models = (accelerator,) if accelerator or letters != "ND" else ("", "_A100")
         named = {
-            f"standard{letters}{some}{a}{b}family"
-            for some in fewer
+            f"standard{letters}{feature_letters}{a}{b}family"
+            for feature_letters in fewer
             for model in models
             for a, b in ((model, version), (version, model))
         }
-        return _plain(self.name) in {_plain(one) for one in named}
+        return _plain(self.name) in {_plain(name_part) for name_part in named}
 
 
 _EVERYWHERE: Final = ("GPUS_ALL_REGIONS", "CPUS_ALL_REGIONS")  # the project's, on top of each region's
@@ -96,63 +96,67 @@ def _plain(name: str) -> str:
 
 def _aws_class(machine_type: str, name: str) -> bool:
     """``Running On-Demand Standard (A, C, D, …) instances``: classes are first letters, or families (``All P5 …``)."""
-    found = _AWS_NAME.match(name)
+    match = _AWS_NAME.match(name)
     family = machine_type.partition(".")[0]
     letters = re.match(r"[a-z]+", family)
-    if found is None or letters is None or "." not in machine_type:
+    if match is None or letters is None or "." not in machine_type:
         return False
-    classes = {one.lower() for one in _CLASS.findall(found["on_demand"] or found["spot"]) if one not in _NOT_CLASSES}
+    classes = {
+        class_name.lower()
+        for class_name in _CLASS.findall(match["on_demand"] or match["spot"])
+        if class_name not in _NOT_CLASSES
+    }
     numbered = re.match(r"[a-z]+\d+", family)
     return letters[0] in classes or (numbered is not None and numbered[0] in classes)
 
 
-def is_quotas(one: Mapping[str, Any]) -> bool:
+def is_quotas(document: Mapping[str, Any]) -> bool:
     """Whether an object is (a part of) a document of quotas."""
     return (
-        isinstance(one.get("quotas"), list)
-        or isinstance(one.get("Quotas"), list)
-        or _is_usage(one)
-        or "QuotaCode" in one
+        isinstance(document.get("quotas"), list)
+        or isinstance(document.get("Quotas"), list)
+        or _is_usage(document)
+        or "QuotaCode" in document
     )
 
 
-def _is_usage(one: Mapping[str, Any]) -> bool:
-    return "currentValue" in one and "limit" in one and isinstance(one.get("name"), Mapping)
+def _is_usage(document: Mapping[str, Any]) -> bool:
+    return "currentValue" in document and "limit" in document and isinstance(document.get("name"), Mapping)
 
 
-def quotas_of(one: Mapping[str, Any]) -> Iterator[Quota]:
+def quotas_of(document: Mapping[str, Any]) -> Iterator[Quota]:
     """The quotas on machines in one object of such a document; those on anything else are left out."""
-    if _is_usage(one):
-        name = str(one["name"].get("value", ""))
+    if _is_usage(document):
+        name = str(document["name"].get("value", ""))
         if name in ("cores", "lowPriorityCores") or name.lower().endswith("family"):
             is_of_spot = True if name == "lowPriorityCores" else False if name != "cores" else None
             yield Quota(
-                name=name, limit=_number(one["limit"]) or 0.0, used=_number(one["currentValue"]), unit=Unit.VCPUS, source=_AZURE,
+                name=name, limit=_number(document["limit"]) or 0.0, used=_number(document["currentValue"]), unit=Unit.VCPUS, source=_AZURE,
                 is_of_spot=is_of_spot,
             )  # fmt: skip
-    for each in _objects(one.get("quotas")):
+    for each in _objects(document.get("quotas")):
         metric, limit = str(each.get("metric", "")), _number(each.get("limit"))
         is_gpus = metric.removeprefix("PREEMPTIBLE_").startswith("NVIDIA_") and metric.endswith("_GPUS")
         is_gpus |= metric == _EVERYWHERE[0]
         if limit is not None and (is_gpus or metric.endswith("CPUS") or metric in _EVERYWHERE):
             yield Quota(
                 name=metric, limit=limit, used=_number(each.get("usage")), unit=Unit.GPUS if is_gpus else Unit.VCPUS,
-                source=_GCLOUD, region="" if metric in _EVERYWHERE else str(one.get("name", "")),
+                source=_GCLOUD, region="" if metric in _EVERYWHERE else str(document.get("name", "")),
                 is_of_spot=None if metric in _EVERYWHERE else metric.startswith("PREEMPTIBLE_"),
             )  # fmt: skip
-    for each in [*_objects(one.get("Quotas")), *([one] if "QuotaCode" in one else [])]:
+    for each in [*_objects(document.get("Quotas")), *([document] if "QuotaCode" in document else [])]:
         name, limit = str(each.get("QuotaName", "")), _number(each.get("Value"))
-        found = _AWS_NAME.match(name)
-        if found is not None and limit is not None:
+        match = _AWS_NAME.match(name)
+        if match is not None and limit is not None:
             region = str(each.get("QuotaArn", "")).split(":")[3:4]
             yield Quota(
                 name=name, limit=limit, used=None, unit=Unit.VCPUS, source=_AWS, region=region[0] if region else "",
-                is_of_spot=found["spot"] is not None,
+                is_of_spot=match["spot"] is not None,
             )  # fmt: skip
 
 
 def _objects(value: Any) -> Sequence[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, Mapping)] if isinstance(value, list) else []
 
 
 def _number(value: Any) -> float | None:

@@ -1,7 +1,7 @@
 """Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
 configurations that it names, or a TrainJob's, by its runtime.
 
-Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.sealed`); those of the manifest count before them. A
+Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.template_digests`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
 
 Source: kserve `pkg/controller/v1alpha1/llmisvc/config_merge.go` `combineBaseRefsConfig`, `getConfig` (commit 0217bdab); `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from planner.ground.errors import ChangeError
 from planner.inventory import wire
-from planner.inventory.sealed import fields_of, seal
+from planner.inventory.template_digests import fields_of, seal
 from planner.kubernetes.patches import merge
 from planner.kubernetes.pod_templates import (
     BASE,
@@ -42,12 +42,16 @@ class Runtimes:
     def __init__(self, objects: Iterable[Object], snapshot: Snapshot, namespace: str) -> None:
         self.used: set[str] = set()
         self._given: dict[tuple[str, str, str], Object] = {}
-        for one in objects:
-            metadata = one.get("metadata")
-            if is_runtime(one) and isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
+        for document in objects:
+            metadata = document.get("metadata")
+            if is_runtime(document) and isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
                 place = str(metadata.get("namespace") or namespace)
-                self._given[str(one.get("kind")), place, metadata["name"]] = one
-        self._there = {(one.kind, one.namespace, one.name): one.runtime for one in snapshot.unplayed if one.runtime}
+                self._given[str(document.get("kind")), place, metadata["name"]] = document
+        self._there = {
+            (record.kind, record.namespace, record.name): record.runtime
+            for record in snapshot.unplayed
+            if record.runtime
+        }
 
     def resolved(self, document: Object, row: Templated) -> Object | None:
         """The document with the containers that its runtime gives in place of its model; None where that isn't known."""
@@ -70,15 +74,15 @@ class Runtimes:
         runtime = self._named(name, str(metadata.get("namespace") or ""))
         if runtime is None or [format_of.get("name"), str(format_of.get("version") or "")] not in runtime["formats"]:
             return None
-        container = {key: one for key, one in model.items() if key in fields_of(wire.Container)}
-        own = {key: one for key, one in part.items() if key in fields_of(wire.PodSpec)}
+        container = {key: field for key, field in model.items() if key in fields_of(wire.Container)}
+        own = {key: field for key, field in part.items() if key in fields_of(wire.PodSpec)}
         own["containers"] = [*listed, {**container, "name": updates.container}]
         try:
             merged = merge({"spec": runtime["spec"]}, seal({"spec": own}))
         except ChangeError:
             return None
-        kept = {key: one for key, one in part.items() if key != updates.model}
-        return {**document, "spec": {**spec, updates.through: {**kept, **merged["spec"]}}}
+        other_fields = {key: field for key, field in part.items() if key != updates.model}
+        return {**document, "spec": {**spec, updates.through: {**other_fields, **merged["spec"]}}}
 
     def _over_bases(self, document: Object, spec: Object, refers: str) -> Object | None:
         """The document laid over what it refers to, the last of them first; None where one of them isn't there."""
@@ -86,8 +90,8 @@ class Runtimes:
         if not isinstance(metadata, dict) or not isinstance(names, list) or not names:
             return None
         laid: Object = {}
-        for one in names:
-            name = one.get("name") if isinstance(one, dict) else None
+        for runtime_name in names:
+            name = runtime_name.get("name") if isinstance(runtime_name, dict) else None
             base = self._base(name, str(metadata.get("namespace") or "")) if isinstance(name, str) else None
             if base is None:
                 return None
@@ -118,28 +122,28 @@ class Runtimes:
             for container in job["template"]["spec"]["template"]["spec"]["containers"]:
                 if container.get("name") == _TRAINED and resources:
                     container["resources"] = resources
-        kept = {key: one for key, one in spec.items() if key not in ("runtimeRef", "trainer")}
-        return {**document, "spec": {**kept, "jobs": runtime["jobs"]}}
+        remaining_spec = {key: field for key, field in spec.items() if key not in ("runtimeRef", "trainer")}
+        return {**document, "spec": {**remaining_spec, "jobs": runtime["jobs"]}}
 
     def _base(self, name: str, namespace: str) -> Object | None:
-        told = (self._told((BASE, place, name)) for place in (namespace, BASE_NAMESPACE))
-        return next((one for one in told if one is not None), None)
+        base_runtimes = (self._told((BASE, place, name)) for place in (namespace, BASE_NAMESPACE))
+        return next((runtime for runtime in base_runtimes if runtime is not None), None)
 
     def _named(self, name: str, namespace: str, kinds: Mapping[str, bool] = RUNTIMES) -> Object | None:
         for kind, is_namespaced in kinds.items():
-            for known, place, called in (*self._given, *self._there):
-                if (known, called) == (kind, name) and (not is_namespaced or place == namespace):
-                    return self._told((known, place, called))
+            for runtime_kind, place, called in (*self._given, *self._there):
+                if (runtime_kind, called) == (kind, name) and (not is_namespaced or place == namespace):
+                    return self._told((runtime_kind, place, called))
         return None
 
     def _told(self, key: tuple[str, str, str]) -> Object | None:
         """What is kept of one, of the manifest's before the snapshot's; None where there is none, or it tells nothing."""
-        given = self._given.get(key)
-        if given is not None:
+        given_runtime = self._given.get(key)
+        if given_runtime is not None:
             self.used.add("/".join(key))
-        text = runtime_of(given) if given is not None else self._there.get(key, "")
-        found = json.loads(text) if text else None
-        return found if isinstance(found, dict) else None
+        text = runtime_of(given_runtime) if given_runtime is not None else self._there.get(key, "")
+        document = json.loads(text) if text else None
+        return document if isinstance(document, dict) else None
 
 
 def is_runtime(document: Mapping[str, Any]) -> bool:
@@ -164,9 +168,15 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     if not isinstance(spec.get("containers"), list):
         return ""
     listed = spec.get("supportedModelFormats")
-    formats = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    each = [[one.get("name"), version] for one in formats for version in ("", str(one.get("version") or ""))]
-    own = {key: one for key, one in spec.items() if key in fields_of(wire.PodSpec)}
+    formats = (
+        [model_format for model_format in listed if isinstance(model_format, dict)] if isinstance(listed, list) else []
+    )
+    each = [
+        [model_format.get("name"), version]
+        for model_format in formats
+        for version in ("", str(model_format.get("version") or ""))
+    ]
+    own = {key: field for key, field in spec.items() if key in fields_of(wire.PodSpec)}
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})
 
 
@@ -184,21 +194,23 @@ def _is_other_policy(spec: Object) -> bool:
 def _training(spec: Object) -> Object | None:
     """What is kept of a runtime of TrainJobs: how many nodes it has, and its Jobs with their pods' templates sealed; None of one
     without."""
-    jobs, kept = at(spec, "template.spec.replicatedJobs"), []
+    jobs, new_jobs = at(spec, "template.spec.replicatedJobs"), []
     for job in jobs if isinstance(jobs, list) else ():
         template = at(job, "template.spec.template")
         if not isinstance(at(template, "spec.containers"), list) or not all(
             map(_is_object, template["spec"]["containers"])
         ):
             return None
-        own = {key: one for key, one in template["spec"].items() if key in fields_of(wire.PodSpec)}
+        own = {key: field for key, field in template["spec"].items() if key in fields_of(wire.PodSpec)}
         pods = seal({"metadata": at(template, "metadata") or {}, "spec": own})
         labels = {"labels": at(job, "template.metadata.labels") or {}}
-        kept.append({**job, "template": {"metadata": labels, "spec": {**job["template"]["spec"], "template": pods}}})
-    if not kept:
+        new_jobs.append(
+            {**job, "template": {"metadata": labels, "spec": {**job["template"]["spec"], "template": pods}}}
+        )
+    if not new_jobs:
         return None
     nodes = (at(spec, "mlPolicy.numNodes") or 1) if _is_object(spec.get("mlPolicy")) else None
-    return {"nodes": nodes, "jobs": {**at(spec, "template.spec"), "replicatedJobs": kept}}
+    return {"nodes": nodes, "jobs": {**at(spec, "template.spec"), "replicatedJobs": new_jobs}}
 
 
 def _is_object(value: object) -> bool:
@@ -213,18 +225,18 @@ _SAID: Final = ("replicas", "minReplicas", "scaling", "parallelism", "pool", *_P
 
 def _sealed_parts(spec: Mapping[str, Any]) -> Object:
     """What its pods hang on, with what isn't kept of their specs sealed."""
-    found: Object = {}
+    sealed_parts: Object = {}
     for key in _SAID:
         value = spec.get(key)
         if key in _POD_SPECS and isinstance(value, dict):
-            found[key] = seal({"spec": {name: one for name, one in value.items() if name in fields_of(wire.PodSpec)}})[
-                "spec"
-            ]
+            sealed_parts[key] = seal(
+                {"spec": {name: field for name, field in value.items() if name in fields_of(wire.PodSpec)}}
+            )["spec"]
         elif key in _WITHIN and isinstance(value, dict):
-            found[key] = _sealed_parts(value)
+            sealed_parts[key] = _sealed_parts(value)
         elif value is not None:
-            found[key] = value
-    return found
+            sealed_parts[key] = value
+    return sealed_parts
 
 
 def _laid_over(base: Object, over: Object) -> Object:
@@ -235,13 +247,13 @@ def _laid_over(base: Object, over: Object) -> Object:
     ChangeError
         When it can't be merged.
     """
-    found = dict(base)
+    layered = dict(base)
     for key, value in over.items():
-        there = base.get(key)
-        if key in _POD_SPECS and isinstance(there, dict) and isinstance(value, dict):
-            found[key] = merge({"spec": there}, {"spec": value})["spec"]
-        elif key in _WITHIN and isinstance(there, dict) and isinstance(value, dict):
-            found[key] = _laid_over(there, value)
+        base_field = base.get(key)
+        if key in _POD_SPECS and isinstance(base_field, dict) and isinstance(value, dict):
+            layered[key] = merge({"spec": base_field}, {"spec": value})["spec"]
+        elif key in _WITHIN and isinstance(base_field, dict) and isinstance(value, dict):
+            layered[key] = _laid_over(base_field, value)
         else:
-            found[key] = value
-    return found
+            layered[key] = value
+    return layered

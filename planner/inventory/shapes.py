@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.inventory import wire
 from planner.kubernetes import queues
 from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.listed import LISTED
+from planner.kubernetes.unplayed_kinds import LISTED
 
 Fields = Mapping[str, Any]
 
@@ -26,11 +26,15 @@ def resource_of(kind: str) -> str:
     """What kubectl calls objects of a kind that is read: ``pods``, ``priorityclasses``, ``clusterqueues.kueue.x-k8s.io``."""
     if kind in LISTED:
         return kind if "." in LISTED[kind].group else LISTED[kind].resource
-    known = wire.READ[kind]
-    return f"{known.resource}.{known.group}" if kind in queues.KINDS or known.group == wire.SPARE else known.resource
+    resource_kind = wire.READ[kind]
+    return (
+        f"{resource_kind.resource}.{resource_kind.group}"
+        if kind in queues.KINDS or resource_kind.group == wire.SPARE
+        else resource_kind.resource
+    )
 
 
-_PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {
+_PLURALS: Final = {readable_kind.resource: kind for kind, readable_kind in wire.READ.items() if readable_kind.group != wire.METRICS} | {
     "endpoints": "Endpoints",
     "configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount", "ingresses": "Ingress",
     "cronjobs": "CronJob", "replicationcontrollers": "ReplicationController",
@@ -46,15 +50,15 @@ def is_object(value: object) -> bool:
     return has_name or (isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str))
 
 
-def kind_of_shape(one: Fields) -> str:
-    """The kind that `one` has the shape of, "" when it can't be told."""
-    metadata = one.get("metadata")
+def kind_of_shape(fields: Fields) -> str:
+    """The kind that `fields` has the shape of, "" when it can't be told."""
+    metadata = fields.get("metadata")
     if not isinstance(metadata, dict):
         return ""
-    told = _by_link(metadata.get("selfLink"))
-    if told:
-        return told
-    return next((shape.kind for shape in _SHAPES if shape.fits(one)), "")
+    linked_kind = _by_link(metadata.get("selfLink"))
+    if linked_kind:
+        return linked_kind
+    return next((shape.kind for shape in _SHAPES if shape.fits(fields)), "")
 
 
 def _by_link(link: object) -> str:
@@ -62,14 +66,14 @@ def _by_link(link: object) -> str:
     if not isinstance(link, str) or not link.startswith(("/api/", "/apis/")):
         return ""
     parts = link.strip("/").split("/")
-    rest = parts[2 if parts[0] == "api" else 3 :]
-    if len(rest) >= 3 and rest[0] == "namespaces":
-        rest = rest[2:]
-    return _PLURALS.get(rest[0], "") if rest else ""
+    path_parts = parts[2 if parts[0] == "api" else 3 :]
+    if len(path_parts) >= 3 and path_parts[0] == "namespaces":
+        path_parts = path_parts[2:]
+    return _PLURALS.get(path_parts[0], "") if path_parts else ""
 
 
-def _fields(one: Fields, name: str) -> Fields:
-    value = one.get(name)
+def _fields(fields: Fields, name: str) -> Fields:
+    value = fields.get(name)
     return value if isinstance(value, dict) else {}
 
 
@@ -77,7 +81,7 @@ _SORTS: Final[dict[str, Callable[[Any], bool]]] = {
     "": lambda _: True,
     **{sort.__name__: partial(lambda sort, value: isinstance(value, sort), sort) for sort in (list, dict, int, str)},
     "given": lambda value: value is not None,
-    "texts": lambda value: isinstance(value, dict) and bool(value) and all(isinstance(one, str) for one in value.values()),
+    "texts": lambda value: isinstance(value, dict) and bool(value) and all(isinstance(text, str) for text in value.values()),
     "of a Deployment": lambda owners: isinstance(owners, list)
     and any(isinstance(owner, dict) and owner.get("kind") == DEPLOYMENT.name for owner in owners),
     "of a Namespace": lambda phase: phase in ("Active", "Terminating"),
@@ -85,7 +89,7 @@ _SORTS: Final[dict[str, Callable[[Any], bool]]] = {
 }  # fmt: skip
 
 
-class _Shape(msgspec.Struct):
+class _ShapeRow(msgspec.Struct):
     """A row of ``shapes.json``: fields that are there, all of some, any of others, and none of the last. Behind a colon stands what has to
     be there (`_SORTS`)."""
 
@@ -94,17 +98,17 @@ class _Shape(msgspec.Struct):
     any: tuple[str, ...] = ()
     none: tuple[str, ...] = ()
 
-    def fits(self, one: Fields) -> bool:
-        has = partial(_has, one)
+    def fits(self, fields: Fields) -> bool:
+        has = partial(_has, fields)
         return all(map(has, self.all)) and any(map(has, self.any or self.all)) and not any(map(has, self.none))
 
 
-def _has(one: Fields, place: str) -> bool:
+def _has(fields: Fields, place: str) -> bool:
     path, _, sort = place.partition(":")
     *above, last = path.split(".")
     for name in above:
-        one = _fields(one, name)
-    return last in one and _SORTS[sort](one[last])
+        fields = _fields(fields, name)
+    return last in fields and _SORTS[sort](fields[last])
 
 
-_SHAPES: Final = typed.decode(table_beside(__name__, "shapes.json"), tuple[_Shape, ...])
+_SHAPES: Final = typed_json.decode(table_beside(__name__, "shapes.json"), tuple[_ShapeRow, ...])

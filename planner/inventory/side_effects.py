@@ -15,7 +15,7 @@ from planner.ground.vocabulary import KARPENTER_NODE_POOL
 from planner.ground.words import count, listing
 from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DAEMON_SET
-from planner.kubernetes.podless import PodEffect, effect_of
+from planner.kubernetes.kinds_without_pods import PodEffect, effect_of
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Presence, Snapshot, Taint
 from planner.kubernetes.selectors import tolerates
 
@@ -31,7 +31,7 @@ class Unsure(Record):
     given: Mapping[str, object]
 
 
-class _Asked(Record):
+class _ReferringObject(Record):
     """An object by its key, in `snapshot`; `workloads`: keys of those that its manifest brings."""
 
     key: str
@@ -53,66 +53,70 @@ def side_effects(
     """What `document` does beside making pods, each as a finding or as what isn't known."""
     _, _, named = key.partition("/")
     namespace, _, name = named.rpartition("/")
-    asked = _Asked(key=key, name=name, namespace=namespace, document=document, snapshot=snapshot, workloads=workloads)
+    question = _ReferringObject(
+        key=key, name=name, namespace=namespace, document=document, snapshot=snapshot, workloads=workloads
+    )
     group = str(document.get("apiVersion") or "").rpartition("/")[0]
     rule = _RULES.get((group, str(document.get("kind")))) or _RULES.get((group, "*"))
     if rule is not None:
-        yield from rule(asked)
+        yield from rule(question)
     effect = effect_of(document)
     if effect is PodEffect.LATER:
         yield finding(f"{LATER}:runs", key)
     elif effect is PodEffect.SCALES:
-        yield finding(f"{LATER}:scales", key, target=_target(asked, "scaleTargetRef", "targetRef") or "another object")
+        yield finding(
+            f"{LATER}:scales", key, target=_target(question, "scaleTargetRef", "targetRef") or "another object"
+        )
 
 
-def _target(asked: _Asked, *fields: str) -> str:
+def _target(side_effect_case: _ReferringObject, *fields: str) -> str:
     for field in fields:
-        target = asked.spec.get(field)
+        target = side_effect_case.spec.get(field)
         if isinstance(target, dict) and target.get("name"):
-            return f"{target.get('kind')}/{asked.namespace}/{target['name']}"
+            return f"{target.get('kind')}/{side_effect_case.namespace}/{target['name']}"
     return ""
 
 
 # ── autoscalers ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def _vertical(asked: _Asked) -> Iterator[Finding | Unsure]:
+def _vertical(question: _ReferringObject) -> Iterator[Finding | Unsure]:
     """By default it evicts (``Auto``, which is ``Recreate``); ``Initial`` gives new pods other requests; ``Off`` only advises."""
-    policy = asked.spec.get("updatePolicy")
+    policy = question.spec.get("updatePolicy")
     mode = str(policy.get("updateMode") or "Auto") if isinstance(policy, dict) else "Auto"
-    target = _target(asked, "targetRef")
+    target = _target(question, "targetRef")
     if mode == "Off" or not target:
         return
     kind = target.partition("/")[0]
-    is_nowhere = asked.snapshot.presence.get(kind) is Presence.PRESENT and asked.snapshot.workload(target) is None
-    if mode == "Initial" or (is_nowhere and target not in asked.workloads):
-        yield finding(f"{LATER}:requests", asked.key, target=target)
+    is_nowhere = question.snapshot.presence.get(kind) is Presence.PRESENT and question.snapshot.workload(target) is None
+    if mode == "Initial" or (is_nowhere and target not in question.workloads):
+        yield finding(f"{LATER}:requests", question.key, target=target)
         return
-    yield Unsure(row="vertical", given={"target": target, "least": _least(asked)})
+    yield Unsure(row="vertical", given={"target": target, "least": _least(question)})
 
 
-def _least(asked: _Asked) -> str:
+def _least(side_effect_case: _ReferringObject) -> str:
     """``, at least 500Gi memory (the largest node has 128Gi)``."""
-    policy = asked.spec.get("resourcePolicy")
+    policy = side_effect_case.spec.get("resourcePolicy")
     rows = policy.get("containerPolicies") if isinstance(policy, dict) else None
     least: dict[str, int] = {}
     for row in rows if isinstance(rows, list) else ():
         allowed = row.get("minAllowed") if isinstance(row, dict) else None
         for resource, amount in (allowed if isinstance(allowed, dict) else {}).items():
             least[resource] = max(least.get(resource, 0), parse(amount, resource))
-    said = []
+    descriptions = []
     for resource, amount in sorted(least.items()):
-        largest = max((node.allocatable.get(resource, 0) for node in asked.snapshot.nodes), default=0)
-        has = f" (the largest node has {format_amount(largest, resource)})" if asked.snapshot.nodes else ""
-        said.append(f"{format_amount(amount, resource)} {resource}{has if largest < amount else ''}")
-    return f", at least {listing(said)}" if said else ""
+        largest = max((node.allocatable.get(resource, 0) for node in side_effect_case.snapshot.nodes), default=0)
+        has = f" (the largest node has {format_amount(largest, resource)})" if side_effect_case.snapshot.nodes else ""
+        descriptions.append(f"{format_amount(amount, resource)} {resource}{has if largest < amount else ''}")
+    return f", at least {listing(descriptions)}" if descriptions else ""
 
 
 def raised(before: Snapshot, then: Snapshot) -> Iterator[Finding]:
     """Autoscalers of a manifest that may now set more replicas than before: `then` has them, `before` hasn't."""
-    known = set(before.autoscalers)
-    old = {(one.kind, one.namespace, one.name): one for one in before.autoscalers}
+    current_autoscalers = set(before.autoscalers)
+    old = {(hpa.kind, hpa.namespace, hpa.name): hpa for hpa in before.autoscalers}
     for autoscaler in then.autoscalers:
         workload = before.workload(autoscaler.target)
-        if autoscaler in known or autoscaler.is_paused or workload is None:
+        if autoscaler in current_autoscalers or autoscaler.is_paused or workload is None:
             continue
         earlier = old.get((autoscaler.kind, autoscaler.namespace, autoscaler.name))
         most = earlier.maximum if earlier is not None else workload.replicas
@@ -126,29 +130,31 @@ def _further(autoscaler: HorizontalPodAutoscaler, most: int) -> Finding:
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _node(asked: _Asked) -> Iterator[Finding | Unsure]:
-    node = next((node for node in asked.snapshot.nodes if node.name == asked.name), None)
+def _node(side_effect_case: _ReferringObject) -> Iterator[Finding | Unsure]:
+    node = next((node for node in side_effect_case.snapshot.nodes if node.name == side_effect_case.name), None)
     if node is None:
         return
-    new = [taint for taint in _taints(asked.spec) if taint not in node.taints]
+    new = [taint for taint in _taints(side_effect_case.spec) if taint not in node.taints]
     evicting = [taint for taint in new if taint.effect == "NoExecute"]
-    if evicted := _evicted(asked.snapshot, node, evicting):
-        said = listing([f"{taint.key}:{taint.effect}" for taint in evicting])
+    if evicted := _evicted(side_effect_case.snapshot, node, evicting):
+        taints_text = listing([f"{taint.key}:{taint.effect}" for taint in evicting])
         pods = f"{count(len(evicted), 'pod')} ({listing(evicted)})"
-        yield Unsure(row="evicts", given={"taints": said, "pods": pods, "node": node.name})
+        yield Unsure(row="evicts", given={"taints": taints_text, "pods": pods, "node": node.name})
     closes = [f"{taint.key}:{taint.effect}" for taint in new if taint.effect == "NoSchedule"]
-    closes += ["unschedulable"] if asked.spec.get("unschedulable") is True and not node.is_cordoned else []
+    closes += ["unschedulable"] if side_effect_case.spec.get("unschedulable") is True and not node.is_cordoned else []
     if closes and not evicted:
-        yield finding(f"{LATER}:closes", asked.key, by=listing(closes))
-    yield from _relabeled(asked, node)
+        yield finding(f"{LATER}:closes", side_effect_case.key, by=listing(closes))
+    yield from _relabeled(side_effect_case, node)
 
 
 def _taints(spec: Object) -> list[Taint]:
-    given = spec.get("taints")
+    taint_documents = spec.get("taints")
     return [
-        Taint(key=str(one.get("key") or ""), value=str(one.get("value") or ""), effect=str(one.get("effect") or ""))
-        for one in (given if isinstance(given, list) else ())
-        if isinstance(one, dict)
+        Taint(
+            key=str(taint.get("key") or ""), value=str(taint.get("value") or ""), effect=str(taint.get("effect") or "")
+        )
+        for taint in (taint_documents if isinstance(taint_documents, list) else ())
+        if isinstance(taint, dict)
     ]
 
 
@@ -158,18 +164,18 @@ def _evicted(snapshot: Snapshot, node: Node, taints: list[Taint]) -> list[str]:
         f"{pod.namespace}/{pod.name}"
         for pod in snapshot.pods
         if pod.node_name == node.name and pod.holds_room
-        and not all(any(tolerates(one, taint) for one in pod.spec.tolerations) for taint in taints)
+        and not all(any(tolerates(toleration, taint) for toleration in pod.spec.tolerations) for taint in taints)
     ]  # fmt: skip
 
 
-def _relabeled(asked: _Asked, node: Node) -> Iterator[Unsure]:
+def _relabeled(side_effect_case: _ReferringObject, node: Node) -> Iterator[Unsure]:
     """DaemonSets bring pods to nodes that they select, and delete those on nodes that they select no more; other pods stay."""
-    metadata = asked.document.get("metadata")
+    metadata = side_effect_case.document.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, dict) else None
     changed = {key for key, value in (labels or {}).items() if node.labels.get(key) != value}
     following = [
         workload.key
-        for workload in asked.snapshot.workloads
+        for workload in side_effect_case.snapshot.workloads
         if workload.kind == DAEMON_SET.name and changed & _selected(workload.template.spec)
     ]
     if following:
@@ -179,34 +185,34 @@ def _relabeled(asked: _Asked, node: Node) -> Iterator[Unsure]:
 
 def _selected(spec: Any) -> set[str]:
     terms = spec.node_affinity.required or ()
-    return {*spec.node_selector, *(one.key for term in terms for one in term.match_expressions)}
+    return {*spec.node_selector, *(expression.key for term in terms for expression in term.match_expressions)}
 
 
-def _karpenter(asked: _Asked) -> Iterator[Unsure]:
+def _karpenter(question: _ReferringObject) -> Iterator[Unsure]:
     """Karpenter replaces nodes whose pool or class changed (drift), as their disruption budget lets it."""
-    kind = str(asked.document.get("kind"))
-    pools = [node.labels[KARPENTER_NODE_POOL] for node in asked.snapshot.nodes if KARPENTER_NODE_POOL in node.labels]
-    held = [pool for pool in pools if kind != "NodePool" or pool == asked.name]
-    if held and kind != "NodeClaim":
-        yield Unsure(row="drift", given={"nodes": count(len(held), "node")})
+    kind = str(question.document.get("kind"))
+    pools = [node.labels[KARPENTER_NODE_POOL] for node in question.snapshot.nodes if KARPENTER_NODE_POOL in node.labels]
+    affected_pools = [pool for pool in pools if kind != "NodePool" or pool == question.name]
+    if affected_pools and kind != "NodeClaim":
+        yield Unsure(row="drift", given={"nodes": count(len(affected_pools), "node")})
 
 
 # ── what admission reads ─────────────────────────────────────────────────────────────────────────────────────────────
-def _priority(asked: _Asked) -> Iterator[Finding]:
-    old = next((one for one in asked.snapshot.priority_classes if one.name == asked.name), None)
-    value, is_default = asked.document.get("value") or 0, asked.document.get("globalDefault") is True
+def _priority(question: _ReferringObject) -> Iterator[Finding]:
+    old = next((candidate for candidate in question.snapshot.priority_classes if candidate.name == question.name), None)
+    value, is_default = question.document.get("value") or 0, question.document.get("globalDefault") is True
     is_changed = old is not None and (old.value, old.is_global_default) != (value, is_default)
     if is_changed or (old is None and is_default):
-        yield finding(f"{LATER}:priority", asked.key)
+        yield finding(f"{LATER}:priority", question.key)
 
 
-def _admission(asked: _Asked) -> Iterator[Finding]:
+def _admission(side_effect_case: _ReferringObject) -> Iterator[Finding]:
     """Quotas and limit ranges of a namespace in which pods run."""
-    if any(pod.namespace == asked.namespace for pod in asked.snapshot.pods):
-        yield finding(f"{LATER}:admission", asked.key, namespace=asked.namespace)
+    if any(pod.namespace == side_effect_case.namespace for pod in side_effect_case.snapshot.pods):
+        yield finding(f"{LATER}:admission", side_effect_case.key, namespace=side_effect_case.namespace)
 
 
-_RULES: Final[Mapping[tuple[str, str], Callable[[_Asked], Iterator[Finding | Unsure]]]] = {
+_RULES: Final[Mapping[tuple[str, str], Callable[[_ReferringObject], Iterator[Finding | Unsure]]]] = {
     ("autoscaling.k8s.io", "VerticalPodAutoscaler"): _vertical,
     ("", "Node"): _node,
     ("karpenter.sh", "*"): _karpenter,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.kubernetes.records import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
@@ -84,11 +84,11 @@ def slept_seconds(command: Sequence[str]) -> int | None:
         statements = _STATEMENTS.split(words[2]) if len(words) == 3 and words[1].endswith("c") else []
     seconds = 0.0
     for statement in statements:
-        for one in statement.split("&&"):  # what follows another command runs only where that succeeds
-            found = _SLEEP.match(one)
-            if not found:
+        for subcommand in statement.split("&&"):  # what follows another command runs only where that succeeds
+            match = _SLEEP.match(subcommand)
+            if not match:
                 break
-            seconds += float(found[1]) * _SLEEP_SECONDS[found[2]]
+            seconds += float(match[1]) * _SLEEP_SECONDS[match[2]]
         if _LEAVES.intersection(statement.split()) or any(mark in statement for mark in "'\"`(<\\"):
             break  # what follows may be a part of it, and not run
     return int(seconds) or None
@@ -98,10 +98,10 @@ def slept_seconds(command: Sequence[str]) -> int | None:
 def _start_of(words: tuple[str, ...]) -> tuple[CommandForm, str]:
     program = _program(words[0])
     if program == "env":  # env replaces itself with the program after its assignments
-        rest = [word for word in words[1:] if not _ASSIGNMENT.match(word) and not word.startswith("-")]
-        return _start_of(tuple(rest)) if rest else (CommandForm.EXEC, program)
-    if program in _STEPS_ASIDE and (rest := _after(words[1:], _STEPS_ASIDE[program])):
-        return _start_of(tuple(rest))
+        remaining_words = [word for word in words[1:] if not _ASSIGNMENT.match(word) and not word.startswith("-")]
+        return _start_of(tuple(remaining_words)) if remaining_words else (CommandForm.EXEC, program)
+    if program in _STEPS_ASIDE and (remaining_words := _after(words[1:], _STEPS_ASIDE[program])):
+        return _start_of(tuple(remaining_words))
     if program in _INITS:
         return _under_init(program, words[1:])
     if program not in _SHELLS:
@@ -117,24 +117,24 @@ def _start_of(words: tuple[str, ...]) -> tuple[CommandForm, str]:
 
 def _after(words: Sequence[str], own: int) -> list[str]:
     """The words after a wrapper's options, and `own` words that are its."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
+    remaining_words = list(words)
+    while remaining_words and remaining_words[0].startswith("-"):
+        option = remaining_words.pop(0)
         if option == "--":
             break
-        if option in _TAKES_VALUE and rest:
-            rest.pop(0)
-    return rest[own:]
+        if option in _TAKES_VALUE and remaining_words:
+            remaining_words.pop(0)
+    return remaining_words[own:]
 
 
 def _under_init(init: str, words: Sequence[str]) -> tuple[CommandForm, str]:
     """An init tells its child only, unless it is asked to tell the whole group (``tini -g``)."""
-    rest = _after(words, 0)
-    options = words[: len(words) - len(rest)]
+    remaining_words = _after(words, 0)
+    options = words[: len(words) - len(remaining_words)]
     tells_all = any(option.startswith("-") and not option.startswith("--") and "g" in option for option in options)
-    if not rest or tells_all:
+    if not remaining_words or tells_all:
         return CommandForm.EXEC, init
-    form, program = _start_of(tuple(rest))
+    form, program = _start_of(tuple(remaining_words))
     return (CommandForm.INIT_SHELL, program) if form is CommandForm.SHELL else (CommandForm.EXEC, init)
 
 

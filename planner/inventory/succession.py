@@ -66,15 +66,15 @@ def _pieces(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
             pieces.append((at, at + same))
             at, place = at + same, place + same
             continue
-        reach, end, there = 2, None, dict[int, int]()
+        reach, end, place_by_record = 2, None, dict[int, int]()
         while end is None and reach < max(len(old) - at, len(new) - place):
             reach *= 4
-            there = {id(record): i for i, record in enumerate(old[at : at + reach], at)}
-            end = next((i for i, r in enumerate(new[place : place + reach], place) if id(r) in there), None)
+            place_by_record = {id(record): i for i, record in enumerate(old[at : at + reach], at)}
+            end = next((i for i, r in enumerate(new[place : place + reach], place) if id(r) in place_by_record), None)
         fresh = new[place:end]
         if fresh:
             pieces.append((None, fresh))
-        at, place = (there[id(new[end])], end) if end is not None else (len(old), len(new))
+        at, place = (place_by_record[id(new[end])], end) if end is not None else (len(old), len(new))
     return tuple(pieces)
 
 
@@ -90,11 +90,13 @@ def _alike(old: tuple[Any, ...], at: int, new: tuple[Any, ...], place: int) -> i
 
 def followed(before: Snapshot, change: Difference) -> Snapshot:
     """`before` with what differs."""
-    made: dict[str, Any] = dict(change.others)
+    new_fields: dict[str, Any] = dict(change.others)
     for name, pieces in change.tuples.items():
         old = getattr(before, name)
-        made[name] = tuple(chain.from_iterable(rest if first is None else old[first:rest] for first, rest in pieces))
-    return replace(before, **made)
+        new_fields[name] = tuple(
+            chain.from_iterable(piece_end if first is None else old[first:piece_end] for first, piece_end in pieces)
+        )
+    return replace(before, **new_fields)
 
 
 # ── names and steps ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,9 +109,9 @@ def begin(snapshot: Snapshot, name: str) -> None:
 def succeed(before: Snapshot, after: Snapshot) -> None:
     """Give `after` its name, and the step from `before`, which has one."""
     packed = pickle.dumps(difference(before, after), pickle.HIGHEST_PROTOCOL)
-    known = name_of(before)
-    name = blake2b(known.encode() + packed, digest_size=16).hexdigest()
-    step = Step(name=name, before=known, packed=packed)
+    base_name = name_of(before)
+    name = blake2b(base_name.encode() + packed, digest_size=16).hexdigest()
+    step = Step(name=name, before=base_name, packed=packed)
     after.derived.know(_steps, (*_of(before)[1 - LIMITS.snapshots_kept :], step))
 
 
@@ -133,8 +135,8 @@ def path(snapshot: Snapshot, is_held: Callable[[str], bool]) -> tuple[str, tuple
 
 def walked(before: Snapshot, packed: tuple[bytes, ...]) -> Snapshot:
     """The snapshot that steps from `before` lead to."""
-    for one in packed:
-        before = followed(before, pickle.loads(one))  # noqa: S301 - of our own processes only
+    for step in packed:
+        before = followed(before, pickle.loads(step))  # noqa: S301 - of our own processes only
     return before
 
 

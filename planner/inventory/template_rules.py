@@ -19,8 +19,8 @@ from planner.ground import quantity
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 from planner.inventory import wire
 from planner.inventory.records.pods import asked_at_once, read_pod_spec
-from planner.inventory.records.shared import Shared
-from planner.inventory.sealed import sealed
+from planner.inventory.records.read_context import Shared
+from planner.inventory.template_digests import sealed
 from planner.kubernetes.records import EMPTY, Amounts, PodSpec
 
 Object = dict[str, Any]
@@ -87,7 +87,7 @@ def _resources(container: wire.Container) -> Iterator[str]:
         place, is_huge = f"containers[{container.name}].resources: {name}", name.startswith(HUGE_PAGES)
         if "/" not in name and not is_huge and name not in _STANDARD:
             yield f"{place} must be a standard resource for containers, or have a domain"
-        amounts = [quantity.parse_decimal(str(one[name])) for one in (requests, limits) if name in one]
+        amounts = [quantity.parse_decimal(str(side[name])) for side in (requests, limits) if name in side]
         if is_extended_resource(name) and any(amount != amount.to_integral_value() for amount in amounts):
             yield f"{place} must be an integer"
         if is_huge and (name not in limits or len(set(amounts)) > 1):
@@ -99,14 +99,14 @@ def _resources(container: wire.Container) -> Iterator[str]:
 def _written(spec: Object, volumes: set[str]) -> Iterator[str]:
     """Mounts, port names and handlers; `volumes` are the names there are."""
     for group in ("initContainers", "containers"):
-        for container in (one for one in spec.get(group) or () if isinstance(one, dict)):
+        for container in (raw_container for raw_container in spec.get(group) or () if isinstance(raw_container, dict)):
             place = f"{group}[{container.get('name')}]"
-            mounts = [one for one in container.get("volumeMounts") or () if isinstance(one, dict)]
+            mounts = [mount for mount in container.get("volumeMounts") or () if isinstance(mount, dict)]
             if any(isinstance(mount.get("name"), str) and mount["name"] not in volumes for mount in mounts):
                 yield f"{place}.volumeMounts: one names a volume that isn't there"
             if _repeated(str(mount.get("mountPath")) for mount in mounts):
                 yield f"{place}.volumeMounts: mountPath must be unique"
-            ports = [one for one in container.get("ports") or () if isinstance(one, dict)]
+            ports = [port for port in container.get("ports") or () if isinstance(port, dict)]
             if _repeated(str(port["name"]) for port in ports if port.get("name")):
                 yield f"{place}.ports: a name is used twice"
             yield from _handlers(place, container, may_have=group == "containers")
@@ -117,11 +117,11 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 def _handlers(place: str, container: Object, *, may_have: bool) -> Iterator[str]:
     lifecycle = container.get("lifecycle") or {}
-    given = {name: container[name] for name in _PROBES if isinstance(container.get(name), dict)}
-    if (given or lifecycle) and not may_have and container.get("restartPolicy") != "Always":
+    probes = {name: container[name] for name in _PROBES if isinstance(container.get(name), dict)}
+    if (probes or lifecycle) and not may_have and container.get("restartPolicy") != "Always":
         yield f"{place}: probes and lifecycle hooks are for containers that stay (restartPolicy Always)"
-    given |= {f"lifecycle.{name}": one for name, one in lifecycle.items() if isinstance(one, dict)}
-    for name, handler in given.items():
+    probes |= {f"lifecycle.{name}": hook for name, hook in lifecycle.items() if isinstance(hook, dict)}
+    for name, handler in probes.items():
         count = sum(handler.get(kind) is not None for kind in ("exec", "httpGet", "tcpSocket", "grpc", "sleep"))
         if count > 1:
             yield f"{place}.{name}: may not specify more than 1 handler type"
@@ -150,21 +150,21 @@ def _ports(spec: wire.PodSpec) -> Iterator[str]:
                 )
             if port.host_port:
                 taken.append(f"{port.protocol or 'TCP'}/{port.host_ip or '0.0.0.0'}/{port.host_port}")
-    for one in _repeated(taken):
-        yield f"containers: the host port {one} is taken twice"
+    for repeated_port in _repeated(taken):
+        yield f"containers: the host port {repeated_port} is taken twice"
 
 
 def _claims(spec: wire.PodSpec) -> Iterator[str]:
-    known = [pod_resource_claim.name for pod_resource_claim in spec.resource_claims or ()]
-    for name in _repeated(known):
+    claim_names = [pod_resource_claim.name for pod_resource_claim in spec.resource_claims or ()]
+    for name in _repeated(claim_names):
         yield f"resourceClaims: the name {name} is used twice"
     for claim in spec.resource_claims or ():
-        given = claim.source or claim
-        if (given.resource_claim_name is None) == (given.resource_claim_template_name is None):
+        claim_source = claim.source or claim
+        if (claim_source.resource_claim_name is None) == (claim_source.resource_claim_template_name is None):
             yield f"resourceClaims[{claim.name}]: give one of resourceClaimName and resourceClaimTemplateName"
     for container in _containers(spec):
         for reference in (container.resources.claims if container.resources else None) or ():
-            if reference.name not in known:
+            if reference.name not in claim_names:
                 yield f"containers[{container.name}].resources.claims: {reference.name} is none of the pod's resourceClaims"
 
 
@@ -189,8 +189,8 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
         yield "affinity.nodeAffinity: a required node selector must have at least one term"
     terms = [*((node.required.node_selector_terms if node.required else None) or ())]
     terms += [term.preference for term in node.preferred or () if term.preference is not None]
-    for one in (r for term in terms for r in (*(term.match_expressions or ()), *(term.match_fields or ()))):
-        yield from _requirement(one)
+    for requirement in (r for term in terms for r in (*(term.match_expressions or ()), *(term.match_fields or ()))):
+        yield from _requirement(requirement)
     for preferred in node.preferred or ():
         if not 1 <= preferred.weight <= 100:
             yield f"affinity.nodeAffinity: the weight {preferred.weight} is not from 1 to 100"
@@ -198,39 +198,44 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
         if side is None:
             continue
         weighted = [term.pod_affinity_term or wire.PodAffinityTerm() for term in side.preferred or ()]
-        if any(not one.topology_key for one in (*(side.required or ()), *weighted)):
+        if any(not pod_term.topology_key for pod_term in (*(side.required or ()), *weighted)):
             yield "affinity: a term for pods must have a topologyKey"
         if any(not 1 <= term.weight <= 100 for term in side.preferred or ()):
             yield "affinity: the weight of a term for pods is not from 1 to 100"
 
 
-def _requirement(one: wire.Requirement) -> Iterator[str]:
-    count, place = len(one.values or ()), f"affinity.nodeAffinity, {one.key or 'a requirement without key'}"
-    if not one.key:
+def _requirement(requirement: wire.Requirement) -> Iterator[str]:
+    count, place = (
+        len(requirement.values or ()),
+        f"affinity.nodeAffinity, {requirement.key or 'a requirement without key'}",
+    )
+    if not requirement.key:
         yield f"{place}: give a key"
-    if one.operator in ("In", "NotIn"):
+    if requirement.operator in ("In", "NotIn"):
         if not count:
-            yield f"{place}: {one.operator} needs values"
-    elif one.operator in ("Exists", "DoesNotExist"):
+            yield f"{place}: {requirement.operator} needs values"
+    elif requirement.operator in ("Exists", "DoesNotExist"):
         if count:
-            yield f"{place}: {one.operator} has no values"
-    elif one.operator in ("Gt", "Lt"):
+            yield f"{place}: {requirement.operator} has no values"
+    elif requirement.operator in ("Gt", "Lt"):
         if count != 1:
-            yield f"{place}: {one.operator} needs one value"
+            yield f"{place}: {requirement.operator} needs one value"
     else:
-        yield f'{place}: "{one.operator}" is no operator of node selectors'
+        yield f'{place}: "{requirement.operator}" is no operator of node selectors'
 
 
 def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[str]:
-    for one in constraints:
-        place = f"topologySpreadConstraints[{one.topology_key}]"
-        if not one.topology_key:
+    for spread_constraint in constraints:
+        place = f"topologySpreadConstraints[{spread_constraint.topology_key}]"
+        if not spread_constraint.topology_key:
             yield f"{place}: give a topologyKey"
-        if one.max_skew < 1:
+        if spread_constraint.max_skew < 1:
             yield f"{place}: maxSkew must be greater than 0"
-        if one.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
-            yield f'{place}: "{one.when_unsatisfiable}" is neither DoNotSchedule nor ScheduleAnyway'
-        if one.min_domains is not None and (one.min_domains < 1 or one.when_unsatisfiable != "DoNotSchedule"):
+        if spread_constraint.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
+            yield f'{place}: "{spread_constraint.when_unsatisfiable}" is neither DoNotSchedule nor ScheduleAnyway'
+        if spread_constraint.min_domains is not None and (
+            spread_constraint.min_domains < 1 or spread_constraint.when_unsatisfiable != "DoNotSchedule"
+        ):
             yield f"{place}: minDomains is at least 1, and for DoNotSchedule only"
     for name in _repeated(f"{constraint.topology_key}, {constraint.when_unsatisfiable}" for constraint in constraints):
         yield f"topologySpreadConstraints: {name} is there twice"
@@ -251,10 +256,10 @@ def _pod_level(spec: PodSpec) -> Iterator[str]:
             yield f"resources.requests: {name} is above its limit"
         if name not in _POD_LEVEL and not name.startswith(HUGE_PAGES):
             yield f"resources.requests: {name} can't be given for the pod as a whole"
-    for one in spec.containers:
-        for name, amount in one.limits.items():
+    for container in spec.containers:
+        for name, amount in container.limits.items():
             if amount > limits.get(name, amount):
                 yield (
-                    f"containers[{one.name}].resources.limits: {name} {quantity.format_amount(amount, name)} is above the "
+                    f"containers[{container.name}].resources.limits: {name} {quantity.format_amount(amount, name)} is above the "
                     f"pod's {quantity.format_amount(limits[name], name)}"
                 )

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import field
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import queues
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
@@ -1073,30 +1073,30 @@ class _Row(msgspec.Struct):
 
 
 def _readable(rows: Iterable[_Row]) -> dict[str, Readable]:
-    found = {}
+    readables = {}
     for row in rows:
         name = row.name
         plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
-        found[name] = Readable(
+        readables[name] = Readable(
             row.field or snake, row.group, plural.lower(), row.versions, row.is_namespaced, row.is_rare
         )
-    return found
+    return readables
 
 
 DEVICES = "resource.k8s.io"
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
-_ROWS = typed.decode(table_beside(__name__, "wire.json"), dict[str, list[_Row]])
+_ROWS = typed_json.decode(table_beside(__name__, "wire.json"), dict[str, list[_Row]])
 READ: dict[str, Readable] = {
     NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),
     POD.name: Readable("pods", POD.group, POD.resource),
     **{
-        one.name: Readable("workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
-        for one in WORKLOADS
+        workload_kind.name: Readable("workloads", workload_kind.group, workload_kind.resource, (workload_kind.version,), is_rare=workload_kind.is_custom)
+        for workload_kind in WORKLOADS
     },
-    **{one.name: Readable("replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
+    **{part.name: Readable("replica_sets", part.group, part.resource, (part.version,)) for part in PARTS},
     **_readable(_ROWS["before"]),
     **_readable(
         _Row(
@@ -1147,7 +1147,7 @@ class Page(msgspec.Struct, gc=False, rename="camel"):
 
 
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
-decode_pod_spec = typed.decoder(PodSpec)
+decode_pod_spec = typed_json.decoder(PodSpec)
 
 
 def digest(content: bytes) -> bytes:

@@ -70,7 +70,7 @@ def yaml_documents(
         For what isn't YAML, unknown tags, and what goes beyond `DEEPEST`, `LIMITS.unfolded_values`, `LIMITS.directives` or the walk's bound.
     """
     check_directives(text, where)
-    reading = _Reading(where, [] if repeated is None else repeated, walk or Walk(), lines_before)
+    reading = _TextReading(where, [] if repeated is None else repeated, walk or Walk(), lines_before)
     yield from _documents(text, reading, {}, is_packed=False)
 
 
@@ -82,8 +82,8 @@ def check_directives(text: str | memoryview, where: str) -> None:
     InputError
         When there are more than `LIMITS.directives`.
     """
-    found = _DIRECTIVE.finditer(text) if isinstance(text, str) else _DIRECTIVE_BYTES.finditer(text)
-    if next(islice(found, LIMITS.directives, None), None) is not None:
+    matches = _DIRECTIVE.finditer(text) if isinstance(text, str) else _DIRECTIVE_BYTES.finditer(text)
+    if next(islice(matches, LIMITS.directives, None), None) is not None:
         raise InputError(
             f"more than {LIMITS.directives} lines of it are directives of YAML (%)", where=where, mend=_MEND
         )
@@ -106,10 +106,10 @@ def yaml_pieces(
     InputError
         As `yaml_documents`, but for directives (`check_directives`); what was given before it stands.
     """
-    yield from _documents(text, _Reading(where, repeated, walk), begun, is_packed=True)
+    yield from _documents(text, _TextReading(where, repeated, walk), begun, is_packed=True)
 
 
-class _Reading(Record, kw_only=False):
+class _TextReading(Record, kw_only=False):
     """What the documents of one text have in common."""
 
     where: str
@@ -121,7 +121,9 @@ class _Reading(Record, kw_only=False):
         return int(mark.line) + 1 + self.lines_before
 
 
-def _documents(text: str | SupportsRead, reading: _Reading, begun: dict[str, Any], *, is_packed: bool) -> Iterator[Any]:
+def _documents(
+    text: str | SupportsRead, reading: _TextReading, begun: dict[str, Any], *, is_packed: bool
+) -> Iterator[Any]:
     try:
         events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         for event in events:
@@ -144,7 +146,7 @@ def _documents(text: str | SupportsRead, reading: _Reading, begun: dict[str, Any
 class _Document:
     """Reads one document; `unfolded` counts the values that aliases repeated so far."""
 
-    def __init__(self, reading: _Reading) -> None:
+    def __init__(self, reading: _TextReading) -> None:
         self.reading = reading
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
@@ -172,9 +174,9 @@ class _Document:
                 continue
             items: list[Any] = []
             self._store(begun, merged, event, items)
-            while not isinstance(one := next(events), yaml.SequenceEndEvent):
+            while not isinstance(yaml_event := next(events), yaml.SequenceEndEvent):
                 self.values = 0
-                value, _ = self._value(one, events, 2)
+                value, _ = self._value(yaml_event, events, 2)
                 if len(items) >= LIMITS.objects:
                     raise too_many(self.reading.where)
                 if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
@@ -243,10 +245,10 @@ class _Document:
         """Put `value` under the key of `event`; what stands before ``<<`` goes to `merged`."""
         key = event.value
         if key == "<<" and event.implicit[0]:
-            for one in reversed(value if isinstance(value, list) else [value]):
-                if not isinstance(one, dict):
+            for mapping in reversed(value if isinstance(value, list) else [value]):
+                if not isinstance(mapping, dict):
                     raise self._error('"<<" must stand before a mapping', event)
-                merged.update(one)
+                merged.update(mapping)
             return
         if key in values and len(self.reading.repeated) < LIMITS.repeated_keys:
             self.reading.repeated.append(f'"{key[:60]}" (line {self.reading.line(event.start_mark)})')

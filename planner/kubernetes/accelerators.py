@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
@@ -138,7 +138,7 @@ def is_of_extender(resource: str) -> bool:
     ``ignoredByScheduler``), Koordinator's device scheduling, Tencent's gpu-admission, Alibaba's gpushare-scheduler-extender,
     Volcano's deviceshare plugin, Intel's platform-aware-scheduling.
     """
-    return any(fnmatchcase(resource, one) for one in _LISTS["of_extenders"])
+    return any(fnmatchcase(resource, pattern) for pattern in _LISTS["of_extenders"])
 
 
 def same_as(resource: str) -> str:
@@ -149,8 +149,8 @@ def same_as(resource: str) -> str:
 
 def once(amounts: Mapping[str, int]) -> dict[str, int]:
     """The accelerators in `amounts`, each device under one name: what stands under a second one beside it is left out."""
-    known = (name for name, amount in amounts.items() if amount and accelerator(name) is not None)
-    return {name: amounts[name] for name in known if not amounts.get(same_as(name))}
+    gpu_names = (name for name, amount in amounts.items() if amount and accelerator(name) is not None)
+    return {name: amounts[name] for name in gpu_names if not amounts.get(same_as(name))}
 
 
 def alike(amounts: Mapping[str, int]) -> int:
@@ -166,7 +166,7 @@ def _alike(amounts: Amounts) -> int:
         of = unit(name)
         if of is not None:
             counted[of] = counted.get(of, 0) + amount
-    return next((counted[one] for one in COUNTED if counted.get(one)), 0)
+    return next((counted[resource] for resource in COUNTED if counted.get(resource)), 0)
 
 
 # ── one model, one name ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +200,7 @@ def model_named(value: str) -> str:
         del words[0]
     if not words or not _PRODUCT.match(words[0]):
         return text
-    sizes = [int(found[1]) for word in words if (found := _SIZE.match(word))]
+    sizes = [int(match[1]) for word in words if (match := _SIZE.match(word))]
     name = "-".join(word for word in words if not _SIZE.match(word)).upper()
     usual = _USUAL_GB.get(words[0].upper())
     return f"{name}-{sizes[0]}GB" if usual and sizes and sizes[0] != usual else name
@@ -222,8 +222,8 @@ class _Own(msgspec.Struct, forbid_unknown_fields=True):
     labels: _OwnLabels = msgspec.field(default_factory=_OwnLabels)
 
 
-def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
-    """`given` (else the tables as they are made) with a user's own rows before them: what a file says comes first.
+def extended(values: Any, where: str, base_tables: Tables | None = None) -> Tables:
+    """`base_tables` (else the tables as they are made) with a user's own rows before them: what a file says comes first.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
         For a field or a unit that isn't known, and for a resource without a domain.
     """
     try:
-        own = typed.convert(values, _Own)
+        own = typed_json.convert(values, _Own)
     except msgspec.ValidationError as error:
         units = ", ".join(Unit)
         mend = f"Give resources (resource, vendor, unit: {units}, noun) and labels (pool, zone, machine_type, model, …)"
@@ -246,12 +246,12 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
         if "/" not in row.resource:
             mend = "Write the extended resource as a node's allocatable has it, such as example.com/npu"
             raise InputError(f'"{row.resource[:60]}" has no domain', where=where, mend=mend)
-    before = given or Tables()
-    lists = [one for one in _OwnLabels.__struct_fields__ if one != "spot"]
-    spot = {key: {one.lower(): SPOT for one in values} for key, values in own.labels.spot.items()}
+    before = base_tables or Tables()
+    lists = [field_name for field_name in _OwnLabels.__struct_fields__ if field_name != "spot"]
+    spot = {key: {label.lower(): SPOT for label in values} for key, values in own.labels.spot.items()}
     return replace(
         before,
         accelerators=(*own.resources, *before.accelerators),
         bought={**spot, **before.bought},
-        **{one: (*getattr(own.labels, one), *getattr(before, one)) for one in lists},
+        **{field_name: (*getattr(own.labels, field_name), *getattr(before, field_name)) for field_name in lists},
     )

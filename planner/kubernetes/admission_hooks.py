@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.kubernetes.records import AdmissionHook, Template
 
 MUTATING: Final = frozenset({"MutatingWebhookConfiguration", "MutatingAdmissionPolicy"})
@@ -45,14 +45,14 @@ class KnownHook(msgspec.Struct, frozen=True):
         return not is_selected and self.unless_annotation not in template.annotations
 
 
-_ROWS: Final = typed.decode(table_beside(__name__, "admission_hooks.json"), tuple[KnownHook, ...])
+_ROWS: Final = typed_json.decode(table_beside(__name__, "admission_hooks.json"), tuple[KnownHook, ...])
 
 
 def known_hook(hook: AdmissionHook, templates: tuple[Template, ...]) -> KnownHook | None:
     """The row of a webhook that holds of pods of all these templates; None of one that may change or refuse them."""
     configuration, _, name = hook.name.partition("/")
     for row in _ROWS:
-        is_named = row.configuration == configuration and any(fnmatchcase(name, one) for one in row.webhooks)
+        is_named = row.configuration == configuration and any(fnmatchcase(name, pattern) for pattern in row.webhooks)
         if is_named and all(map(row.holds_of, templates)):
             return row
     return None

@@ -21,9 +21,11 @@ def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
 
     Source: keda `controllers/keda/hpa.go` `getHPAName`, `getDefaultHpaName`.
     """
-    known = snapshot.autoscalers
-    made = {(autoscaler.namespace, f"keda-hpa-{autoscaler.name}") for autoscaler in known if autoscaler.kind == _KEDA}
-    return tuple(one for one in known if not one.is_paused and (one.namespace, one.name) not in made)
+    autoscalers = snapshot.autoscalers
+    keda_targets = {
+        (autoscaler.namespace, f"keda-hpa-{autoscaler.name}") for autoscaler in autoscalers if autoscaler.kind == _KEDA
+    }
+    return tuple(hpa for hpa in autoscalers if not hpa.is_paused and (hpa.namespace, hpa.name) not in keda_targets)
 
 
 def autoscalers_of(snapshot: Snapshot, key: str) -> tuple[HorizontalPodAutoscaler, ...]:
@@ -38,7 +40,7 @@ def settled(snapshot: Snapshot, workload: Workload) -> int:
 
 def autoscaler_of(snapshot: Snapshot, key: str) -> HorizontalPodAutoscaler | None:
     """What scales the workload: a HorizontalPodAutoscaler or KEDA's ScaledObject, the one with more room of several."""
-    return max(autoscalers_of(snapshot, key), key=lambda one: one.maximum, default=None)
+    return max(autoscalers_of(snapshot, key), key=lambda autoscaler: autoscaler.maximum, default=None)
 
 
 def brought_within(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int) -> int:
@@ -83,7 +85,7 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
 
 @once_a_snapshot
 def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
-    found: dict[str, list[HorizontalPodAutoscaler]] = {}
-    for autoscaler in sorted(acting(snapshot), key=lambda one: one.kind == _KEDA):
-        found.setdefault(autoscaler.target, []).append(autoscaler)
-    return {key: tuple(some) for key, some in found.items()}
+    autoscalers: dict[str, list[HorizontalPodAutoscaler]] = {}
+    for autoscaler in sorted(acting(snapshot), key=lambda hpa: hpa.kind == _KEDA):
+        autoscalers.setdefault(autoscaler.target, []).append(autoscaler)
+    return {key: tuple(target_autoscalers) for key, target_autoscalers in autoscalers.items()}

@@ -83,34 +83,34 @@ def without_scale(controller: str) -> bool:
 
 def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
     """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
-    found = {w.key: (w.key, w.replicas) for w in snapshot.every_workload if w.traits.has_replicas}
+    scales_by_key = {w.key: (w.key, w.replicas) for w in snapshot.every_workload if w.traits.has_replicas}
     for replica_set in snapshot.replica_sets:
         above = replica_set.owner.key(replica_set.namespace) if replica_set.owner else ""
-        found[replica_set.key] = found.get(above, (replica_set.key, replica_set.replicas))
-    return found
+        scales_by_key[replica_set.key] = scales_by_key.get(above, (replica_set.key, replica_set.replicas))
+    return scales_by_key
 
 
-def status(budget: PodDisruptionBudget, pods: Sequence[Covered], known: Scales) -> BudgetStatus:
+def status(budget: PodDisruptionBudget, pods: Sequence[Covered], controller_scales: Scales) -> BudgetStatus:
     """The status for these covered pods.
 
     A number of ``minAvailable`` is compared with the pods there; a share, and ``maxUnavailable``, with the scales of the
     pods' controllers. What can't be read, and a controller without a scale, allows nothing.
     """
     controllers = dict.fromkeys(pod.controller for pod in pods if pod.controller)
-    return _status_of(budget, sum(pod.is_healthy for pod in pods), len(pods), controllers, known)
+    return _status_of(budget, sum(pod.is_healthy for pod in pods), len(pods), controllers, controller_scales)
 
 
 def _status_of(
-    budget: PodDisruptionBudget, healthy: int, number: int, controllers: Iterable[str], known: Scales
+    budget: PodDisruptionBudget, healthy: int, number: int, controllers: Iterable[str], controller_scales: Scales
 ) -> BudgetStatus:
     """The status of `number` pods of these controllers, `healthy` of them Ready."""
     low, high = budget.min_available, budget.max_unavailable
     if high is None and not isinstance(low, str):
         return _status(healthy, low or 0, number if low is not None else 0)
-    unscaled = next((controller for controller in controllers if controller not in known), "")
+    unscaled = next((controller for controller in controllers if controller not in controller_scales), "")
     if unscaled:
         return BudgetStatus(healthy=healthy, desired=0, expected=0, allowed=0, unscaled=unscaled)
-    expected = sum(dict(known[controller] for controller in controllers).values())
+    expected = sum(dict(controller_scales[controller] for controller in controllers).values())
     try:
         if high is None:
             return _status(healthy, scaled_value(low, expected, round_up=True), expected)
@@ -126,19 +126,19 @@ def _status(healthy: int, desired: int, expected: int) -> BudgetStatus:
 
 def _pods_by_labels(snapshot: Snapshot) -> dict[str, dict[Labels, list[int]]]:
     """Namespace → labels → places of pods that aren't finished."""
-    found: dict[str, dict[Labels, list[int]]] = {}
+    pods_by_labels: dict[str, dict[Labels, list[int]]] = {}
     for place, pod in enumerate(snapshot.pods):
         if not pod.is_terminal:
-            found.setdefault(pod.namespace, {}).setdefault(pod.labels, []).append(place)
-    return found
+            pods_by_labels.setdefault(pod.namespace, {}).setdefault(pod.labels, []).append(place)
+    return pods_by_labels
 
 
-def by_namespace(some: Iterable[Named]) -> dict[str, list[Named]]:
+def by_namespace(namespaced_objects: Iterable[Named]) -> dict[str, list[Named]]:
     """Those of each namespace, in their order."""
-    found: dict[str, list[Named]] = {}
-    for one in some:
-        found.setdefault(one.namespace, []).append(one)
-    return found
+    records: dict[str, list[Named]] = {}
+    for record in namespaced_objects:
+        records.setdefault(record.namespace, []).append(record)
+    return records
 
 
 @once_a_snapshot
@@ -152,7 +152,7 @@ def budgets_by_namespace(snapshot: Snapshot) -> dict[str, list[PodDisruptionBudg
     return by_namespace(snapshot.pod_disruption_budgets)
 
 
-def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
+def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, controller_scales: Scales) -> BudgetStatus:
     """The status once every pod that the budget covers is there and Ready."""
     near = snapshot.derived.once(_pods_by_labels, snapshot).get(budget.namespace, {})
     covered = sorted(place for labels in near if covers(budget, budget.namespace, labels) for place in near[labels])
@@ -160,31 +160,38 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
         Covered(pod.owner.key(pod.namespace) if pod.owner else "", is_healthy=True)
         for pod in map(snapshot.pods.__getitem__, covered)
     ]
-    wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
+    expected_scales = dict(controller_scales[pod.controller] for pod in pods if pod.controller in controller_scales)
     for workload in _workloads(snapshot).get(budget.namespace, ()):
-        if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
-            wanted[workload.key] = workload.replicas
-    others = [pod for pod in pods if pod.controller not in known]
-    number = len(others) + sum(wanted.values())
+        if workload.key in controller_scales and covers(budget, workload.namespace, workload.template.labels):
+            expected_scales[workload.key] = workload.replicas
+    others = [pod for pod in pods if pod.controller not in controller_scales]
+    number = len(others) + sum(expected_scales.values())
     controllers = dict.fromkeys(
-        [*(pod.controller for pod in others if pod.controller), *(key for key, count in wanted.items() if count)]
+        [
+            *(pod.controller for pod in others if pod.controller),
+            *(key for key, count in expected_scales.items() if count),
+        ]
     )
-    return _status_of(budget, number, number, controllers, known)
+    return _status_of(budget, number, number, controllers, controller_scales)
 
 
-def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = None) -> Protection:
-    """What the budgets over `workload`'s pods allow at best; `known` are the snapshot's `scales`, where at hand."""
+def protection(snapshot: Snapshot, workload: Workload, controller_scales: Scales | None = None) -> Protection:
+    """What the budgets over `workload`'s pods allow at best; `controller_scales` are the snapshot's `scales`, where at hand."""
     near = budgets_by_namespace(snapshot).get(workload.namespace, ())
-    found = tuple(one for one in near if covers(one, workload.namespace, workload.template.labels))
-    if len(found) > 1:
-        return Protection(budgets=found, allowed=0, reason=MORE_THAN_ONE)
-    for budget in found:
-        best = status_at_best(budget, snapshot, snapshot.derived.once(scales, snapshot) if known is None else known)
+    budgets = tuple(pdb for pdb in near if covers(pdb, workload.namespace, workload.template.labels))
+    if len(budgets) > 1:
+        return Protection(budgets=budgets, allowed=0, reason=MORE_THAN_ONE)
+    for budget in budgets:
+        best = status_at_best(
+            budget,
+            snapshot,
+            snapshot.derived.once(scales, snapshot) if controller_scales is None else controller_scales,
+        )
         if best.is_known:
             return Protection(
-                budgets=found, allowed=best.allowed, reason="" if best.allowed else why_never(budget, best)
+                budgets=budgets, allowed=best.allowed, reason="" if best.allowed else why_never(budget, best)
             )
-    return Protection(budgets=found, allowed=None, reason="")
+    return Protection(budgets=budgets, allowed=None, reason="")
 
 
 def kept_ready(snapshot: Snapshot, workload: Workload) -> int | None:
@@ -203,11 +210,11 @@ def goes_uncounted(budget: PodDisruptionBudget, now: BudgetStatus, *, is_ready: 
     return not is_ready and (always or now.healthy >= now.desired > 0)
 
 
-def refusal(found: Sequence[tuple[PodDisruptionBudget, BudgetStatus]], *, is_ready: bool) -> tuple[str, str]:
+def refusal(budget_statuses: Sequence[tuple[PodDisruptionBudget, BudgetStatus]], *, is_ready: bool) -> tuple[str, str]:
     """(budget, why) when the API server refuses to evict a running pod covered by these budgets, else ("", "")."""
-    if len(found) > 1:
-        return found[0][0].name, MORE_THAN_ONE
-    for budget, now in found:
+    if len(budget_statuses) > 1:
+        return budget_statuses[0][0].name, MORE_THAN_ONE
+    for budget, now in budget_statuses:
         if now.allowed < 1 and not goes_uncounted(budget, now, is_ready=is_ready):
             needs = f"the disruption budget {budget.name} needs {now.desired} healthy pods"
             return budget.name, f"{needs} and has {now.healthy} currently"
@@ -241,11 +248,13 @@ def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
 def overlaps(budgets: Iterable[PodDisruptionBudget], pods: Iterable[tuple[str, Labels]]) -> dict[tuple[str, ...], int]:
     """Names of budgets that cover the same pod (namespace/name, sorted) → how many pods, each (namespace, labels)."""
     near = by_namespace(budgets)
-    found: dict[tuple[str, ...], int] = {}
+    overlap_counts: dict[tuple[str, ...], int] = {}
     for (namespace, labels), number in Counter(pods).items():
-        some = near.get(namespace, ())
-        if len(some) > 1:
-            names = tuple(sorted(f"{one.namespace}/{one.name}" for one in some if covers(one, namespace, labels)))
+        local_budgets = near.get(namespace, ())
+        if len(local_budgets) > 1:
+            names = tuple(
+                sorted(f"{pdb.namespace}/{pdb.name}" for pdb in local_budgets if covers(pdb, namespace, labels))
+            )
             if len(names) > 1:
-                found[names] = found.get(names, 0) + number
-    return found
+                overlap_counts[names] = overlap_counts.get(names, 0) + number
+    return overlap_counts

@@ -16,8 +16,8 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Final, cast
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.kubernetes.records import Node
 
@@ -112,7 +112,7 @@ class Cloud(Record):
         return next((label for label, values in self.bought.items() if values.get(value) == how), "")
 
 
-CLOUDS: Final = typed.decode(table_beside(__name__, "clouds.json"), tuple[Cloud, ...])
+CLOUDS: Final = typed_json.decode(table_beside(__name__, "clouds.json"), tuple[Cloud, ...])
 _BY_NAME: Final = {cloud.name: cloud for cloud in CLOUDS}
 KUBERNETES, GKE, KARPENTER = (_BY_NAME[name] for name in ("Kubernetes", "GKE", "Karpenter"))
 AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
@@ -132,13 +132,13 @@ def group_beginnings(pool: str) -> Labels:
 
 def labels_of_new(cloud: Cloud, *, pool: str, machine: str, model: str, count: int, bought: str) -> dict[str, str]:
     """What a new node of a pool is labelled with by its cloud; `model` as the cloud calls it, "" for none."""
-    found = {cloud.pool[0]: pool, KUBERNETES.machine_type[0]: machine}
+    labels = {cloud.pool[0]: pool, KUBERNETES.machine_type[0]: machine}
     if model:
-        found |= {cloud.model[0]: model, cloud.count[0]: str(count)}
+        labels |= {cloud.model[0]: model, cloud.count[0]: str(count)}
     for key, values in cloud.bought.items():
         if values.get("true") == bought:
-            found[key] = "true"
-    return found
+            labels[key] = "true"
+    return labels
 
 
 def labels_of(what: str) -> Labels:
@@ -148,7 +148,14 @@ def labels_of(what: str) -> Labels:
 
 def brought_by(node: Node) -> str:
     """Who brings such nodes by itself as pods wait, as its labels say: ``Karpenter``; "" where none does."""
-    return next((cloud.name for cloud in CLOUDS if cloud.brings and any(one in node.labels for one in cloud.pool)), "")
+    return next(
+        (
+            cloud.name
+            for cloud in CLOUDS
+            if cloud.brings and any(pool_label in node.labels for pool_label in cloud.pool)
+        ),
+        "",
+    )
 
 
 def may_be_written(label: str, *, has_gpus: bool) -> bool:
@@ -172,20 +179,22 @@ _SELLERS: Final = {cloud.scheme: cloud for cloud in CLOUDS if cloud.scheme}
 def cloud_of(node: Node) -> Cloud | None:
     """Who runs the node, by its labels or its provider id; None where neither tells."""
     labels = node.labels
-    told = next((cloud for mark, cloud in _MARKS.items() if mark in labels), None)
-    if told is None and any(label.startswith(tuple(_BEGINNINGS)) for label in labels):
-        told = next(cloud for mark, cloud in _BEGINNINGS.items() if any(label.startswith(mark) for label in labels))
+    cloud_by_label = next((cloud for mark, cloud in _MARKS.items() if mark in labels), None)
+    if cloud_by_label is None and any(label.startswith(tuple(_BEGINNINGS)) for label in labels):
+        cloud_by_label = next(
+            cloud for mark, cloud in _BEGINNINGS.items() if any(label.startswith(mark) for label in labels)
+        )
     sold = _sold(node)
-    return told or (sold if sold and sold.is_told_by_scheme else None)
+    return cloud_by_label or (sold if sold and sold.is_told_by_scheme else None)
 
 
 def clouds_of(nodes: Iterable[Node]) -> Iterator[Cloud]:
     """Who runs these nodes: each cloud once, as soon as a node tells it."""
-    seen: set[str] = set()
+    seen_clouds: set[str] = set()
     for node in nodes:
         cloud = cloud_of(node)
-        if cloud and cloud.name not in seen:
-            seen.add(cloud.name)
+        if cloud and cloud.name not in seen_clouds:
+            seen_clouds.add(cloud.name)
             yield cloud
 
 
@@ -207,4 +216,4 @@ def _sold(node: Node) -> Cloud | None:
 def model_of_machine(machine_type: str) -> str:
     """The GPU model that a machine type has by its name, else ""."""
     matches = ((re.match(pattern, machine_type), model) for cloud in CLOUDS for pattern, model in cloud.machines)
-    return next((found.expand(model) for found, model in matches if found), "")
+    return next((match.expand(model) for match, model in matches if match), "")

@@ -71,9 +71,10 @@ def with_plugin(verb: str, key: str) -> str:
 
 def wait_paused(key: str, seconds: float, step: int | None) -> tuple[str, ...]:
     """Waits until an Argo Rollout stands at the pause that is its canary's `step`, or (None) until it waits at all."""
-    there = (f"--for=jsonpath={{.status.currentStepIndex}}={step}",) if step is not None else ()
+    step_flags = (f"--for=jsonpath={{.status.currentStepIndex}}={step}",) if step is not None else ()
     return tuple(
-        kubectl("wait", key, one, _timeout(seconds)) for one in (*there, "--for=jsonpath={.status.phase}=Paused")
+        kubectl("wait", key, condition_flag, _timeout(seconds))
+        for condition_flag in (*step_flags, "--for=jsonpath={.status.phase}=Paused")
     )
 
 
@@ -99,7 +100,9 @@ def wait(key: str, seconds: float, *, pods: int, strategy: str) -> str:
 
 def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> tuple[str, ...]:
     """``kubectl wait rayservice.ray.io/llm -n prod --for=… --timeout=20m``, one for each of `waits`."""
-    return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
+    return tuple(
+        kubectl("wait", key, f"--for={condition}", _timeout(seconds), resource=resource) for condition in waits
+    )
 
 
 def cordon(*nodes: str) -> str:
@@ -126,12 +129,12 @@ def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> st
     what = "jsonpath={.metadata.uid}@{.spec.nodeName}"
     get = command("kubectl", "get", f"pod/{name}", "-n", namespace, "--ignore-not-found", "-o", what)
     late = command("echo", f"not gone in time: {namespace}/{name}")
-    said = f"said=$({ask} 2>&1 >/dev/null)"
+    capture_error = f"said=$({ask} 2>&1 >/dev/null)"
     refused = 'case "$said" in *TooManyRequests*) ;; *) printf "%s\\n" "$said" >&2; exit 1;; esac'
-    asked = f'until {said}; do now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; {refused}; {_no_more_than(180, late)}; sleep 10; done'
+    request_loop = f'until {capture_error}; do now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; {refused}; {_no_more_than(180, late)}; sleep 10; done'
     tries = _no_more_than(300 + int(grace_seconds) // 2, late)
-    gone = f'n=0; while sleep 2; now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
-    is_there = f'case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac'
+    wait_until_gone = f'n=0; while sleep 2; now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
+    is_there = f'case "$was" in *@{shlex.quote(node)}) {request_loop}; {wait_until_gone};; esac'
     return f"(get() {{ {get}; }}; n=0; was=$(get) || exit 1; {is_there})"
 
 
@@ -142,18 +145,18 @@ def wait_ready(key: str, seconds: float, pods: int) -> str:
     more = " {.status.succeeded}" if kind_in(key).scale is Scale.PARALLELISM else ""
     ask = kubectl("get", key, "-o", f"jsonpath={{.status.{status.ready}}}{more}")
     late = command("echo", f"not {pods} Ready in time: {key}")
-    some = "set -- $got; [ $((${1:-0}+${2:-0}))"
-    return f"(n=0; while got=$({ask}) || exit 1; {some} -lt {pods} ]; do {_no_more_than(int(seconds // 5), late)}; sleep 5; done)"
+    readiness_test = "set -- $got; [ $((${1:-0}+${2:-0}))"
+    return f"(n=0; while got=$({ask}) || exit 1; {readiness_test} -lt {pods} ]; do {_no_more_than(int(seconds // 5), late)}; sleep 5; done)"
 
 
 def untouched(nodes: Sequence[str], pods: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """What fails where one of the nodes is cordoned, since another user did that, and where none of the pods (namespace, name)
     waits for a node any more."""
-    found = []
+    checks = []
     if nodes:
         ask = "kubectl get nodes --field-selector=spec.unschedulable=true -o name"
         which = command("grep", "-xF", *(word for node in nodes for word in ("-e", f"node/{node}")))
-        found.append(
+        checks.append(
             f"(shut=$({ask}) || exit 1; if printf '%s\\n' \"$shut\" | {which} >&2; then echo 'cordoned by another user' >&2; exit 1; fi)"
         )
     by_namespace: dict[str, list[str]] = {}
@@ -161,22 +164,22 @@ def untouched(nodes: Sequence[str], pods: Sequence[tuple[str, str]]) -> tuple[st
         by_namespace.setdefault(namespace, []).append(f"pod/{name}")
     if pods:
         on = ("--no-headers", "-o", "custom-columns=NODE:.spec.nodeName")
-        asks = " && ".join(command("kubectl", "get", *some, "-n", one, *on) for one, some in by_namespace.items())
-        found.append(
+        asks = " && ".join(command("kubectl", "get", *names, "-n", space, *on) for space, names in by_namespace.items())
+        checks.append(
             f"(on=$({asks}) || exit 1; case \"$on\" in *'<none>'*) ;; *) echo 'none of them waits any more' >&2; exit 1;; esac)"
         )
-    return tuple(found)
+    return tuple(checks)
 
 
 def _no_more_than(number: int, late: str = ":") -> str:
     return f'n=$((n+1)); [ "$n" -le {number} ] || {{ {late} >&2; exit 1; }}'
 
 
-def at_once(some: Sequence[str]) -> str:
+def at_once(shell_commands: Sequence[str]) -> str:
     """Commands that go on beside each other until all are through; where one fails, or Ctrl-C comes, the others are stopped."""
-    if len(some) < 2:
-        return "".join(some)
-    begun = " ".join(f'{one} & pids="$pids $!";' for one in some)
+    if len(shell_commands) < 2:
+        return "".join(shell_commands)
+    begun = " ".join(f'{shell_command} & pids="$pids $!";' for shell_command in shell_commands)
     stop = "kill $pids 2>/dev/null || :"
     return (
         f"(pids=; {begun} trap '{stop}; exit 130' HUP INT TERM; "  # after: one that still has the trap of its parent loses a kill
@@ -193,10 +196,10 @@ def _timeout(seconds: float) -> str:
     return f"--timeout={max(1, -int(-seconds // 60))}m"
 
 
-def chain(wanted: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequence[str] = ()) -> str:
+def chain(shell_commands: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequence[str] = ()) -> str:
     """Commands in one line, each run where the one before succeeded. Whatever becomes of them, those of `always` run; those
     of `on_failure` where one failed."""
-    line = " && ".join(wanted)
+    line = " && ".join(shell_commands)
     if always:
         return f"{line}; {' && '.join(always)}"
     return f"{line} || {{ {'; '.join(on_failure)}; false; }}" if on_failure else line

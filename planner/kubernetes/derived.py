@@ -48,26 +48,26 @@ class Derived:
         source : the value that this belongs to, the same at every call
         about : hashable; after `MOST_KEPT` different ones the function's results are begun anew
         """
-        kept = self._made.setdefault(make, {})
-        if about not in kept:
-            made = make(source, *about)
-            if len(kept) >= MOST_KEPT:
-                kept = self._made[make] = {}
-            kept[about] = made
-            return made
-        found: T = kept[about]
-        return found
+        cache = self._made.setdefault(make, {})
+        if about not in cache:
+            computed = make(source, *about)
+            if len(cache) >= MOST_KEPT:
+                cache = self._made[make] = {}
+            cache[about] = computed
+            return computed
+        derivation: T = cache[about]
+        return derivation
 
     def while_held(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
         """``make(source, *about)``, not made again as long as a user holds the last one: for what is too large to keep."""
-        found: T | None = self._held.get((make, *about))
-        if found is None:
-            found = self._held[make, *about] = make(source, *about)
-        return found
+        derivation: T | None = self._held.get((make, *about))
+        if derivation is None:
+            derivation = self._held[make, *about] = make(source, *about)
+        return derivation
 
-    def know(self, make: Callable[[S], T], made: T) -> None:
-        """Take `made` for what ``make(source)`` would give."""
-        self._made[make] = {(): made}
+    def know(self, make: Callable[[S], T], computed: T) -> None:
+        """Take `computed` for what ``make(source)`` would give."""
+        self._made[make] = {(): computed}
 
     def __reduce__(self) -> tuple[type[Derived], tuple[()]]:
         return Derived, ()

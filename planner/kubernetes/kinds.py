@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 ROLLING_UPDATE: Final = "RollingUpdate"
@@ -142,7 +142,7 @@ class Kind(Record):
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-_ROWS: Final = {one.name: one for one in typed.decode(table_beside(__name__, "kinds.json"), tuple[Kind, ...])}
+_ROWS: Final = {kind.name: kind for kind in typed_json.decode(table_beside(__name__, "kinds.json"), tuple[Kind, ...])}
 OLD_GROUP: Final = "extensions"  # of Deployments, DaemonSets and ReplicaSets until Kubernetes 1.16
 POD: Final = _ROWS["Pod"]
 NODE: Final = _ROWS["Node"]

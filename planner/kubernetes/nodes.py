@@ -97,8 +97,8 @@ def local_ssd_gib(node: Node) -> int | None:
 def minor_version(node: Node) -> int | None:
     """The minor version of its kubelet, ``31`` of ``v1.31.2-gke.100``; None where it doesn't tell. The API server is of that
     one or a later one (Kubernetes' version skew policy)."""
-    found = _MINOR.match(node.kubelet_version)
-    return int(found[1]) if found else None
+    match = _MINOR.match(node.kubelet_version)
+    return int(match[1]) if match else None
 
 
 def is_gke(node: Node) -> bool:
@@ -172,14 +172,14 @@ def provisioning_model(node: Node) -> str:
     A commitment is an agreement of the billing account, not of the node: no label tells it, nor that of a reservation on GKE.
     """
     of = tables().bought
-    told = (of[key].get(str(node.labels[key]).lower(), "") for key in of if key in node.labels)
-    return next((bought for bought in told if bought), ON_DEMAND)
+    provisioning_models = (of[key].get(str(node.labels[key]).lower(), "") for key in of if key in node.labels)
+    return next((bought for bought in provisioning_models if bought), ON_DEMAND)
 
 
 def provisioning_label(node: Node, how: str) -> tuple[str, str] | None:
     """The node's label that tells that it was bought so (`provisioning_model`): of its maker."""
-    known = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
-    return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == how), None)
+    labels = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
+    return next(((key, value) for key, value, bought in labels if bought.get(value.lower()) == how), None)
 
 
 def labels_however_bought(node: Node) -> dict[str, str]:
@@ -272,19 +272,19 @@ def noun_of(resource: str, how: Sharing, *, is_only: bool = True, number: int = 
     if how is Sharing.WHOLE:
         row = accelerator(resource)
         return plural(number, row.noun) if is_only and row is not None else resource
-    said = plural(number, PART[how])
+    noun = plural(number, PART[how])
     if profile or resource.startswith(NVIDIA_MIG_PREFIX):
-        return f"{said} {profile or resource.removeprefix(NVIDIA_MIG_PREFIX)}"
+        return f"{noun} {profile or resource.removeprefix(NVIDIA_MIG_PREFIX)}"
     if how is Sharing.DEVICES:
-        return f"{said} of {resource} (DRA)"
-    return said if resource == NVIDIA_GPU else f"{said} {resource}"
+        return f"{noun} of {resource} (DRA)"
+    return noun if resource == NVIDIA_GPU else f"{noun} {resource}"
 
 
 def mig_profile(node: Node) -> str:
     """``1g.10gb`` of a node all of whose GPUs are cut into such slices that stand as whole GPUs: MIG's strategy "single", and
     GKE's partition size; "" else."""
-    found = _MIG_PRODUCT.search(node.labels.get(NVIDIA_GPU_PRODUCT, ""))
-    return found[1] if found else str(node.labels.get(GKE_GPU_PARTITION_SIZE, ""))
+    match = _MIG_PRODUCT.search(node.labels.get(NVIDIA_GPU_PRODUCT, ""))
+    return match[1] if match else str(node.labels.get(GKE_GPU_PARTITION_SIZE, ""))
 
 
 _MIG_PRODUCT: Final = re.compile(r"-MIG-([\w.+]+?)(-SHARED)?\Z")
@@ -302,7 +302,7 @@ def hami_memory_mib(node: Node) -> int:
 
 def _hami_register(node: Node) -> list[tuple[int, int]]:
     """Of each card how many pods may share it, and its MiB."""
-    cards = [one.partition("x") for one in node.annotations.get(HAMI_REGISTER, "").split(",")]
+    cards = [card.partition("x") for card in node.annotations.get(HAMI_REGISTER, "").split(",")]
     return [(int(number), int(memory or 0)) for number, _, memory in cards if number.isdecimal()]
 
 

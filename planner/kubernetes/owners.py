@@ -24,9 +24,9 @@ _MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 def owners_of(snapshot: Snapshot) -> Owners:
     """The owners of the snapshot's ReplicaSets and workloads, of objects whose rollout isn't played, and of pods that own such."""
     makers = (snapshot.unplayed, snapshot.replica_sets, snapshot.every_workload)
-    found = {one.key: one.owner for some in makers for one in some}
-    leaders = {one.owner.uid for one in snapshot.made if one.owner is not None and one.owner.kind == POD.name}
-    return found | {
+    owners = {record.key: record.owner for controllers in makers for record in controllers}
+    leaders = {pod.owner.uid for pod in snapshot.made if pod.owner is not None and pod.owner.kind == POD.name}
+    return owners | {
         POD.key(pod.namespace, pod.name): pod.owner for pod in snapshot.pods if leaders and pod.uid in leaders
     }
 
@@ -40,19 +40,19 @@ def workload_keys(snapshot: Snapshot) -> dict[str, str]:
     what its pods hold and cost isn't the other's. Made once a snapshot; don't change it.
     """
     owners, own = owners_of(snapshot), {workload.key for workload in snapshot.every_workload}
-    known: dict[tuple[str, int], str] = {}  # what many pods are owned by is one object, and one workload's
-    found: dict[str, str] = {}
+    key_by_owner: dict[tuple[str, int], str] = {}  # what many pods are owned by is one object, and one workload's
+    keys: dict[str, str] = {}
     for pod in snapshot.pods:
         about = pod.namespace, id(pod.owner)
-        key = known.get(about)
+        key = key_by_owner.get(about)
         if key is None:
             key, owner = workload_key(pod, owners), pod.owner
             if owner is not None and (named := owner.key(pod.namespace)) in owners:
                 if named in own and is_namesake(owner.kind, owner.api_group):
                     key = f"{owner.kind}.{owner.api_group}/{pod.namespace}/{owner.name}"
-                known[about] = key
-        found[pod.uid] = key
-    return found
+                key_by_owner[about] = key
+        keys[pod.uid] = key
+    return keys
 
 
 def workload_key(pod: Pod, owners: Owners) -> str:
@@ -74,9 +74,9 @@ def workload_key(pod: Pod, owners: Owners) -> str:
 
 def above(pod: Pod, owners: Owners) -> Iterator[tuple[str, Owner]]:
     """What stands above a pod, from its owner up, each once: its key, and how it is owned by."""
-    owner, seen = pod.owner, set[str]()
-    while owner is not None and (key := owner.key(pod.namespace)) not in seen:
-        seen.add(key)
+    owner, seen_uids = pod.owner, set[str]()
+    while owner is not None and (key := owner.key(pod.namespace)) not in seen_uids:
+        seen_uids.add(key)
         yield key, owner
         owner = owners.get(key)
 
@@ -93,7 +93,7 @@ def topmost(key: str, owners: Owners) -> str:
     return key
 
 
-class Held(Record):
+class HeldPods(Record):
     """Pods that aren't finished, and the GPUs that those on nodes hold."""
 
     pods: int = 0
@@ -102,25 +102,27 @@ class Held(Record):
 
 
 @once_a_snapshot
-def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
+def held_below(snapshot: Snapshot) -> Mapping[str, HeldPods]:
     """What the pods below each object hold, by its key: whatever made them is above them, in as many steps as it took."""
     owners = owners_of(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
-    asked: dict[str, set[str]] = defaultdict(set)
+    request_names: dict[str, set[str]] = defaultdict(set)
     for key, owner in owners.items():
         if owner is not None:
             pods[owner.key(key.split("/")[1])] += 0  # it is there
     for pod in snapshot.pods:
-        number, held = int(not pod.is_terminal), requested_gpus(pod.spec) if pod.holds_room else 0
+        number, gpus_held = int(not pod.is_terminal), requested_gpus(pod.spec) if pod.holds_room else 0
         for key, _ in above(pod, owners):
             pods[key] += number
-            gpus[key] += held
-            if held:
-                asked[key].update(pod_requests(pod.spec))
+            gpus[key] += gpus_held
+            if gpus_held:
+                request_names[key].update(pod_requests(pod.spec))
     units = units_of(snapshot)
     return {
-        key: Held(pods=number, gpus=gpus[key], nouns=units.nouns(sorted(asked[key]) if key in asked else ()))
+        key: HeldPods(
+            pods=number, gpus=gpus[key], nouns=units.nouns(sorted(request_names[key]) if key in request_names else ())
+        )
         for key, number in pods.items()
     }
 
@@ -129,7 +131,7 @@ def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
     """The pods below an object that aren't finished, whatever stands between."""
     owners = owners_of(snapshot)
     alive = (pod for pod in snapshot.pods if not pod.is_terminal)
-    return frozenset(pod.uid for pod in alive if any(one == key for one, _ in above(pod, owners)))
+    return frozenset(pod.uid for pod in alive if any(owner_key == key for owner_key, _ in above(pod, owners)))
 
 
 class Unjudged(Record):
@@ -148,13 +150,13 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     tops = unjudged_above(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
-    asked: dict[str, set[str]] = defaultdict(set)
+    resources_by_kind: dict[str, set[str]] = defaultdict(set)
     for pod in snapshot.pods if tops else ():
         if (key := tops.get(pod.uid)) is not None:
             pods[key] += 1
-            if pod.holds_room and (held := requested_gpus(pod.spec)):
-                gpus[key] += held
-                asked[kind_in(key).name].update(pod_requests(pod.spec))
+            if pod.holds_room and (gpus_held := requested_gpus(pod.spec)):
+                gpus[key] += gpus_held
+                resources_by_kind[kind_in(key).name].update(pod_requests(pod.spec))
     units = units_of(snapshot)
     kinds: dict[str, list[str]] = {}
     for key in sorted(pods):
@@ -162,18 +164,22 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     return tuple(
         Unjudged(
             kind=kind,
-            keys=tuple(some),
-            pods=sum(pods[key] for key in some),
-            gpus=sum(gpus[key] for key in some),
-            nouns=units.nouns(sorted(asked[kind]) if kind in asked else ()),
+            keys=tuple(owner_keys),
+            pods=sum(pods[key] for key in owner_keys),
+            gpus=sum(gpus[key] for key in owner_keys),
+            nouns=units.nouns(sorted(resources_by_kind[kind]) if kind in resources_by_kind else ()),
         )
-        for kind, some in sorted(kinds.items())
+        for kind, owner_keys in sorted(kinds.items())
     )
 
 
 def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     """Those of them whose kind is in no table, and whose pods hold GPUs: it is not known when they go, or whether they come back."""
-    return tuple(one for one in unjudged(snapshot) if one.gpus and one.kind not in _UNPLAYED | _MODELLED)
+    return tuple(
+        unjudged_kind
+        for unjudged_kind in unjudged(snapshot)
+        if unjudged_kind.gpus and unjudged_kind.kind not in _UNPLAYED | _MODELLED
+    )
 
 
 @once_a_snapshot
@@ -184,29 +190,31 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     kind isn't known at all, or is another project's and wasn't listed.
     """
     keys, owners = workload_keys(snapshot), owners_of(snapshot)
-    known: dict[tuple[str, int], str] = {}  # as in `workload_keys`
-    found = {}
+    key_by_owner: dict[tuple[str, int], str] = {}  # as in `workload_keys`
+    owners_above = {}
     for pod in snapshot.pods:
         if pod.owner is None:
             continue
         about = keys[pod.uid], id(pod.owner)
-        if (key := known.get(about)) is None:
-            key = known[about] = _topmost_unplayed(pod, about[0], owners)
+        if (key := key_by_owner.get(about)) is None:
+            key = key_by_owner[about] = _topmost_unplayed(pod, about[0], owners)
         if key and not pod.is_terminal:
-            found[pod.uid] = key
-    return found
+            owners_above[pod.uid] = key
+    return owners_above
 
 
 def _topmost_unplayed(pod: Pod, workload: str, owners: Owners) -> str:
     kind = kind_in(workload)
     is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
-    found = "" if is_judged else workload
+    topmost_key = "" if is_judged else workload
     for key, owner in above(pod, owners):
-        found = key if owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group) else found
-    return found
+        topmost_key = key if owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group) else topmost_key
+    return topmost_key
 
 
 def unjudged_key(snapshot: Snapshot, key: str) -> str:
     """The key of an object that isn't judged as it is written, for one with its kind in any case; "" where there is none."""
-    every = [one.key for one in snapshot.unplayed] + [known for one in unjudged(snapshot) for known in one.keys]
-    return next((one for one in every if one.lower() == key.lower()), "")
+    every = [record.key for record in snapshot.unplayed] + [
+        owner_key for unjudged_kind in unjudged(snapshot) for owner_key in unjudged_kind.keys
+    ]
+    return next((candidate for candidate in every if candidate.lower() == key.lower()), "")

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError
 
 MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "patches.json"))
@@ -45,34 +45,34 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
     """
     directive = patch.get(_DIRECTIVE)
     if directive == "replace":
-        return {key: _without_nulls(one) for key, one in patch.items() if key != _DIRECTIVE and one is not None}
+        return {key: _without_nulls(child) for key, child in patch.items() if key != _DIRECTIVE and child is not None}
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
         raise ChangeError(f'$patch is "{directive}"', where=where, mend="Use replace, delete or merge")
-    result: Object = dict(original)
+    merged: Object = dict(original)
     if _RETAIN in patch:
         retained = patch[_RETAIN]
         if not isinstance(retained, list):
             raise ChangeError("$retainKeys isn't a list", where=where)
-        result = {key: value for key, value in result.items() if key in retained}
+        merged = {key: value for key, value in merged.items() if key in retained}
     for key, value in patch.items():
         if key in (_DIRECTIVE, _RETAIN):
             continue
         if key.startswith(_ORDER):
             key = key.removeprefix(_ORDER)
-            if key not in patch and isinstance(result.get(key), list):
-                result[key] = _ordered(result[key], value, result[key], MERGE_KEYS.get(key, ""))
+            if key not in patch and isinstance(merged.get(key), list):
+                merged[key] = _ordered(merged[key], value, merged[key], MERGE_KEYS.get(key, ""))
             continue
         place = f"{where}.{key}" if where else key
         if key.startswith(_DELETE_TEXTS):
             field = key.removeprefix(_DELETE_TEXTS)
-            result[field] = [one for one in result.get(field) or [] if one not in (value or [])]
+            merged[field] = [element for element in merged.get(field) or [] if element not in (value or [])]
         elif value is None:
-            result.pop(key, None)
+            merged.pop(key, None)
         else:
-            result[key] = _merged_value(key, result.get(key), value, place, patch.get(f"{_ORDER}{key}"))
-    return result
+            merged[key] = _merged_value(key, merged.get(key), value, place, patch.get(f"{_ORDER}{key}"))
+    return merged
 
 
 def with_whole_lists(patch: Any) -> Any:
@@ -83,15 +83,15 @@ def with_whole_lists(patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     lists = {
-        key: [*one, {_DIRECTIVE: "replace"}]
-        for key, one in patch.items()
-        if key in MERGE_KEYS and isinstance(one, list)
+        key: [*child, {_DIRECTIVE: "replace"}]
+        for key, child in patch.items()
+        if key in MERGE_KEYS and isinstance(child, list)
     }
-    return {key: lists[key] if key in lists else with_whole_lists(one) for key, one in patch.items()}
+    return {key: lists[key] if key in lists else with_whole_lists(child) for key, child in patch.items()}
 
 
 def of_apply(
-    given: Object, applied: Object, live: Object, *, is_by_field: bool = False, has_whole_lists: bool = False
+    modified: Object, applied: Object, live: Object, *, is_by_field: bool = False, has_whole_lists: bool = False
 ) -> Object:
     """The patch that ``kubectl apply`` sends for a manifest: what it says otherwise, and null for what was applied before and isn't in
     it. What was not applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
@@ -102,17 +102,19 @@ def of_apply(
     ``patchStrategy`` tags in k8s.io/api. `has_whole_lists`: of a custom resource (`with_whole_lists`).
     """
     patch: Object = {
-        key: _gone(one, live.get(key), key) if is_by_field else None for key, one in applied.items() if key not in given
+        key: _gone(fields, live.get(key), key) if is_by_field else None
+        for key, fields in applied.items()
+        if key not in modified
     }
-    for key, value in given.items():
+    for key, value in modified.items():
         before, now = applied.get(key), live.get(key)
         if isinstance(value, dict) and _DIRECTIVE in value:
             continue  # kubectl carries out no directive of a manifest, and drops what it stands in
         if isinstance(value, dict) and isinstance(now, dict) and not (is_by_field and key in _ATOMIC):
             below = before if isinstance(before, dict) else {}
-            made = of_apply(value, below, now, is_by_field=is_by_field, has_whole_lists=has_whole_lists)
+            field_patch = of_apply(value, below, now, is_by_field=is_by_field, has_whole_lists=has_whole_lists)
             retains = key in _RETAINED and not is_by_field and not has_whole_lists
-            patch[key] = made | {_RETAIN: list(value)} if retains else made
+            patch[key] = field_patch | {_RETAIN: list(value)} if retains else field_patch
         elif isinstance(value, list) and isinstance(now, list) and key in MERGE_KEYS and not has_whole_lists:
             patch |= _elements(key, value, before if isinstance(before, list) else [], now, is_by_field)
         elif isinstance(value, dict) and is_by_field and key in _ATOMIC:
@@ -126,28 +128,31 @@ def _gone(fields: Any, live: Any, field: str) -> Any:
     """The patch that takes `fields` away and nothing beside them; null where nothing is left then."""
     if isinstance(fields, list) and isinstance(live, list):
         named = MERGE_KEYS[field]
-        return [{_DIRECTIVE: "delete", named: one[named]} for one in fields]
+        return [{_DIRECTIVE: "delete", named: element[named]} for element in fields]
     if not fields or not isinstance(fields, dict) or not isinstance(live, dict):
         return None
-    patch = {key: _gone(one, live[key], key) for key, one in fields.items() if key in live}
+    patch = {key: _gone(child, live[key], key) for key, child in fields.items() if key in live}
     return patch if len(patch) < len(live) or any(patch.values()) else None
 
 
-def _elements(field: str, given: list[Any], applied: list[Any], live: list[Any], is_by_field: bool) -> Object:
+def _elements(field: str, given_elements: list[Any], applied: list[Any], live: list[Any], is_by_field: bool) -> Object:
     """The patch of a list that is merged by a key: the elements that differ, those that go, and the order. Of several with one key
     kubectl sends the first."""
     named = MERGE_KEYS[field]
-    if not all(_is_named(one, named) for one in given):
-        return {field: given}  # `merge` says what is wrong with it
-    asked, before, there = (
-        {one[named]: one for one in reversed(some) if _is_named(one, named)} for some in (given, applied, live)
+    if not all(_is_named(element, named) for element in given_elements):
+        return {field: given_elements}  # `merge` says what is wrong with it
+    new_by_name, before, live_by_name = (
+        {element[named]: element for element in reversed(elements) if _is_named(element, named)}
+        for elements in (given_elements, applied, live)
     )
-    patch: list[Any] = [{_DIRECTIVE: "delete", named: name} for name in before if name not in asked]
-    for name, one in asked.items():
-        made = of_apply(one, before.get(name, {}), there.get(name, {}), is_by_field=is_by_field)
-        if _DIRECTIVE not in one and merge(there.get(name, {}), made) != there.get(name):
-            patch.append(made | {_RETAIN: list(one)} if field in _RETAINED and not is_by_field else made)
-    return {field: patch, f"{_ORDER}{field}": [one[named] for one in given]}
+    patch: list[Any] = [{_DIRECTIVE: "delete", named: name} for name in before if name not in new_by_name]
+    for name, member in new_by_name.items():
+        element_patch = of_apply(member, before.get(name, {}), live_by_name.get(name, {}), is_by_field=is_by_field)
+        if _DIRECTIVE not in member and merge(live_by_name.get(name, {}), element_patch) != live_by_name.get(name):
+            patch.append(
+                element_patch | {_RETAIN: list(member)} if field in _RETAINED and not is_by_field else element_patch
+            )
+    return {field: patch, f"{_ORDER}{field}": [element[named] for element in given_elements]}
 
 
 def _is_named(element: Any, merge_key: str) -> bool:
@@ -168,65 +173,67 @@ def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
     if key in MERGE_KEYS:
         return _merged_list(old or [], new, MERGE_KEYS[key], where, order)
     if key in _MERGED_TEXTS:
-        return [*(old or []), *(one for one in new if one not in (old or []))]
+        return [*(old or []), *(element for element in new if element not in (old or []))]
     return _without_nulls(new)
 
 
 def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, order: Any) -> list[Any]:
-    for one in new:
-        if not isinstance(one, dict):
+    for element in new:
+        if not isinstance(element, dict):
             raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
-    if any(one == {_DIRECTIVE: "replace"} for one in new):
-        return [_without_nulls(one) for one in new if one != {_DIRECTIVE: "replace"}]
-    if not all(_is_named(one, merge_key) for one in new):
+    if any(member == {_DIRECTIVE: "replace"} for member in new):
+        return [_without_nulls(member) for member in new if member != {_DIRECTIVE: "replace"}]
+    if not all(_is_named(member, merge_key) for member in new):
         mend = f"Say which element is meant: give its {merge_key}, a word or a number"
         raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
     if not old:  # taken as it is: one port may be there of two protocols
-        return [merge({}, one, where) for one in new if one.get(_DIRECTIVE) != "delete"]
-    result = [dict(one) for one in old]
-    for one in new:
-        name = one[merge_key]
-        index = next((i for i, known in enumerate(result) if known.get(merge_key) == name), None)
+        return [merge({}, member, where) for member in new if member.get(_DIRECTIVE) != "delete"]
+    merged = [dict(member) for member in old]
+    for element in new:
+        name = element[merge_key]
+        index = next((i for i, merged_element in enumerate(merged) if merged_element.get(merge_key) == name), None)
         place = f"{where}[{name}]"
-        if one.get(_DIRECTIVE) == "delete":
-            result = [known for known in result if known.get(merge_key) != name]
+        if element.get(_DIRECTIVE) == "delete":
+            merged = [merged_element for merged_element in merged if merged_element.get(merge_key) != name]
         elif index is None:
-            result.append(merge({}, one, place))
+            merged.append(merge({}, element, place))
         else:
-            result[index] = merge(result[index], one, place)
-    return _ordered(result, order if isinstance(order, list) else new, old, merge_key)
+            merged[index] = merge(merged[index], element, place)
+    return _ordered(merged, order if isinstance(order, list) else new, old, merge_key)
 
 
 def _ordered(merged: list[Any], order: list[Any], old: list[Any], merge_key: str) -> list[Any]:
     """`merged` as the API server orders it: what the patch names in the patch's order, before what it doesn't name, except
     where that was in front of it (`normalizeElementOrder`, `mergeSortedSlice`)."""
 
-    def place(one: Any, among: list[Any]) -> int:
-        name = one.get(merge_key) if isinstance(one, dict) else one
+    def place(element: Any, among: list[Any]) -> int:
+        name = element.get(merge_key) if isinstance(element, dict) else element
         names = [other.get(merge_key) if isinstance(other, dict) else other for other in among]
         return names.index(name) if name in names else -1
 
-    named = sorted((one for one in merged if place(one, order) >= 0), key=lambda one: place(one, order))
-    others = [one for one in merged if place(one, order) < 0]
-    result: list[Any] = []
+    named = sorted(
+        (element for element in merged if place(element, order) >= 0), key=lambda element: place(element, order)
+    )
+    others = [element for element in merged if place(element, order) < 0]
+    ordered_elements: list[Any] = []
     while named and others:
         was_before = 0 <= place(others[0], old) < place(named[0], old)
-        result.append((others if was_before else named).pop(0))
-    return result + named + others
+        ordered_elements.append((others if was_before else named).pop(0))
+    return ordered_elements + named + others
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
     if isinstance(value, list):
-        return [_without_nulls(one) for one in value]
+        return [_without_nulls(child) for child in value]
     return value
 
 
 def container_patch(container: str, resources: Object, *, is_init: bool = False) -> Object:
     """The patch of a workload that gives one container of its pods other `resources`."""
-    entry = {"name": container, "resources": resources}
-    return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [entry]}}}}
+    container_resources = {"name": container, "resources": resources}
+    return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [container_resources]}}}}
 
 
 def as_yaml(document: Object) -> str:

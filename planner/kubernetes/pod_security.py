@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
@@ -72,10 +72,10 @@ def violation(policy: Policy, spec: PodSpec) -> str:
 
     ``violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)``
     """
-    found = forbidden(policy, spec)
+    violations = forbidden(policy, spec)
     return (
-        f'violates PodSecurity "{policy.level}:{policy.version}": {", ".join(one.text for one in found)}'
-        if found
+        f'violates PodSecurity "{policy.level}:{policy.version}": {", ".join(refusal.text for refusal in violations)}'
+        if violations
         else ""
     )
 
@@ -85,13 +85,13 @@ def forbidden(policy: Policy, spec: PodSpec) -> tuple[Forbidden, ...]:
     if policy.level == PRIVILEGED:
         return ()
     checks = _BASELINE if policy.level == "baseline" else {**_BASELINE, **_RESTRICTED}
-    ordered = sorted(checks.items(), key=lambda one: (one[0] in _RESTRICTED, one[0]))
+    ordered = sorted(checks.items(), key=lambda check: (check[0] in _RESTRICTED, check[0]))
     if policy.level == "restricted":
         ordered = [(name, check) for name, check in ordered if policy.minor < _OVERRIDDEN.get(name, _LATEST + 1)]
     return tuple(
-        Forbidden(check=name, thing=thing, details=details)
+        Forbidden(check=name, thing=subject, details=details)
         for name, check in ordered
-        for thing, details in check(spec, policy.minor)
+        for subject, details in check(spec, policy.minor)
     )
 
 
@@ -147,7 +147,11 @@ def _app_armor(spec: PodSpec, _: int) -> Iterator[_Found]:
 
 
 def _capabilities(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one for one in _everyone(spec) if not _DEFAULT_CAPABILITIES.issuperset(one.security.added_capabilities)]
+    bad = [
+        container
+        for container in _everyone(spec)
+        if not _DEFAULT_CAPABILITIES.issuperset(container.security.added_capabilities)
+    ]
     if bad:
         added = {name for container in bad for name in container.security.added_capabilities} - _DEFAULT_CAPABILITIES
         names = [container.name for container in bad]
@@ -156,9 +160,9 @@ def _capabilities(spec: PodSpec, _: int) -> Iterator[_Found]:
 
 
 def _host_namespaces(spec: PodSpec, _: int) -> Iterator[_Found]:
-    given = {"hostNetwork": spec.host_network, "hostPID": spec.host_pid, "hostIPC": spec.host_ipc}
-    if any(given.values()):
-        yield "host namespaces", ", ".join(f"{name}=true" for name, on in given.items() if on)
+    host_flags = {"hostNetwork": spec.host_network, "hostPID": spec.host_pid, "hostIPC": spec.host_ipc}
+    if any(host_flags.values()):
+        yield "host namespaces", ", ".join(f"{name}=true" for name, on in host_flags.items() if on)
 
 
 def _host_paths(spec: PodSpec, _: int) -> Iterator[_Found]:
@@ -201,7 +205,9 @@ def _se_linux(spec: PodSpec, minor: int) -> Iterator[_Found]:
         return _SE_LINUX_TYPES.get(kind, minor + 1) > minor or bool(user or role)
 
     if who := _setters(spec, is_bad):
-        contexts = [one.se_linux for one in (spec.security, *(c.security for c in _everyone(spec))) if one.se_linux]
+        contexts = [
+            context.se_linux for context in (spec.security, *(c.security for c in _everyone(spec))) if context.se_linux
+        ]
         types = sorted({context[0] for context in contexts if _SE_LINUX_TYPES.get(context[0], minor + 1) > minor})
         parts = [f"type{'s' if len(types) > 1 else ''} {_quoted(types)}"] if types else []
         parts += ["user may not be set"] if any(context[1] for context in contexts) else []
@@ -244,7 +250,9 @@ def _drop_all(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor < 22 or _is_windows(spec, minor):
         return
     keeps = [container.name for container in _everyone(spec) if "ALL" not in container.security.dropped_capabilities]
-    adds = [one for one in _everyone(spec) if set(one.security.added_capabilities) - {"NET_BIND_SERVICE"}]
+    adds = [
+        container for container in _everyone(spec) if set(container.security.added_capabilities) - {"NET_BIND_SERVICE"}
+    ]
     details = [f'{_many(keeps)} must set securityContext.capabilities.drop=["ALL"]'] if keeps else []
     if adds:
         added = sorted({name for add in adds for name in add.security.added_capabilities} - {"NET_BIND_SERVICE"})

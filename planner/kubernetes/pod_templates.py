@@ -16,19 +16,19 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed, words
-from planner.ground.beside import table_beside
+from planner.ground import typed_json, words
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
-from planner.kubernetes import composed
-from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
+from planner.kubernetes import composite_kinds
+from planner.kubernetes.composite_kinds import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED, several
 from planner.kubernetes.pods import POD_GROUP_LABELS
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import Labels, PodsAlike, Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.strange import KnownNotes, Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
+from planner.kubernetes.unknown_fields import KnownNotes, Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.updates import RULES, Updates, at
 
 Document = Mapping[str, Any]
@@ -234,8 +234,8 @@ class Placed(Record):
         if self.idle is not Idle.SUSPENDED:
             return str(self.idle)
         pods = words.count(self.groups * self.group_size, "pod")
-        asked = [name for template, _ in self.templates for name in pod_requests(template.spec)]
-        gpus = f" with {Units(offered={}).nouns(asked).count(self.gpus)}" if self.gpus else ""
+        resource_names = [name for template, _ in self.templates for name in pod_requests(template.spec)]
+        gpus = f" with {Units(offered={}).nouns(resource_names).count(self.gpus)}" if self.gpus else ""
         return f"{self.idle}; resumed it makes {pods}{gpus}"
 
     @property
@@ -257,13 +257,15 @@ def _spelled(text: str) -> str:
 
 
 def _row(row: Document) -> Templated:
-    """A row of ``pod_templates.json``; what it computes with is called as in `planner.kubernetes.composed`."""
-    told = {
+    """A row of ``pod_templates.json``; what it computes with is called as in `planner.kubernetes.composite_kinds`."""
+    template_fields = {
         **{key: [(where, _spelled(names)) for where, names in row.get(key, ())] for key in ("also", "defaults")},
         "notes": _spelled(row.get("notes", "")),
         "updates": RULES[row["updates"]] if "updates" in row else None,
     }
-    return typed.convert({**row, **told}, Templated, dec_hook=lambda _, name: getattr(composed, name))
+    return typed_json.convert(
+        {**row, **template_fields}, Templated, dec_hook=lambda _, name: getattr(composite_kinds, name)
+    )
 
 
 TEMPLATED: Final = tuple(map(_row, _TABLE["rows"]))
@@ -308,23 +310,25 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
     if row.composes is not None:
         sets = row.composes(document).sets
         return [found_set for found_set in sets if found_set.count > 0 or with_none or row.gang is Gang.IN_TURN]
-    found = []
-    for one in row.sets:
-        for name, path, base in _places(document, one.base):
-            where, template = _template(base, one)
+    pod_sets = []
+    for pod_set in row.sets:
+        for name, path, base in _places(document, pod_set.base):
+            where, template = _template(base, pod_set)
             if template is None:
                 continue
-            counts = [_annotated(each, template) if each.annotations else _counted(each, base) for each in one.counts]
+            counts = [
+                _annotated(each, template) if each.annotations else _counted(each, base) for each in pod_set.counts
+            ]
             count = prod(counts)
             if count > 0 or with_none:
                 full = ".".join(part for part in (path, where) if part)
-                found.append(
+                pod_sets.append(
                     FoundSet(
-                        role="-".join(filter(None, (one.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1),
-                        sidecar=one.sidecar(document) if one.sidecar is not None else None,
+                        role="-".join(filter(None, (pod_set.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1),
+                        sidecar=pod_set.sidecar(document) if pod_set.sidecar is not None else None,
                     )
                 )  # fmt: skip
-    return found
+    return pod_sets
 
 
 def assumed_of(row: Templated, document: Document) -> str:
@@ -356,22 +360,26 @@ def other_scheduler(row: Templated, document: Document) -> str:
     return "" if named == DEFAULT_SCHEDULER else str(named or row.scheduler)
 
 
-def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
+def untold_places(row: Templated, document: Document, known_lists: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
-    preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
+    preset), and a template at a place that the row doesn't know. `known_lists`: its `told_lists`."""
     places = strange_places(row, document)
     places += [path for path in _MANAGED if at(document, path) not in (None, *_MANAGERS)]
     if row.groups is not None and not _is_number(at(document, row.groups.path)):
         places.append(row.groups.path)
     if row.composes is not None:
         return list(dict.fromkeys([*places, *row.composes(document).untold]))
-    for one in row.sets:
-        for _, path, base in _places(document, one.base):
+    for set_row in row.sets:
+        for _, path, base in _places(document, set_row.base):
             places += [
-                f"{path}.{count.path}" for count in one.counts if count.path and not _is_number(at(base, count.path))
+                f"{path}.{count.path}"
+                for count in set_row.counts
+                if count.path and not _is_number(at(base, count.path))
             ]
             places += [
-                f"{path}[{name}]" for count in one.counts for name in _unread_numbers(count, _template(base, one)[1])
+                f"{path}[{name}]"
+                for count in set_row.counts
+                for name in _unread_numbers(count, _template(base, set_row)[1])
             ]
     without = [
         path or pod_set.template
@@ -380,7 +388,7 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
         if _template(base, pod_set)[1] is None and not (pod_set.is_optional and at(base, pod_set.template) is None)
     ]
     told_of = [place for place in places if not any(place.startswith(f"{where}.") for where in without)]
-    return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=told)))
+    return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=known_lists)))
 
 
 def strange_places(row: Templated, document: Document) -> list[str]:
@@ -395,16 +403,18 @@ def _known(row: Templated) -> Tree:
     """The fields that are read of a document, or change nothing."""
     paths = [row.suspend, row.groups.path if row.groups else "", *_MANAGED]
     paths += [f"{where}.{name}" for where, names in (*row.also, *row.defaults) for name in names.split()]
-    for one in row.sets:
-        fields = _WORDS["*pod"].split() if one.is_spec and not one.template else [one.template, one.fallback]
-        fields += [name for count in one.counts for name in (count.path, count.at_least, count.at_most)]
-        paths += [f"{one.base}.{name}".lstrip(".") for name in fields if name]
+    for pod_set in row.sets:
+        fields = (
+            _WORDS["*pod"].split() if pod_set.is_spec and not pod_set.template else [pod_set.template, pod_set.fallback]
+        )
+        fields += [name for count in pod_set.counts for name in (count.path, count.at_least, count.at_most)]
+        paths += [f"{pod_set.base}.{name}".lstrip(".") for name in fields if name]
     return tree(filter(None, paths))
 
 
 def told_lists(row: Templated, document: Document) -> frozenset[int]:
     """The lists of containers (their ``id``) of the pods that a kind's row tells."""
-    specs = [found.template["spec"] for found in found_sets(row, document, with_none=True)]
+    specs = [pod_set.template["spec"] for pod_set in found_sets(row, document, with_none=True)]
     return frozenset(id(spec.get(key)) for spec in specs for key in _CONTAINERS if spec.get(key) is not None)
 
 
@@ -413,7 +423,7 @@ _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 def hidden_templates(document: Document, deepest: int = 12, apart: frozenset[int] = frozenset()) -> list[str]:
     """The paths at which an object has what looks like a pod's spec: a list of named containers, those of `apart` left out."""
-    found: list[str] = []
+    templates: list[str] = []
     todo: list[tuple[str, Any, int]] = [("", document, 0)]
     while todo:
         path, value, depth = todo.pop()
@@ -426,39 +436,43 @@ def hidden_templates(document: Document, deepest: int = 12, apart: frozenset[int
                 isinstance(containers, list) and containers and not is_told
                 and all(isinstance(c, Mapping) for c in containers)
             ):  # fmt: skip
-                found.append(path or ".")
+                templates.append(path or ".")
                 continue
             todo += [
-                (f"{path}.{key}".lstrip("."), one, depth + 1) for key, one in value.items() if id(one) not in apart
+                (f"{path}.{key}".lstrip("."), child, depth + 1)
+                for key, child in value.items()
+                if id(child) not in apart
             ]
         elif isinstance(value, list):
-            todo += [(f"{path}[{place}]", one, depth + 1) for place, one in enumerate(value[:100])]
-    return sorted(found)
+            todo += [(f"{path}[{place}]", element, depth + 1) for place, element in enumerate(value[:100])]
+    return sorted(templates)
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
+def _template(base: Document, pod_set: PodSet) -> tuple[str, Document | None]:
     """(path, PodTemplateSpec) of a set; None where it has none."""
-    for path in (one.template, one.fallback) if one.fallback else (one.template,):
+    for path in (pod_set.template, pod_set.fallback) if pod_set.fallback else (pod_set.template,):
         value = at(base, path)
         if not isinstance(value, Mapping):
             continue
-        spec = value if one.is_spec else value.get("spec")
+        spec = value if pod_set.is_spec else value.get("spec")
         if isinstance(spec, Mapping) and isinstance(spec.get("containers"), list):
-            return path, {"spec": spec} if one.is_spec else value
+            return path, {"spec": spec} if pod_set.is_spec else value
     return "", None
 
 
 def _annotated(count: Count, template: Document) -> int:
-    given = mapping(at(template, "metadata.annotations"))
-    numbers = (digits(given.get(name)) for name in count.annotations)
+    template_annotations = mapping(at(template, "metadata.annotations"))
+    numbers = (digits(template_annotations.get(name)) for name in count.annotations)
     return max([count.default, *(number for number in numbers if number is not None)])
 
 
 def _unread_numbers(count: Count, template: Document | None) -> list[str]:
     """The annotations of a template that should be a number and aren't."""
-    given = mapping(at(template, "metadata.annotations"))
-    return [name for name in count.annotations if name in given and not str(given[name]).isdecimal()]
+    pod_annotations = mapping(at(template, "metadata.annotations"))
+    return [
+        name for name in count.annotations if name in pod_annotations and not str(pod_annotations[name]).isdecimal()
+    ]
 
 
 def _counted(count: Count, base: Document) -> int:
@@ -477,9 +491,9 @@ def _is_number(value: object) -> bool:
 
 def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]]:
     """(name, path, value) of every place that `path` means."""
-    head, mark, rest = path.partition("[]")
+    head, mark, path_tail = path.partition("[]")
     if not mark:
-        head, mark, rest = path.partition("{}")
+        head, mark, path_tail = path.partition("{}")
     value = at(document, head)
     if not mark:
         if isinstance(value, Mapping):
@@ -487,15 +501,15 @@ def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]
         return
     items: list[tuple[str, Any]] = []
     if mark == "[]" and isinstance(value, list):
-        items = [(_named(one, place), one) for place, one in enumerate(value)]
+        items = [(_named(element, place), element) for place, element in enumerate(value)]
     elif mark == "{}" and isinstance(value, Mapping):
-        items = [(str(key).lower(), one) for key, one in value.items()]
-    for name, one in items:
-        if isinstance(one, Mapping):
-            for _, below, found in _places(one, rest.lstrip(".")):
-                yield name, f"{head}[{name}]{'.' if below else ''}{below}", found
+        items = [(str(key).lower(), child) for key, child in value.items()]
+    for name, subtree in items:
+        if isinstance(subtree, Mapping):
+            for _, below, subdocument in _places(subtree, path_tail.lstrip(".")):
+                yield name, f"{head}[{name}]{'.' if below else ''}{below}", subdocument
 
 
-def _named(one: object, place: int) -> str:
-    name = (one.get("name") or one.get("groupName")) if isinstance(one, Mapping) else ""
+def _named(element: object, place: int) -> str:
+    name = (element.get("name") or element.get("groupName")) if isinstance(element, Mapping) else ""
     return str(name or place)

@@ -44,7 +44,7 @@ def system_directory(path: str) -> str:
     parts = path.rstrip("/")
     if ".." in parts.split("/"):
         return ""
-    return next((one for one in _SYSTEM if parts == one or parts.startswith(f"{one}/")), "")
+    return next((directory for directory in _SYSTEM if parts == directory or parts.startswith(f"{directory}/")), "")
 
 
 class NodeData(Record):
@@ -75,14 +75,16 @@ def node_data(
     """
     local = {disk.name for disk in disks if disk.is_local}
     on_local = (
-        {one.name for one in claims if one.namespace == namespace and one.volume_name in local} if local else set()
+        {pvc.name for pvc in claims if pvc.namespace == namespace and pvc.volume_name in local} if local else set()
     )
     volumes = tuple(volumes)
     return NodeData(
         kept=tuple(
-            one.name
-            for one in volumes
-            if one.kind == "local" or (one.kind == "hostPath" and not one.host_path) or one.claim_name in on_local
+            volume.name
+            for volume in volumes
+            if volume.kind == "local"
+            or (volume.kind == "hostPath" and not volume.host_path)
+            or volume.claim_name in on_local
         ),
         scratch=tuple(volume.name for volume in volumes if volume.kind == "emptyDir" and volume.medium != "Memory"),
         system=tuple((volume.name, volume.host_path) for volume in volumes if volume.host_path),
@@ -113,7 +115,7 @@ def stays(pod: Pod) -> bool:
 
 def gang_of(pod: Pod) -> str:
     """The group without which the pod doesn't work, ``ml/training.kubeflow.org/job-name=llm``; "" where nothing says so."""
-    label = next((one for one in GANG_LABELS if one in pod.labels), "")
+    label = next((gang_label for gang_label in GANG_LABELS if gang_label in pod.labels), "")
     group = pod.labels.get(_GROUP_OF_SET, "")
     return f"{pod.namespace}/{label}={pod.labels[label]}/{group}" if label else ""
 
@@ -135,7 +137,12 @@ def start_seconds(pod: Pod, since: float | None) -> float | None:
     That is so for pods that aren't Ready, for those whose containers restarted (Ready tells of the last restart), and
     for those that became Ready again long after.
     """
-    if not pod.is_ready or pod.ready_at is None or since is None or any(one.restart_count for one in pod.containers):
+    if (
+        not pod.is_ready
+        or pod.ready_at is None
+        or since is None
+        or any(container.restart_count for container in pod.containers)
+    ):
         return None
     seconds = pod.ready_at - since
     return seconds if 0 <= seconds < LONGEST_START_SECONDS else None
@@ -150,7 +157,7 @@ def patience_seconds(probe: Probe) -> int:
 def killed_after_seconds(spec: PodSpec) -> int | None:
     """The same of a pod's containers, the shortest of all, by the startup probe of one that has it, else by its liveness probe; None where
     none has either."""
-    probes = (one.startup_probe or one.liveness_probe for one in spec.containers)
+    probes = (container.startup_probe or container.liveness_probe for container in spec.containers)
     return min((patience_seconds(probe) for probe in probes if probe is not None), default=None)
 
 

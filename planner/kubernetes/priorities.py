@@ -30,16 +30,16 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
 
     A class that a pod has and its owner's template doesn't name is the global default.
     """
-    found = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
+    classes = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         for spec in {id(pod.spec): pod.spec for pod in snapshot.pods}.values():
             name = spec.priority_class_name
-            if name and spec.priority is not None and name not in found:
+            if name and spec.priority is not None and name not in classes:
                 policy = spec.preemption_policy or "PreemptLowerPriority"
-                found[name] = PriorityClass(name=name, value=spec.priority, preemption_policy=policy)
-        for name in _given_by_default(snapshot) & set(found):
-            found[name] = replace(found[name], is_global_default=True)
-    return found
+                classes[name] = PriorityClass(name=name, value=spec.priority, preemption_policy=policy)
+        for name in _given_by_default(snapshot) & set(classes):
+            classes[name] = replace(classes[name], is_global_default=True)
+    return classes
 
 
 def _given_by_default(snapshot: Snapshot) -> set[str]:
@@ -66,18 +66,18 @@ def class_of(spec: PodSpec, classes: Classes) -> PriorityClass | None:
     if spec.priority_class_name:
         return class_called(spec.priority_class_name, classes)
     defaults = [priority_class for priority_class in classes.values() if priority_class.is_global_default]
-    return min(defaults, key=lambda one: one.value, default=None)
+    return min(defaults, key=lambda priority_class: priority_class.value, default=None)
 
 
 def class_name(spec: PodSpec, classes: Classes) -> str:
     """The class name a pod of `spec` is admitted with, whether or not there is such a class; "" where it has none."""
-    found = None if spec.priority_class_name else class_of(spec, classes)
-    return found.name if found else spec.priority_class_name
+    priority_class = None if spec.priority_class_name else class_of(spec, classes)
+    return priority_class.name if priority_class else spec.priority_class_name
 
 
 def priority(spec: PodSpec, classes: Classes) -> int:
     """The pod's priority: as admitted, else of its class, else 0."""
     if spec.priority is not None:
         return spec.priority
-    found = class_of(spec, classes)
-    return found.value if found else 0
+    priority_class = class_of(spec, classes)
+    return priority_class.value if priority_class else 0

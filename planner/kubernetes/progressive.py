@@ -7,7 +7,7 @@ lws 0.8 `api/leaderworkerset/v1/leaderworkerset_types.go`, `pkg/webhooks/leaderw
 from __future__ import annotations
 
 from planner.ground.records import Record
-from planner.kubernetes.telling import Inside, Word
+from planner.kubernetes.field_privacy import Inside, Word
 
 WHOLE_WEIGHT = 100
 SCALE_DOWN_DELAY_SECONDS = 30

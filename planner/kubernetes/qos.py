@@ -36,7 +36,7 @@ def qos_class(spec: PodSpec) -> QosClass:
     else:
         holders = [(container.requests, container.limits) for container in (*spec.containers, *spec.init_containers)]
         must_limit = [limits for _, limits in holders]
-    requests = {name: sum(asked.get(name, 0) for asked, _ in holders) for name in _COUNTED}
+    requests = {name: sum(holder_requests.get(name, 0) for holder_requests, _ in holders) for name in _COUNTED}
     limits = {name: sum(allowed.get(name, 0) for _, allowed in holders) for name in _COUNTED}
     if not any(requests.values()) and not any(limits.values()):
         return QosClass.BEST_EFFORT
@@ -82,7 +82,7 @@ def memory_at_pod(amounts: Amounts | None) -> int:
 
 def container_request(spec: PodSpec) -> int:
     """Bytes of memory the containers request together: the sum, or an init container's peak if that is more."""
-    return at_once(spec.containers, spec.init_containers, lambda one: one.requests.get(MEMORY, 0))
+    return at_once(spec.containers, spec.init_containers, lambda container: container.requests.get(MEMORY, 0))
 
 
 def ranked_request(spec: PodSpec) -> int:
@@ -103,7 +103,7 @@ def pod_limit(spec: PodSpec) -> int | None:
     at_pod = memory_at_pod(spec.pod_limits)
     if not at_pod and not _all_limited(spec):
         return None
-    total = at_pod or at_once(spec.containers, spec.init_containers, lambda one: one.limits.get(MEMORY, 0))
+    total = at_pod or at_once(spec.containers, spec.init_containers, lambda container: container.limits.get(MEMORY, 0))
     overhead: int = spec.overhead.get(MEMORY, 0)
     return total + overhead if total else None
 

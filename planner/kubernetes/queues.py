@@ -42,8 +42,8 @@ _MAY_ADMIT: Final = "Kueue may admit these pods"
 def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterable[Template]) -> str:
     """What says that Kueue admits, or may admit, the pods of an object of `namespace` with these labels and pod templates, "" where
     nothing does."""
-    if said := named_queue(labels, templates):
-        return said
+    if queue_name := named_queue(labels, templates):
+        return queue_name
     if namespace in _with_default(snapshot):
         return f"{_MAY_ADMIT} (its namespace has a LocalQueue named {DEFAULT}, which what names no queue gets)"
     if is_default_unseen(snapshot):
@@ -51,10 +51,10 @@ def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterab
     return ""
 
 
-def configures(one: Mapping[str, Any]) -> bool:
+def configures(document: Mapping[str, Any]) -> bool:
     """Whether an object, as it is written, is one of Kueue's that say who is let in: all that are read but a Workload."""
-    group = str(one.get("apiVersion") or "").partition("/")[0]
-    return group == GROUP and one.get("kind") in KINDS and one.get("kind") != "Workload"
+    group = str(document.get("apiVersion") or "").partition("/")[0]
+    return group == GROUP and document.get("kind") in KINDS and document.get("kind") != "Workload"
 
 
 def is_default_unseen(snapshot: Snapshot) -> bool:
@@ -77,22 +77,22 @@ def is_there(snapshot: Snapshot) -> bool:
 def version(snapshot: Snapshot) -> str:
     """Kueue's version, by the image of its controllers' pods: ``0.14``; "" where none is seen. A mirror may call it otherwise."""
     specs = {id(pod.spec): pod.spec for pod in snapshot.pods if not pod.is_terminal}.values()
-    found = [_IMAGE.search(container.image) for spec in specs for container in spec.containers]
-    return next((one[1] for one in found if one is not None), "")
+    matches = [_IMAGE.search(container.image) for spec in specs for container in spec.containers]
+    return next((match[1] for match in matches if match is not None), "")
 
 
 def of_rules(snapshot: Snapshot) -> str:
     """By which rules of Kueue's an answer is, as words."""
-    found, said = version(snapshot), f"by the rules and default feature gates of Kueue {PLAYED}"
-    if found == PLAYED:
-        return said
-    if not found:
-        return f"{said} (which version runs here isn't seen)"
-    said = f"{said}, though its controllers here are of {found}"
-    if _numbers(found) > _numbers(PLAYED):
-        return f"{said}, newer than these rules"
-    differs = [f"{what} since {since}" for since, what in _SINCE.items() if is_before(found, since)]
-    return f"{said} ({words.listing(differs, most=None)})" if differs else said
+    kueue_version, rules_text = version(snapshot), f"by the rules and default feature gates of Kueue {PLAYED}"
+    if kueue_version == PLAYED:
+        return rules_text
+    if not kueue_version:
+        return f"{rules_text} (which version runs here isn't seen)"
+    rules_text = f"{rules_text}, though its controllers here are of {kueue_version}"
+    if _numbers(kueue_version) > _numbers(PLAYED):
+        return f"{rules_text}, newer than these rules"
+    differs = [f"{what} since {since}" for since, what in _SINCE.items() if is_before(kueue_version, since)]
+    return f"{rules_text} ({words.listing(differs, most=None)})" if differs else rules_text
 
 
 _DEFAULT_SINCE: Final = "0.12"  # `LocalQueueDefaulting`
@@ -104,9 +104,9 @@ _SINCE: Final = {
 """What is otherwise in earlier versions: kueue's tags v0.9.5 to v0.19.2, `pkg/features/kube_features.go`, `rayjob_controller.go`."""
 
 
-def is_before(found: str, since: str) -> bool:
+def is_before(kueue_version: str, since: str) -> bool:
     """Whether a version is older than another; "" is none."""
-    return bool(found) and _numbers(found) < _numbers(since)
+    return bool(kueue_version) and _numbers(kueue_version) < _numbers(since)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -21,9 +21,7 @@ from planner.ground.vocabulary import (
     ROLLOUTS_POD_TEMPLATE_HASH,
 )
 from planner.kubernetes.derived import Derived
-from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
-from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
-from planner.kubernetes.telling import (
+from planner.kubernetes.field_privacy import (
     Expression,
     Handler,
     Image,
@@ -39,6 +37,8 @@ from planner.kubernetes.telling import (
     Word,
     WorkloadKey,
 )
+from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
+from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
 
 V = TypeVar("V")
 
@@ -49,8 +49,8 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     __slots__ = ("_hash", "_items")
 
     def __init__(self, items: Mapping[str, V] | None = None) -> None:
-        known = items._items if isinstance(items, FrozenMap) else items
-        self._items: dict[str, V] = dict(known) if known else {}
+        initial_items = items._items if isinstance(items, FrozenMap) else items
+        self._items: dict[str, V] = dict(initial_items) if initial_items else {}
         self._hash: int | None = None
 
     def __getitem__(self, key: str) -> V:
@@ -479,8 +479,8 @@ class Template(Record):
     def shows_the_same(self, other: Template) -> bool:
         """Whether the pods of both are alike in what is kept of pods: `unread`, such as their environment, isn't."""
         hashes = {POD_TEMPLATE_HASH: "", ROLLOUTS_POD_TEMPLATE_HASH: ""}
-        mine, theirs = ({**template.labels, **hashes} for template in (self, other))
-        return mine == theirs and self.spec == other.spec
+        own_labels, theirs = ({**template.labels, **hashes} for template in (self, other))
+        return own_labels == theirs and self.spec == other.spec
 
 
 class Strategy(Record):
@@ -587,7 +587,7 @@ class Unplayed(Record):
     api_group : of its kind; "" is the core group
     pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
     said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
-        ``kubectl apply`` noted (`planner.inventory.sealed.leaves`), comparable within one process; "" of nothing
+        ``kubectl apply`` noted (`planner.inventory.template_digests.leaves`), comparable within one process; "" of nothing
     runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
     paths_of_pods, applied_of_pods : digests of the paths alone of what its pods hang on, in the object and in what was applied
@@ -1371,7 +1371,7 @@ class Snapshot:
     pods: tuple[Pod, ...] = ()
     workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs, …: `kinds.WORKLOADS`
     others: tuple[Workload, ...] = ()
-    """Those that the reader may not see, by other names (`inventory.sight`): counted, never listed."""
+    """Those that the reader may not see, by other names (`inventory.namespace_visibility`): counted, never listed."""
     made: tuple[Workload, ...] = ()  # that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
     unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of unknown kinds
     replica_sets: tuple[ReplicaSet, ...] = ()
@@ -1445,10 +1445,13 @@ class Snapshot:
 
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""
-        kind, _, rest = key.partition("/")
-        return self.derived.once(_workloads_by_key, self).get(f"{kind.lower()}/{rest}")
+        kind, _, name = key.partition("/")
+        return self.derived.once(_workloads_by_key, self).get(f"{kind.lower()}/{name}")
 
 
 def _workloads_by_key(snapshot: Snapshot) -> dict[str, Workload]:
     """By key with the kind in lower case; of several the first."""
-    return {f"{one.kind.lower()}/{one.namespace}/{one.name}": one for one in reversed(snapshot.workloads)}
+    return {
+        f"{workload.kind.lower()}/{workload.namespace}/{workload.name}": workload
+        for workload in reversed(snapshot.workloads)
+    }

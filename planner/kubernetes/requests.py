@@ -36,7 +36,7 @@ def at_once(
             highest = max(highest, sidecars)
         else:
             highest = max(highest, sidecars + amount(container))
-    return max(highest, sidecars + sum(amount(one) for one in containers))
+    return max(highest, sidecars + sum(amount(main_container) for main_container in containers))
 
 
 def pod_requests(spec: PodSpec) -> Amounts:
@@ -53,11 +53,13 @@ def pod_requests(spec: PodSpec) -> Amounts:
 def pod_request(spec: PodSpec, resource: str, default: int = 0) -> int:
     """A pod's request of one resource; `default` stands for a container that says nothing."""
     if spec.pod_requests is not None and resource in spec.pod_requests:
-        asked: int = spec.pod_requests[resource]
+        request: int = spec.pod_requests[resource]
     else:
-        asked = at_once(spec.containers, spec.init_containers, lambda one: one.requests.get(resource, default))
+        request = at_once(
+            spec.containers, spec.init_containers, lambda container: container.requests.get(resource, default)
+        )
     overhead: int = spec.overhead.get(resource, 0)
-    return asked + overhead
+    return request + overhead
 
 
 def requested_gpus(spec: PodSpec) -> int:
@@ -80,9 +82,9 @@ def _requests(
     )
     holders = [container.requests for container in (*spec.containers, *spec.init_containers)]
     names = dict.fromkeys(name for holder in (*holders, of_pod or EMPTY, overhead) for name in holder)
-    found = {name: pod_request(spec, name) for name in names}
+    requests = {name: pod_request(spec, name) for name in names}
     scored = pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST), pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES)
-    return FrozenMap({name: amount for name, amount in found.items() if amount}), scored
+    return FrozenMap({name: amount for name, amount in requests.items() if amount}), scored
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
@@ -102,10 +104,10 @@ def sum_requests(specs: Iterable[tuple[PodSpec, int]]) -> Amounts:
     return FrozenMap(total)
 
 
-def with_defaults(container: Container, item: LimitRangeItem) -> Container:
+def with_defaults(container: Container, limit_range_limit: LimitRangeItem) -> Container:
     """A container with the defaults of a limit range. Source: limitranger `mergeContainerResources`: the default request falls back to the default limit."""
-    limits = {**item.default_limits, **container.limits}
-    defaults: Amounts = item.default_requests or EMPTY
+    limits = {**limit_range_limit.default_limits, **container.limits}
+    defaults: Amounts = limit_range_limit.default_requests or EMPTY
     requests = {**defaults, **container.requests}
     if limits == dict(container.limits) and requests == dict(container.requests):
         return container

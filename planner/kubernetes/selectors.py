@@ -110,15 +110,17 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 def tolerates_taints(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> bool:
     """Whether every NoSchedule and NoExecute taint is tolerated."""
-    known = tuple(tolerations)
-    return all(any(tolerates(t, taint) for t in known) for taint in taints if taint.effect in _NO_SCHEDULE)
+    toleration_list = tuple(tolerations)
+    return all(any(tolerates(t, taint) for t in toleration_list) for taint in taints if taint.effect in _NO_SCHEDULE)
 
 
 def intolerable_preferences(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> int:
     """How many PreferNoSchedule taints are not tolerated (TaintToleration's raw score)."""
-    known = tuple(t for t in tolerations if t.effect in ("", "PreferNoSchedule"))
+    toleration_list = tuple(t for t in tolerations if t.effect in ("", "PreferNoSchedule"))
     return sum(
-        1 for taint in taints if taint.effect == "PreferNoSchedule" and not any(tolerates(t, taint) for t in known)
+        1
+        for taint in taints
+        if taint.effect == "PreferNoSchedule" and not any(tolerates(t, taint) for t in toleration_list)
     )
 
 
@@ -166,18 +168,18 @@ def read_selector(text: str) -> LabelSelector:
     """
     requirements = []
     for part in re.split(r",(?![^()]*\))", text) if text.strip() else ():
-        one = part.strip()
-        if found := _SET.fullmatch(one):
-            values = tuple(value.strip() for value in found[3].split(","))
+        clause = part.strip()
+        if match := _SET.fullmatch(clause):
+            values = tuple(value.strip() for value in match[3].split(","))
             requirements.append(
-                Requirement(key=found[1], operator="In" if found[2] == "in" else "NotIn", values=values)
+                Requirement(key=match[1], operator="In" if match[2] == "in" else "NotIn", values=values)
             )
-        elif found := _EQUAL.fullmatch(one):
-            operator = "NotIn" if found[2] == "!=" else "In"
-            requirements.append(Requirement(key=found[1], operator=operator, values=(found[3],)))
-        elif found := _THERE.fullmatch(one):
-            requirements.append(Requirement(key=found[2], operator="DoesNotExist" if found[1] else "Exists"))
+        elif match := _EQUAL.fullmatch(clause):
+            operator = "NotIn" if match[2] == "!=" else "In"
+            requirements.append(Requirement(key=match[1], operator=operator, values=(match[3],)))
+        elif match := _THERE.fullmatch(clause):
+            requirements.append(Requirement(key=match[2], operator="DoesNotExist" if match[1] else "Exists"))
         else:
             mend = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
-            raise InputError(f'"{one[:60]}" is no label selector', where="label", mend=mend)
+            raise InputError(f'"{clause[:60]}" is no label selector', where="label", mend=mend)
     return LabelSelector(match_expressions=tuple(requirements))

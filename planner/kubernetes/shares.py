@@ -61,8 +61,10 @@ def share_parts(value: int | str, *, name: str = "", where: str = "") -> tuple[i
         return value, False
     match = _SHARE.match(value) if isinstance(value, str) else None
     if match is None or not match[2]:
-        said = f'{name} is "{str(value)[:40]}"' if name else f'"{str(value)[:40]}" is neither a number nor a percentage'
-        raise ChangeError(said, where=where, mend=_MEND)
+        message = (
+            f'{name} is "{str(value)[:40]}"' if name else f'"{str(value)[:40]}" is neither a number nor a percentage'
+        )
+        raise ChangeError(message, where=where, mend=_MEND)
     return int(match[1]), True
 
 

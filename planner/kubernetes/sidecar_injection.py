@@ -46,19 +46,19 @@ class SidecarInjection:
     """The injectors of a cluster, the labels of its namespaces, and the proxies that run in it."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        every = (hook for one in snapshot.webhook_configurations for hook in one.hooks)
+        every = (hook for configuration in snapshot.webhook_configurations for hook in configuration.hooks)
         self._hooks = tuple(hook for hook in every if is_injector(hook))
-        self._namespaces = {one.name: one.labels for one in snapshot.namespaces}
+        self._namespaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
         self._running = _newest_proxy(snapshot.pods) if self._hooks else None
 
     def of(self, namespace: str, labels: Labels, spec: PodSpec) -> Injected | None:
         """The proxy that a new pod gets; None where it gets none, has one of its own, or nothing tells."""
         if not self._hooks or spec.host_network or namespace in _NEVER or namespace not in self._namespaces:
             return None
-        if any(one.name == PROXY for one in (*spec.containers, *spec.init_containers)):
+        if any(container.name == PROXY for container in (*spec.containers, *spec.init_containers)):
             return None
-        wanted = labels.get(ISTIO_INJECT) or spec.injection.get(ISTIO_INJECT, "")
-        if wanted and wanted.lower() not in _YES:
+        inject_label = labels.get(ISTIO_INJECT) or spec.injection.get(ISTIO_INJECT, "")
+        if inject_label and inject_label.lower() not in _YES:
             return None
         here = self._namespaces[namespace]
         if not any(_sees(hook, here, labels) for hook in self._hooks):
@@ -71,12 +71,12 @@ class SidecarInjection:
 
     def injected(self, namespace: str, labels: Labels, spec: PodSpec) -> PodSpec:
         """`spec` with the proxy that such pods get."""
-        found = self.of(namespace, labels, spec)
-        if found is None:
+        injected_proxy = self.of(namespace, labels, spec)
+        if injected_proxy is None:
             return spec
-        if found.proxy.is_sidecar:
-            return replace(spec, init_containers=(found.proxy, *spec.init_containers))
-        return replace(spec, containers=(*spec.containers, found.proxy))
+        if injected_proxy.proxy.is_sidecar:
+            return replace(spec, init_containers=(injected_proxy.proxy, *spec.init_containers))
+        return replace(spec, containers=(*spec.containers, injected_proxy.proxy))
 
 
 def _sees(hook: AdmissionHook, namespace: Labels, labels: Labels) -> bool:
@@ -86,14 +86,14 @@ def _sees(hook: AdmissionHook, namespace: Labels, labels: Labels) -> bool:
 
 def _newest_proxy(pods: Iterable[Pod]) -> Container | None:
     """The proxy of the pod that was made last, of those whose annotations don't say its resources."""
-    found = [
+    proxies = [
         (pod.created_at or 0.0, pod.namespace, pod.name, container)
         for pod in pods
         if not any(name in pod.annotations for name in (*ISTIO_REQUESTS, *ISTIO_LIMITS))
         for container in (*pod.spec.containers, *pod.spec.init_containers)
         if container.name == PROXY
     ]
-    return max(found, key=lambda one: one[:3])[3] if found else None
+    return max(proxies, key=lambda proxy: proxy[:3])[3] if proxies else None
 
 
 def _amounts(annotations: Labels, names: tuple[str, str]) -> FrozenMap[int]:

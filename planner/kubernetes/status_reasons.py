@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 Place = Literal["waiting", "terminated", "pod"]
@@ -42,6 +42,6 @@ def outcome_of(place: Place, reason: str) -> str:
     """What the table makes of `reason` at this place; "" for a reason that it doesn't have."""
     row = _WHOLE.get((place, reason))
     if row is None:
-        begins = (one for one in _BEGINNINGS if one.place == place and reason.startswith(one.reason[:-1]))
+        begins = (prefix for prefix in _BEGINNINGS if prefix.place == place and reason.startswith(prefix.reason[:-1]))
         row = next(begins, None)
     return row.outcome if row is not None else ""

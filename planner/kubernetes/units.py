@@ -57,19 +57,19 @@ class Units(Record):
 
     def is_only(self, resource: str) -> bool:
         """Whether no other resource's whole devices are called as this one's: where one is, each is told by its own name."""
-        whole = {one.resource for one in self.offered if one.sharing is Sharing.WHOLE}
-        return all(_noun(one) != _noun(resource) for one in whole - {resource})
+        whole = {resource_offer.resource for resource_offer in self.offered if resource_offer.sharing is Sharing.WHOLE}
+        return all(_noun(whole_resource) != _noun(resource) for whole_resource in whole - {resource})
 
     def noun(self, resource: str, number: int) -> str:
         """``GPUs``, ``time slices``; ``GPUs or time slices`` where some nodes offer it whole and others in parts."""
-        ways = [one for one in self.offered if one.resource == resource] or [offer_unseen(resource)]
+        ways = [gpu_offer for gpu_offer in self.offered if gpu_offer.resource == resource] or [offer_unseen(resource)]
         is_only = self.is_only(resource)
         return " or ".join(dict.fromkeys(way.noun(number, is_only=is_only) for way in ways))
 
     def words(self, amounts: Mapping[str, int], times: int = 1) -> str:
         """``4 GPUs``, ``3 time slices``: what so many pods that ask for `amounts` hold of accelerators; "" of none."""
-        told = {name: amount * times for name, amount in once(amounts).items() if is_gpu_resource(name)}
-        parts = [f"{amount:,} {self.noun(name, amount)}" for name, amount in told.items() if amount]
+        gpu_amounts = {name: amount * times for name, amount in once(amounts).items() if is_gpu_resource(name)}
+        parts = [f"{amount:,} {self.noun(name, amount)}" for name, amount in gpu_amounts.items() if amount]
         return listing(parts, most=None)
 
     def nouns(self, resources: Iterable[str]) -> Nouns:
@@ -92,9 +92,9 @@ class Nouns(Record):
 GPUS: Final = Nouns(one="GPU", many="GPUs")
 
 
-def either(some: Iterable[Nouns]) -> Nouns:
-    """What sums over all of `some` are a number of: ``GPUs or time slices``."""
-    kinds = tuple(dict.fromkeys(some))
+def either(noun_sets: Iterable[Nouns]) -> Nouns:
+    """What sums over all of `noun_sets` are a number of: ``GPUs or time slices``."""
+    kinds = tuple(dict.fromkeys(noun_sets))
     if not kinds:
         return GPUS
     return Nouns(one=" or ".join(each.one for each in kinds), many=" or ".join(each.many for each in kinds))
@@ -113,7 +113,14 @@ def units_among(nodes: Iterable[Node]) -> Units:
             for name, amount in once(node.allocatable).items():
                 if is_gpu_resource(name):
                     amounts[offer(node, name)] += amount
-    ranked = sorted(amounts.items(), key=lambda one: (list(Sharing).index(one[0].sharing), -one[1], one[0].resource))
+    ranked = sorted(
+        amounts.items(),
+        key=lambda counted_offer: (
+            list(Sharing).index(counted_offer[0].sharing),
+            -counted_offer[1],
+            counted_offer[0].resource,
+        ),
+    )
     return Units(offered=dict(ranked))
 
 
@@ -127,8 +134,8 @@ def units_of(snapshot: Snapshot) -> Units:
 def card_by_card(snapshot: Snapshot, resources: Collection[str]) -> tuple[str, ...]:
     """Those of `resources` that a scheduler's extender, or a scheduler of its own, counts card by card (`is_of_extender`), GPUs
     where HAMi shares them, and devices of which pods hold parts: what kube-scheduler's sums let through may find no card."""
-    known = _shared_out(snapshot)
-    return tuple(name for name in resources if is_of_extender(name) or name in known)
+    shared_resources = _shared_out(snapshot)
+    return tuple(name for name in resources if is_of_extender(name) or name in shared_resources)
 
 
 @once_a_snapshot
@@ -136,21 +143,21 @@ def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     """A resource of devices → what pods hold of parts of such devices by another name, ``100 of 400 koordinator.sh/gpu-core``:
     of unknown devices, so that as many may be less free."""
     offered = {node.name: node.allocatable for node in snapshot.nodes if any(map(_is_part, node.allocatable))}
-    held: dict[tuple[str, str], int] = {}
+    requested_parts: dict[tuple[str, str], int] = {}
     for pod in snapshot.pods if offered else ():
         here = offered.get(pod.node_name) if pod.holds_room else None
-        asked = pod_requests(pod.spec) if here else {}
-        if here is None or any(is_gpu_resource(name) for name in asked):
+        requests = pod_requests(pod.spec) if here else {}
+        if here is None or any(is_gpu_resource(name) for name in requests):
             continue
-        for part in filter(_is_part, asked):
+        for part in filter(_is_part, requests):
             for whole in once(here):
                 if is_gpu_resource(whole) and _of_whom(whole) == _of_whom(part) and here.get(part):
-                    held[whole, part] = held.get((whole, part), 0) + asked[part]
+                    requested_parts[whole, part] = requested_parts.get((whole, part), 0) + requests[part]
     words: dict[str, list[str]] = {}
-    for (whole, part), amount in held.items():
+    for (whole, part), amount in requested_parts.items():
         total = sum(here.get(part, 0) for here in offered.values())
         words.setdefault(whole, []).append(f"{roughly(amount, part)} of {roughly(total, part)} {part}")
-    return {whole: listing(some, most=None) for whole, some in words.items()}
+    return {whole: listing(part_texts, most=None) for whole, part_texts in words.items()}
 
 
 def _is_part(resource: str) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 
@@ -79,8 +79,8 @@ class Updates(Record):
 
     def hung_on(self, document: Mapping[str, Any], *, is_suspended: bool = False) -> dict[str, Any]:
         """What of a document its pods hang on, by path, without the numbers; and without what may change while it is suspended."""
-        left = [path.split(".") for path in (*self.counts, *(self.while_suspended if is_suspended else ()))]
-        return {path: _without(at(document, path), path.split("."), left) for path in self.pods_at}
+        omitted_paths = [path.split(".") for path in (*self.counts, *(self.while_suspended if is_suspended else ()))]
+        return {path: _without(at(document, path), path.split("."), omitted_paths) for path in self.pods_at}
 
     def held_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """What of a document has to stay for an answer, by path."""
@@ -93,7 +93,7 @@ NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=()
 
 def _rule(row: Mapping[str, Any]) -> Updates:
     ways = [(value, Way[way]) for value, way in row.get("ways", ())]
-    return typed.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
+    return typed_json.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
 
 
 RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "updates.json")).items()}
@@ -102,8 +102,8 @@ RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_besi
 
 def text_at(document: Mapping[str, Any], path: str) -> str:
     """The text at a path of names, "" where none is."""
-    found = at(document, path)
-    return found if isinstance(found, str) else ""
+    field = at(document, path)
+    return field if isinstance(field, str) else ""
 
 
 def at(document: Any, path: str) -> Any:
@@ -113,11 +113,15 @@ def at(document: Any, path: str) -> Any:
     return document
 
 
-def _without(value: Any, at: list[str], left: list[list[str]]) -> Any:
-    """A copy of what is at a path, without what is at those of `left`."""
+def _without(value: Any, at: list[str], omitted_paths: list[list[str]]) -> Any:
+    """A copy of what is at a path, without what is at those of `omitted_paths`."""
     if isinstance(value, Mapping):
-        return {key: _without(one, [*at, key], left) for key, one in value.items() if [*at, key] not in left}
+        return {
+            key: _without(child, [*at, key], omitted_paths)
+            for key, child in value.items()
+            if [*at, key] not in omitted_paths
+        }
     if isinstance(value, list):
         each = [*at[:-1], f"{at[-1]}[]"]
-        return [_without(one, each, left) for one in value]
+        return [_without(element, each, omitted_paths) for element in value]
     return value

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
@@ -83,7 +83,7 @@ class VersionChange(Record):
     source: str
 
 
-CHANGES: Final = typed.decode(table_beside(__name__, "version_changes.json"), tuple[VersionChange, ...])
+CHANGES: Final = typed_json.decode(table_beside(__name__, "version_changes.json"), tuple[VersionChange, ...])
 """What versions after the recorded changed, as far as it was read: CHANGELOG/CHANGELOG-1.37.md up to v1.37.0-alpha.1, the pull requests of
 alpha.2, and the scheduler's feature gates of 1.37."""
 
@@ -95,16 +95,18 @@ _ASKS: Final[Mapping[str, Callable[[PodSpec], bool]]] = {
     "MatchLabelKeysInPodAffinity": lambda spec: any(
         term.match_label_keys or term.mismatch_label_keys for term in (*spec.pod_affinity, *spec.pod_anti_affinity)
     ),
-    "TaintTolerationComparisonOperators": lambda spec: any(one.operator in ("Lt", "Gt") for one in spec.tolerations),
+    "TaintTolerationComparisonOperators": lambda spec: any(
+        toleration.operator in ("Lt", "Gt") for toleration in spec.tolerations
+    ),
     _DEVICES: lambda spec: bool(spec.resource_claims),
 }
 """Whether a pod asks for what a gate guards; of the others a pod's spec doesn't tell. A group's is left out: its rules aren't
 modelled, on or off."""
 
-GATES: Final = typed.decode(table_beside(__name__, "versions.json"), tuple[Gate, ...])
+GATES: Final = typed_json.decode(table_beside(__name__, "versions.json"), tuple[Gate, ...])
 """Every gate that a rule hangs on."""
-GANGS: Final = next(one for one in GATES if one.name == "GenericWorkload")
-MAX_UNAVAILABLE: Final = next(one for one in GATES if one.name == "MaxUnavailableStatefulSet")
+GANGS: Final = next(gate for gate in GATES if gate.name == "GenericWorkload")
+MAX_UNAVAILABLE: Final = next(gate for gate in GATES if gate.name == "MaxUnavailableStatefulSet")
 
 
 @once_a_snapshot
@@ -122,11 +124,11 @@ def read_minor(text: str) -> int:
     InputError
         For a text that is none, or a version that the tables of fields don't go back to.
     """
-    found = re.fullmatch(r"v?1\.(\d{1,2})(\.\S*)?", text.strip())
-    if found is None or not FIRST <= int(found[1]) <= LAST:
+    match = re.fullmatch(r"v?1\.(\d{1,2})(\.\S*)?", text.strip())
+    if match is None or not FIRST <= int(match[1]) <= LAST:
         what = f'"{text[:40]}" is no version of Kubernetes that is known here'
         raise InputError(what, mend=f"Give 1.{FIRST} to 1.{LAST}")
-    return int(found[1])
+    return int(match[1])
 
 
 def not_recorded(snapshot: Snapshot) -> str:
@@ -142,7 +144,7 @@ def newer_than_recorded(snapshot: Snapshot) -> str:
     minor = minor_of(snapshot)
     if minor is None or minor <= RECORDED:
         return ""
-    changed = [one for one in CHANGES if one.minor <= minor and one.becomes is Becomes.NOT_PLAYED]
+    changed = [change for change in CHANGES if change.minor <= minor and change.becomes is Becomes.NOT_PLAYED]
     more = f", and {len(changed)} changes since 1.{RECORDED} aren't played" if changed else ""
     return f"nothing of Kubernetes 1.{minor} is recorded{more} (docs/versions.md)"
 
@@ -158,8 +160,8 @@ def doubted(snapshot: Snapshot, spec: PodSpec) -> tuple[Gate, ...]:
     """Gates that the pods need, that are off by default in the snapshot's version, and that no pod there shows to be on."""
     minor = minor_of(snapshot)
     minor = RECORDED if minor is None else minor
-    needed = [one for one in GATES if one.name in _ASKS and not one.is_on(minor) and _ASKS[one.name](spec)]
-    return tuple(one for one in needed if not snapshot.derived.once(_is_shown, snapshot, one.name))
+    needed = [gate for gate in GATES if gate.name in _ASKS and not gate.is_on(minor) and _ASKS[gate.name](spec)]
+    return tuple(gate for gate in needed if not snapshot.derived.once(_is_shown, snapshot, gate.name))
 
 
 def _is_shown(snapshot: Snapshot, gate: str) -> bool:

@@ -43,9 +43,9 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
     parts = name.strip().split("/")
     if len(parts) == 3:
         kind = _kind(parts[0]) or parts[0]
-        found = snapshot.workload("/".join((kind, *parts[1:])))
-        return found.key if found is not None else name
-    keys = [one.key for one in snapshot.workloads]
+        workload = snapshot.workload("/".join((kind, *parts[1:])))
+        return workload.key if workload is not None else name
+    keys = [record.key for record in snapshot.workloads]
     fits = list(dict.fromkeys(key for key in keys if _fits(key, parts, namespaces)))
     if len(fits) == 1:
         return fits[0]
@@ -80,9 +80,9 @@ def nearest(name: str, keys: Iterable[str]) -> list[str]:
 def with_workload_keys(settings: Settings, snapshot: Snapshot, namespaces: Collection[str] = ()) -> Settings:
     """The settings with the key in the place of every name of a workload (settings declared with `is_workload`)."""
     record: Any = type(settings)
-    for one in settings_of(record):
-        if one.is_workload:
-            settings = _with_keys(settings, one.path, snapshot, namespaces)
+    for setting in settings_of(record):
+        if setting.is_workload:
+            settings = _with_keys(settings, setting.path, snapshot, namespaces)
     return settings
 
 
@@ -100,8 +100,8 @@ def _with_keys(settings: Any, path: tuple[str, ...], snapshot: Snapshot, namespa
 def _kind(word: str) -> str:
     """The kind that `word` stands for, in lower case; "" where it is none."""
     word = _SHORT.get(word.lower(), word.lower()).partition(".")[0]
-    known = {form: kind.name.lower() for kind in WORKLOADS for form in (kind.name.lower(), kind.resource)}
-    return known.get(word, "")
+    kind_by_form = {form: kind.name.lower() for kind in WORKLOADS for form in (kind.name.lower(), kind.resource)}
+    return kind_by_form.get(word, "")
 
 
 def _fits(key: str, parts: list[str], namespaces: Collection[str]) -> bool:

@@ -111,13 +111,15 @@ class Invoice:
             rows = (
                 text.rstrip().split("\n") if isinstance(first, dict) else None
             )  # one object a line, as BigQuery writes them
-            found = None if rows else json.loads(text)
-            if isinstance(found, list) and {"cost", "ChargePeriodStart"} & {*(_object(found[0]) if found else ())}:
-                rows = found
+            document = None if rows else json.loads(text)
+            if isinstance(document, list) and {"cost", "ChargePeriodStart"} & {
+                *(_object(document[0]) if document else ())
+            }:
+                rows = document
         except (ValueError, RecursionError) as error:
             raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
         yield from (
-            self._of_rows((_object(row, where) for row in rows), where) if rows else self._of_opencost(found, where)
+            self._of_rows((_object(row, where) for row in rows), where) if rows else self._of_opencost(document, where)
         )
 
     def _of_rows(self, rows: Iterable[Mapping[str, Any]], where: str) -> Iterator[BillLine]:
@@ -262,32 +264,32 @@ class Invoice:
                 resources=names, sku=sku, usd=amount / in_usd, begin=begin, end=end, account=str(account or ""), kind=of
             )
 
-    def _of_opencost(self, found: Any, where: str) -> Iterator[BillLine]:
+    def _of_opencost(self, document: Any, where: str) -> Iterator[BillLine]:
         """Allocations with the node that they are of: CPU, memory and GPUs. What is idle of a node is its, too, and must be told."""
         try:
-            windows = found["data"] if isinstance(found, dict) else found
-            every = [one for window in windows for one in (window or {}).values()]
-            if not any("__idle__" in str(one.get("name")) and _node_of(one) for one in every):
+            windows = document["data"] if isinstance(document, dict) else document
+            every = [allocation for window in windows for allocation in (window or {}).values()]
+            if not any("__idle__" in str(allocation.get("name")) and _node_of(allocation) for allocation in every):
                 what = "has nothing idle by node: what nodes cost isn't in it"
                 raise InputError(what, where=where, mend=_OF_OPENCOST)
             self.notes.add("OpenCost tells no currency: taken for USD.")
-            for one in every:
-                window = one.get("window") or {}
+            for usage in every:
+                window = usage.get("window") or {}
                 machine = (
-                    sum(float(one.get(name) or 0.0) for name in _OF_A_MACHINE)
-                    if "cpuCost" in one
-                    else float(one["totalCost"])
+                    sum(float(usage.get(name) or 0.0) for name in _OF_A_MACHINE)
+                    if "cpuCost" in usage
+                    else float(usage["totalCost"])
                 )
-                begin, end = (_moment(one.get(name) or window.get(name), where) for name in ("start", "end"))
-                sku = "idle" if "__idle__" in str(one.get("name")) else "requested"
-                for kind, usd in ((MACHINE, machine), (_BESIDE, float(one.get("totalCost") or machine) - machine)):
+                begin, end = (_moment(usage.get(name) or window.get(name), where) for name in ("start", "end"))
+                sku = "idle" if "__idle__" in str(usage.get("name")) else "requested"
+                for kind, usd in ((MACHINE, machine), (_BESIDE, float(usage.get("totalCost") or machine) - machine)):
                     yield BillLine(
-                        resources=_node_of(one),
+                        resources=_node_of(usage),
                         sku=sku,
                         usd=usd,
                         begin=begin,
                         end=end,
-                        is_timed="start" in one,
+                        is_timed="start" in usage,
                         kind=kind,
                     )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -311,56 +313,56 @@ def _snake(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _us_date(text: object) -> object:
     """``2026-11-26`` of ``11/26/2026``."""
-    month, _, rest = str(text).partition("/")
-    day, _, year = rest.partition("/")
+    month, _, day_and_year = str(text).partition("/")
+    day, _, year = day_and_year.partition("/")
     return f"{year}-{month:0>2}-{day:0>2}" if year else text
 
 
 def _object(row: object, where: str = "") -> Mapping[str, Any]:
     try:
-        found = json.loads(row) if isinstance(row, str) and where else row
+        row_object = json.loads(row) if isinstance(row, str) and where else row
     except (ValueError, RecursionError) as error:
         raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
-    return found if isinstance(found, Mapping) else {}
+    return row_object if isinstance(row_object, Mapping) else {}
 
 
-def _node_of(one: Mapping[str, Any]) -> tuple[str, ...]:
-    known = one.get("properties") or {}
-    return _names(known.get("providerID"), known.get("node"))
+def _node_of(allocation: Mapping[str, Any]) -> tuple[str, ...]:
+    properties = allocation.get("properties") or {}
+    return _names(properties.get("providerID"), properties.get("node"))
 
 
 def _is_beside(sku: str, unit: str) -> bool:
     return bool(_NOT_A_MACHINE.search(sku.lower()) or _NOT_A_MACHINE.search(unit))
 
 
-def _credits(given: object, place: str) -> Iterable[Mapping[str, Any]]:
+def _credits(credit_document: object, place: str) -> Iterable[Mapping[str, Any]]:
     """Google's list of credits: as it is, as text, or as one sum."""
-    if given in (None, "", "[]"):
+    if credit_document in (None, "", "[]"):
         return ()
     try:
-        found = json.loads(given) if isinstance(given, str) else given
+        credit_list = json.loads(credit_document) if isinstance(credit_document, str) else credit_document
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, int | float):
-        return ({"amount": found},)
-    if isinstance(found, list) and all(isinstance(one, Mapping) for one in found):
-        return found
+        credit_list = None
+    if isinstance(credit_list, int | float):
+        return ({"amount": credit_list},)
+    if isinstance(credit_list, list) and all(isinstance(credit, Mapping) for credit in credit_list):
+        return credit_list
     mend = "Write it with TO_JSON_STRING(credits)"
     raise InputError("is no list of credits", where=f"{place}, column credits", mend=mend)
 
 
-def _names(*told: object) -> tuple[str, ...]:
+def _names(*candidate_names: object) -> tuple[str, ...]:
     """Whatever may name the machine: each text, and the last part of its path; a bare number names nothing."""
-    found = [str(one).strip().lower() for one in told if one not in (None, "")]
-    every = [*found, *(one.rstrip("/").rpartition("/")[2] for one in found)]
-    return tuple(dict.fromkeys(one for one in every if one and not one.isdigit()))
+    names = [str(word).strip().lower() for word in candidate_names if word not in (None, "")]
+    every = [*names, *(name.rstrip("/").rpartition("/")[2] for name in names)]
+    return tuple(dict.fromkeys(name for name in every if name and not name.isdigit()))
 
 
 def _number(value: object, place: str, column: str) -> float:
     try:
-        found = float(str(value))
-        if isfinite(found):
-            return found
+        amount = float(str(value))
+        if isfinite(amount):
+            return amount
     except ValueError:
         pass
     raise InputError(f'"{str(value)[:40]}" is not an amount', where=f"{place}, column {column}", mend="Write 0.42")
@@ -420,8 +422,8 @@ class Reconciled(Record):
 
 def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Reconciled:
     """The bill of the nodes that it knows beside their price in the list, a month; in parts where they differ."""
-    known = {node.name: node for node in nodes}
-    own = {name: _own_names(node) for name, node in known.items()}
+    node_by_name = {node.name: node for node in nodes}
+    own = {name: _own_names(node) for name, node in node_by_name.items()}
     by_name, machines, left_out = _sorted_out(bill, set(chain.from_iterable(own.values())))
     groups: dict[tuple[str, str, str], list[tuple[NodeCost, Mapping[str, float]]]] = defaultdict(list)
     unbilled, unclear, part_of = list[str](), list[str](), dict[int, str]()
@@ -429,9 +431,11 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
         name: list({id(line): line for each in names for line in by_name.get(each, ())}.values())
         for name, names in own.items()
     }
-    rates = {name: joined for name, node in known.items() if (joined := _joined(node, lines_of[name])) is not None}
+    rates = {
+        name: joined for name, node in node_by_name.items() if (joined := _joined(node, lines_of[name])) is not None
+    }
     for node_cost in cost.nodes:
-        node, price = known[node_cost.node.node], node_cost.node.price
+        node, price = node_by_name[node_cost.node.node], node_cost.node.price
         lines, joined = lines_of[node.name], rates.get(node.name)
         part_of |= {id(line): _UNCLEAR if joined is None else "" for line in lines}
         if joined is None:
@@ -443,28 +447,32 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
         if of := part_of.get(id(line), _UNPRICED):
             left_out[of] += line.usd
     parts = sorted(
-        (_part(key, found) for key, found in groups.items()), key=lambda one: -abs(one.billed_usd - one.list_usd)
+        (_part(key, group_costs) for key, group_costs in groups.items()),
+        key=lambda bill_part: -abs(bill_part.billed_usd - bill_part.list_usd),
     )
     billed_usd, list_usd = sum(part.billed_usd for part in parts), sum(part.list_usd for part in parts)
     share = billed_usd / list_usd - 1 if list_usd else 0.0
     number = sum(part.nodes for part in parts)
     first = f"The bill says {billed_usd:,.0f} a month for {count(number, 'node')}, the list {list_usd:,.0f}: {signed(share)}."
     none = "The bill can't be compared." if unclear else "The bill names none of these nodes."
-    said = [first if number else none]
+    sentences = [first if number else none]
     if unbilled:
-        said.append(f"{count(len(unbilled), 'node')} with a price {plural(len(unbilled), 'is', 'are')} not on it.")
+        sentences.append(f"{count(len(unbilled), 'node')} with a price {plural(len(unbilled), 'is', 'are')} not on it.")
     if unclear:
-        said.append(f"{count(len(unclear), 'node')} {plural(len(unclear), 'is', 'are')} not compared: how long {plural(len(unclear), 'it was', 'they were')} there, or in which account, isn't clear from it.")  # fmt: skip
+        sentences.append(f"{count(len(unclear), 'node')} {plural(len(unclear), 'is', 'are')} not compared: how long {plural(len(unclear), 'it was', 'they were')} there, or in which account, isn't clear from it.")  # fmt: skip
     amounts = sorted(
-        ((of, usd) for of, usd in left_out.items() if abs(usd) >= _LEAST_USD), key=lambda one: -abs(one[1])
+        ((of, usd) for of, usd in left_out.items() if abs(usd) >= _LEAST_USD), key=lambda amount: -abs(amount[1])
     )
     if amounts:
-        said.append(
+        sentences.append(
             f"Not in that, of what stands there: {', '.join(f'{usd(amount)} of {of}' for of, amount in amounts)}."
         )
-    said += [*_doubts(counted, [node_cost for found in groups.values() for node_cost, _ in found]), *sorted(bill.notes)]
+    sentences += [
+        *_doubts(counted, [node_cost for group in groups.values() for node_cost, _ in group]),
+        *sorted(bill.notes),
+    ]
     return Reconciled(
-        sentence=Text(" ".join(said)),
+        sentence=Text(" ".join(sentences)),
         billed_usd=round(billed_usd, 2),
         list_usd=round(list_usd, 2),
         share=share,
@@ -473,20 +481,20 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
         unclear=tuple(unclear),
         parts=tuple(parts),
         left_out=tuple(amounts),
-        prices=tuple(_prices(known, rates)),
-        unpriceable=tuple(name for name in known if name not in rates or not machine_type(known[name])),
+        prices=tuple(_prices(node_by_name, rates)),
+        unpriceable=tuple(name for name in node_by_name if name not in rates or not machine_type(node_by_name[name])),
         until=max((moment(line.end - 1)[:10] for line in machines), default=""),
     )
 
 
-def _prices(known: Mapping[str, Node], rates: Mapping[str, Mapping[str, float]]) -> Iterator[BilledPrice]:
+def _prices(node_by_name: Mapping[str, Node], rates: Mapping[str, Mapping[str, float]]) -> Iterator[BilledPrice]:
     """The mean hour of nodes alike in machine, region and way of buying: so many of it are what the bill says of them all."""
     shapes = defaultdict[tuple[str, str], set[int | None]](set)
-    for node in known.values():
+    for node in node_by_name.values():
         shapes[machine_type(node), region(node)].add(physical_gpus(node))
     alike = defaultdict[tuple[str, str, Provisioning], list[str]](list)
     for name in rates:
-        node = known[name]
+        node = node_by_name[name]
         of = machine_type(node), region(node)
         # a price of N1 is the host's: its GPUs are attached
         if node_pool(node) and (len(shapes[of]) > 1 or (of[0].startswith(("n1-", "custom-")) and physical_gpus(node))):
@@ -500,17 +508,19 @@ def _prices(known: Mapping[str, Node], rates: Mapping[str, Mapping[str, float]])
         )
 
 
-def price_list(found: Reconciled) -> str:
+def price_list(reconciliation: Reconciled) -> str:
     """The bill's prices as the CSV of machine types that `planner.pricing.book.read_table` reads: a list of one's own, with discounts,
     reservations and savings plans in it."""
     column = {way: name for name, way in TOTALS.items()}
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for price in found.prices:
+    for price in reconciliation.prices:
         row = rows.setdefault((price.machine_type, price.region_id), {})
         row[column[price.provisioning]] = f"{price.usd_per_hour:.10g}"
     used = [name for name in TOTALS if any(name in row for row in rows.values())]
     lines = [",".join(("machine_type", "region", *used, "as_of"))]
-    lines += [",".join((*key, *(row.get(name, "") for name in used), found.until)) for key, row in rows.items()]
+    lines += [
+        ",".join((*key, *(row.get(name, "") for name in used), reconciliation.until)) for key, row in rows.items()
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -524,13 +534,13 @@ def _own_names(node: Node) -> tuple[str, ...]:
 
 
 def _sorted_out(
-    bill: Invoice, wanted: set[str]
+    bill: Invoice, node_names: set[str]
 ) -> tuple[Mapping[str, list[BillLine]], list[BillLine], defaultdict[str, float]]:
     """The machines' lines that name a node, by its names; and what all others come to."""
     by_name, left_out = defaultdict[str, list[BillLine]](list), defaultdict[str, float](float)
     machines = []
     for line in bill.lines:
-        named = wanted.intersection(line.resources)
+        named = node_names.intersection(line.resources)
         if line.kind == MACHINE and named:
             machines.append(line)
             for name in named:
@@ -553,11 +563,11 @@ def _joined(node: Node, lines: Sequence[BillLine]) -> Mapping[str, float] | None
     if not lines or len(accounts) > 1:
         return None
     is_shared = not any(name in line.resources for name in _names(node.provider_id.lower().removeprefix("azure://"), node.name) for line in lines)  # fmt: skip
-    told, skus = defaultdict[str, float](float), defaultdict[str, float](float)
+    hours_by_sku, skus = defaultdict[str, float](float), defaultdict[str, float](float)
     for line in lines:
-        told[line.sku] += line.hours or 0.0
+        hours_by_sku[line.sku] += line.hours or 0.0
         skus[line.sku] += line.usd
-    covered, hours = _hours(lines), max(told.values())
+    covered, hours = _hours(lines), max(hours_by_sku.values())
     if not hours:
         came, first = node.created_at or 0.0, min(line.begin for line in lines)
         is_rough = (
@@ -578,19 +588,19 @@ def _hours(lines: Iterable[BillLine]) -> float:
     return covered / _HOUR
 
 
-def _part(key: tuple[str, str, str], found: Sequence[tuple[NodeCost, Mapping[str, float]]]) -> Billed:
+def _part(key: tuple[str, str, str], priced_nodes: Sequence[tuple[NodeCost, Mapping[str, float]]]) -> Billed:
     skus: dict[str, float] = defaultdict(float)
-    for sku, amount in chain.from_iterable(joined.items() for _, joined in found):
+    for sku, amount in chain.from_iterable(joined.items() for _, joined in priced_nodes):
         skus[sku] += amount
-    listed = sum(cost.cost.total for cost, _ in found)
+    listed = sum(cost.cost.total for cost, _ in priced_nodes)
     billed = sum(skus.values())
     return Billed(
         machine_type=key[0],
         region_id=key[1],
         provisioning=key[2],
-        nodes=len(found),
-        list_usd_per_hour=round(listed / HOURS_PER_MONTH / len(found), 6),
-        billed_usd_per_hour=round(billed / len(found), 6),
+        nodes=len(priced_nodes),
+        list_usd_per_hour=round(listed / HOURS_PER_MONTH / len(priced_nodes), 6),
+        billed_usd_per_hour=round(billed / len(priced_nodes), 6),
         list_usd=round(listed, 2),
         billed_usd=round(billed * HOURS_PER_MONTH, 2),
         skus=tuple(sorted((sku for sku in skus if sku), key=lambda sku: -skus[sku])[:_MOST_PARTS]),
@@ -603,6 +613,9 @@ def _doubts(lines: Sequence[BillLine], costs: Iterable[NodeCost]) -> Iterator[st
     if twice := sum(number - 1 for number in same.values()):
         yield f"{count(twice, 'line')} of these nodes {plural(twice, 'stands', 'stand')} there more than once: it may hold a bill twice."
     hours = _hours(lines)
-    is_discounted = any(not one.commitment_id and one.cost.total < one.list_usd_per_month - _LEAST_USD for one in costs)
+    is_discounted = any(
+        not node_cost.commitment_id and node_cost.cost.total < node_cost.list_usd_per_month - _LEAST_USD
+        for node_cost in costs
+    )
     if lines and hours < _WHOLE_MONTH_HOURS and is_discounted:
         yield f"It covers {duration(hours * _HOUR)}: sustained use grows with the month, and is in the list as of a whole one."

@@ -30,7 +30,7 @@ from planner.pricing.model import Provisioning
 PARTS: Final = ("gpu", "cpu", "memory")
 
 
-class Share(StrEnum):
+class AllocationKind(StrEnum):
     """What a line of the allocation is for."""
 
     USED = "used"  # requested by pods
@@ -55,11 +55,11 @@ def bought(cost: NodeCost) -> Bought:
     return Bought.ON_DEMAND if cost.node.provisioning is Provisioning.ON_DEMAND else Bought.OTHER
 
 
-class Held(Record):
+class RequestedShare(Record):
     """What pods of one `name` request on a node."""
 
     name: str
-    share: Share
+    share: AllocationKind
     requests: Amounts
 
 
@@ -67,7 +67,7 @@ class AllocatedCost(Record):
     """A line of the bill, whole cents: USD a month. `node` and `pool` are "" where several are added up."""
 
     name: str  # of the namespace, team, pool or workload; "" for what is idle everywhere
-    share: Share
+    share: AllocationKind
     gpu_usd: float
     cpu_usd: float
     memory_usd: float
@@ -80,14 +80,14 @@ class AllocatedCost(Record):
 
 Cents = tuple[int, int, int]
 """Of GPUs, CPU and memory."""
-Holdings = Mapping[str, Iterable[Held]]
+Holdings = Mapping[str, Iterable[RequestedShare]]
 """Node name → what its pods request, by whom."""
 
 
 def allocate(
     costs: Sequence[NodeCost],
     nodes: Mapping[str, Node],
-    held: Holdings | None,
+    holdings: Holdings | None,
     name_of: Mapping[str, str] | None = None,
 ) -> list[AllocatedCost]:
     """A line a node and holder, and one for what is idle of the node; all lines together are the bill to the cent.
@@ -96,63 +96,67 @@ def allocate(
     ----------
     costs : nodes with a price
     nodes : node name → node
-    held : None where the pods weren't seen: whose the nodes are isn't known
+    holdings : None where the pods weren't seen: whose the nodes are isn't known
     name_of : node name → what lines are added up by in place of the holder (a pool)
     """
-    return [_line(name, share, cents, node) for node, name, share, cents in shares(costs, nodes, held, name_of)]
+    return [_line(name, share, cents, node) for node, name, share, cents in shares(costs, nodes, holdings, name_of)]
 
 
 def shares(
     costs: Sequence[NodeCost],
     nodes: Mapping[str, Node],
-    held: Holdings | None,
+    holdings: Holdings | None,
     name_of: Mapping[str, str] | None = None,
-) -> Iterator[tuple[str, str, Share, Sequence[int]]]:
+) -> Iterator[tuple[str, str, AllocationKind, Sequence[int]]]:
     """`allocate`'s lines as (node, holder, share, cents)."""
-    entries = list(_entries(costs, nodes, held))
+    entries = list(_entries(costs, nodes, holdings))
     lines, of_entry = _lines(entries, name_of)
-    wanted = _in_cents(lines)
+    line_cents = _in_cents(lines)
     place = {key: 3 * i for i, key in enumerate(lines)}
     of_line = (np.array([place[key] for key in of_entry], dtype=np.intp)[:, None] + np.arange(3)).ravel()
     cents = spread(
-        [amount for *_, parts in entries for amount in parts], of_line, [cent for key in lines for cent in wanted[key]]
+        [amount for *_, parts in entries for amount in parts],
+        of_line,
+        [cent for key in lines for cent in line_cents[key]],
     )
     for i, (cost, name, share, _) in enumerate(entries):
         yield cost.node.node, name, share, cents[3 * i : 3 * i + 3]
 
 
-def _line(name: str, share: Share, cents: Sequence[int], node: str = "") -> AllocatedCost:
+def _line(name: str, share: AllocationKind, cents: Sequence[int], node: str = "") -> AllocatedCost:
     gpu, cpu, memory = (each / 100 for each in cents)
     return AllocatedCost(name=name, share=share, node=node, gpu_usd=gpu, cpu_usd=cpu, memory_usd=memory)
 
 
 def of_pods(cost: NodeCost, node: Node, requests: Mapping[str, Amounts]) -> dict[str, float]:
     """Pod on the node → what it bears of it, USD an hour, as the bill shares it out."""
-    held = tuple(Held(name=pod, share=Share.USED, requests=amounts) for pod, amounts in requests.items())
-    parts = _of_node(cost.cost, node, held)
-    return {pod: sum(each) / HOURS_PER_MONTH for pod, share, each in parts if share is not Share.IDLE}
+    holdings = tuple(
+        RequestedShare(name=pod, share=AllocationKind.USED, requests=amounts) for pod, amounts in requests.items()
+    )
+    parts = _of_node(cost.cost, node, holdings)
+    return {pod: sum(each) / HOURS_PER_MONTH for pod, share, each in parts if share is not AllocationKind.IDLE}
 
 
 def allocated_cents(
-    costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Holdings | None
-) -> dict[tuple[Bought, str, Share], Cents]:
+    costs: Sequence[NodeCost], nodes: Mapping[str, Node], holdings: Holdings | None
+) -> dict[tuple[Bought, str, AllocationKind], Cents]:
     """The sums of the same lines over all nodes, by the way in which the nodes are bought."""
-    return _in_cents(_lines(_entries(costs, nodes, held))[0])
+    return _in_cents(_lines(_entries(costs, nodes, holdings))[0])
 
 
 Parts = tuple[float, float, float]
 """USD for GPUs, CPU and memory."""
-_Entry = tuple[NodeCost, str, Share, Parts]
-_Key = tuple[Bought, str, Share]
+_Entry = tuple[NodeCost, str, AllocationKind, Parts]
+_Key = tuple[Bought, str, AllocationKind]
 
 
-def _entries(costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Holdings | None) -> Iterator[_Entry]:
+def _entries(costs: Sequence[NodeCost], nodes: Mapping[str, Node], holdings: Holdings | None) -> Iterator[_Entry]:
     for cost in costs:
         whole, name = cost.cost, cost.node.node
-        if held is None:
-            yield cost, "", Share.UNKNOWN, (whole.gpu, whole.cpu, whole.memory)
+        if holdings is None:
+            yield cost, "", AllocationKind.UNKNOWN, (whole.gpu, whole.cpu, whole.memory)
             continue
-        for holder, share, parts in _of_node(whole, nodes[name], tuple(held.get(name, ()))):
+        for holder, share, parts in _of_node(whole, nodes[name], tuple(holdings.get(name, ()))):
             yield cost, holder, share, parts
 
 
@@ -179,29 +183,31 @@ def _in_cents(lines: Mapping[_Key, Sequence[float]]) -> dict[_Key, Cents]:
     """Lines in whole cents: those of each way add up to it, and the ways to the bill."""
     ways = {way: [key for key in lines if key[0] is way] for way in Bought}
     totals = shared_out([sum(sum(lines[key]) for key in keys) for keys in ways.values()])
-    found: dict[_Key, Cents] = {}
+    cents_by_key: dict[_Key, Cents] = {}
     for keys, total in zip(ways.values(), totals, strict=True):
         cents = shared_out([amount for key in keys for amount in lines[key]], total / 100)
-        found |= {key: (cents[3 * i], cents[3 * i + 1], cents[3 * i + 2]) for i, key in enumerate(keys)}
-    return found
+        cents_by_key |= {key: (cents[3 * i], cents[3 * i + 1], cents[3 * i + 2]) for i, key in enumerate(keys)}
+    return cents_by_key
 
 
-def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[tuple[str, Share, Parts]]:
+def _of_node(
+    whole: SplitCost, node: Node, holders: tuple[RequestedShare, ...]
+) -> Iterator[tuple[str, AllocationKind, Parts]]:
     """Who bears which parts of the node, and what of each is idle."""
     parts: list[list[float]] = []
-    requests = [one.requests for one in held]
+    requests = [holder.requests for holder in holders]
     held_of: list[tuple[float, float, Sequence[float]]] = [(whole.gpu, *gpu_parts(node, requests))]
     for amount, name in ((whole.cpu, CPU), (whole.memory, MEMORY)):
         held_of.append((amount, node.allocatable.get(name, 0), [each.get(name, 0) for each in requests]))
-    for amount, offered, wanted in held_of:
-        there = max(offered, sum(wanted))
-        shares = [float(each) / there if there else 0.0 for each in wanted]
+    for amount, offered, requested_amounts in held_of:
+        capacity = max(offered, sum(requested_amounts))
+        shares = [float(each) / capacity if capacity else 0.0 for each in requested_amounts]
         shares.append(max(0.0, 1.0 - sum(shares)))
         parts.append([share * amount for share in shares])
     gpu, cpu, memory = parts
-    for i, one in enumerate(held):
-        yield one.name, one.share, (gpu[i], cpu[i], memory[i])
-    yield "", Share.IDLE, (gpu[-1], cpu[-1], memory[-1])
+    for i, held_share in enumerate(holders):
+        yield held_share.name, held_share.share, (gpu[i], cpu[i], memory[i])
+    yield "", AllocationKind.IDLE, (gpu[-1], cpu[-1], memory[-1])
 
 
 def added_up(lines: Iterable[AllocatedCost], name_of: Mapping[str, str] | None = None) -> tuple[AllocatedCost, ...]:
@@ -209,11 +215,13 @@ def added_up(lines: Iterable[AllocatedCost], name_of: Mapping[str, str] | None =
 
     `name_of`: node → a name that stands in place of the line's (a pool), so that idle cost has one too.
     """
-    sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0, 0])
+    sums: dict[tuple[str, AllocationKind], list[int]] = defaultdict(lambda: [0, 0, 0])
     for line in lines:
         own = sums[line.name if name_of is None else name_of[line.node], line.share]
         for i, amount in enumerate((line.gpu_usd, line.cpu_usd, line.memory_usd)):
             own[i] += round(100 * amount)
-    order = list(Share)
-    ranked = sorted(sums.items(), key=lambda item: (order.index(item[0][1]), -sum(item[1]), item[0][0]))
+    order = list(AllocationKind)
+    ranked = sorted(
+        sums.items(), key=lambda share_sum: (order.index(share_sum[0][1]), -sum(share_sum[1]), share_sum[0][0])
+    )
     return tuple(_line(name, share, cents) for (name, share), cents in ranked)

@@ -11,7 +11,7 @@ from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
-from planner.inventory.account import mend, told, unseen
+from planner.inventory.input_report import mend, told, unseen
 from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.derived import once_a_snapshot
@@ -21,7 +21,7 @@ from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate, of_pods
+from planner.pricing.allocation import PARTS, AllocatedCost, AllocationKind, RequestedShare, added_up, allocate, of_pods
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.commitments import covered
@@ -67,13 +67,13 @@ def asking_pods(snapshot: Snapshot) -> list[tuple[Pod, str, Amounts]]:
     """Pods that are bound and not finished; they hold what they request, terminating ones until they are gone. Specs are told by
     identity: pods alike share theirs, and comparing them would cost too much. Don't change it."""
     bound = [pod for pod in snapshot.pods if pod.holds_room]
-    asked = {key: pod_requests(spec) for key, spec in {id(pod.spec): pod.spec for pod in bound}.items()}
+    requests_by_spec = {key: pod_requests(spec) for key, spec in {id(pod.spec): pod.spec for pod in bound}.items()}
     shared = {node.name: node for node in snapshot.nodes if is_by_size(node)}
     return [
         (
             pod,
             pod.node_name,
-            amounts_on(shared[pod.node_name], pod.spec) if pod.node_name in shared else asked[id(pod.spec)],
+            amounts_on(shared[pod.node_name], pod.spec) if pod.node_name in shared else requests_by_spec[id(pod.spec)],
         )
         for pod in bound
     ]
@@ -95,28 +95,31 @@ def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     As OpenCost counts (opencost `pkg/costmodel`: a container's usage for cost is the larger of request and average usage); GPUs
     aren't measured so. Pods without a reading aren't in it.
     """
-    seen: dict[tuple[str, str], dict[str, Mapping[str, int]]] = defaultdict(dict)
+    usage_by_pod: dict[tuple[str, str], dict[str, Mapping[str, int]]] = defaultdict(dict)
     for usage in usage_now(snapshot):
         amounts = {CPU: usage.cpu_millicores or 0, MEMORY: usage.working_set_bytes}
-        seen[usage.namespace, usage.pod][usage.container] = amounts
-    found = {}
+        usage_by_pod[usage.namespace, usage.pod][usage.container] = amounts
+    usage_by_node = {}
     for pod, _, _ in asking_pods(snapshot):
-        if (own := seen.get((pod.namespace, pod.name))) is not None:
-            found[pod.uid] = {
+        if (own := usage_by_pod.get((pod.namespace, pod.name))) is not None:
+            usage_by_node[pod.uid] = {
                 name: sum(
-                    max(one.requests.get(name, 0), own.get(one.name, EMPTY).get(name, 0)) for one in pod.spec.containers
+                    max(container.requests.get(name, 0), own.get(container.name, EMPTY).get(name, 0))
+                    for container in pod.spec.containers
                 )
                 for name in (CPU, MEMORY)
             }
-    return found
+    return usage_by_node
 
 
 @once_a_snapshot
 def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
-    held = held_by_node(snapshot, NAMESPACE)
-    if held is None:
+    holders_by_node = held_by_node(snapshot, NAMESPACE)
+    if holders_by_node is None:
         return None
-    return {node: _added_up([one.requests for one in there]) for node, there in held.items()}
+    return {
+        node: _added_up([holder.requests for holder in node_holders]) for node, node_holders in holders_by_node.items()
+    }
 
 
 def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
@@ -124,7 +127,7 @@ def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
     of_node: dict[str, dict[str, Amounts]] = defaultdict(dict)
     for pod, node, amounts in asking_pods(snapshot):
         of_node[node][pod.uid] = amounts
-    nodes = {one.name: one for one in snapshot.nodes}
+    nodes = {cluster_node.name: cluster_node for cluster_node in snapshot.nodes}
     return {
         uid: usd
         for cost in cost_cluster(book, snapshot).nodes
@@ -134,8 +137,8 @@ def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
 
 def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedCommitment]:
     """Which of the account's commitments covers which of the cluster's nodes: of some of them, too, no others do."""
-    asked = _requested(snapshot) if book.commitments else None
-    return covered(book, snapshot.nodes, asked or {})
+    requested = _requested(snapshot) if book.commitments else None
+    return covered(book, snapshot.nodes, requested or {})
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
@@ -177,25 +180,25 @@ def bill(
         raise NotKnownError("who uses more than it requests isn't known: no pod's usage is in the input", mend=mend)
     nodes = {node.name: node for node in snapshot.nodes}
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
-    held = held_by_node(snapshot, by)
-    if used and held is not None:
-        held = holders(snapshot, asking_pods(snapshot), by, used)
-    by_node = tuple(allocate(cost.nodes, nodes, held, pool_of))
+    holders_by_node = held_by_node(snapshot, by)
+    if used and holders_by_node is not None:
+        holders_by_node = holders(snapshot, asking_pods(snapshot), by, used)
+    by_node = tuple(allocate(cost.nodes, nodes, holders_by_node, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
-    known = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
+    cost_fields = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
     if counts_usage:
         every = len(asking_pods(snapshot))
-        rest = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
-        said = f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{rest}"
-        known["notes"] = (*known["notes"], said)
+        remainder_text = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
+        note = f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{remainder_text}"
+        cost_fields["notes"] = (*cost_fields["notes"], note)
     if usd_a_month is not None:
-        known["sentence"] = Text(
+        cost_fields["sentence"] = Text(
             _sentence(cost, usd_a_month, idle, counts_usage) + (f": {unseen_pods}" if unseen_pods else "")
         )
     return ClusterBill(
-        **known,
+        **cost_fields,
         by=by,
         bill_usd_per_month=usd_a_month,
         bill_idle=idle,
@@ -210,7 +213,7 @@ def bill(
 
 
 def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
-    idle = [line for line in lines if line.share is Share.IDLE]
+    idle = [line for line in lines if line.share is AllocationKind.IDLE]
     gpu, cpu, memory = (sum(round(100 * getattr(line, f"{part}_usd")) for line in idle) / 100 for part in PARTS)
     return SplitCost(gpu=gpu, cpu=cpu, memory=memory)
 
@@ -222,21 +225,21 @@ def _by_weight(lines: Iterable[AllocatedCost], by: str) -> Iterator[AllocatedCos
     for line in lines:
         groups[line.name if by == POOL else ""].append(line)
     for group in groups.values():
-        users = [line for line in group if line.share is Share.USED]
-        rest = [line for line in group if line.share in (Share.SHARED, Share.IDLE)]
+        users = [line for line in group if line.share is AllocationKind.USED]
+        overhead_lines = [line for line in group if line.share in (AllocationKind.SHARED, AllocationKind.IDLE)]
         weight = sum(line.usd for line in users)
         if not weight:
             yield from group
             continue
         more = {}
-        for part in (f"{one}_usd" for one in PARTS):
-            amount = sum(round(100 * getattr(line, part)) for line in rest) / 100
+        for part in (f"{resource}_usd" for resource in PARTS):
+            amount = sum(round(100 * getattr(line, part)) for line in overhead_lines) / 100
             more[part] = shared_out([amount * line.usd / weight for line in users], amount)
         for number, line in enumerate(users):
             yield replace(
                 line, **{part: round(getattr(line, part) + cents[number] / 100, 2) for part, cents in more.items()}
             )
-        yield from (line for line in group if line not in users and line not in rest)
+        yield from (line for line in group if line not in users and line not in overhead_lines)
 
 
 def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None, counts_usage: bool) -> str:
@@ -256,14 +259,16 @@ def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None, cou
 
 def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
     """A line for each commitment that covers fewer nodes than it is paid for; its machine isn't taken apart."""
-    for one in cost.unused_commitments:
-        if one.usd_per_month is not None:
-            cents = round(one.usd_per_month, 2)
-            yield AllocatedCost(name=one.commitment_id, share=Share.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0)
+    for plan in cost.unused_commitments:
+        if plan.usd_per_month is not None:
+            cents = round(plan.usd_per_month, 2)
+            yield AllocatedCost(
+                name=plan.commitment_id, share=AllocationKind.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0
+            )
 
 
 @once_a_snapshot
-def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
+def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[RequestedShare]] | None:
     """Node → what is requested on it, by whom; None where the pods weren't seen. The system's namespaces are shared,
     what is asked for.
 
@@ -274,19 +279,19 @@ def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     InputError
         When `by` is none of namespace, label:NAME, pool and workload, or no label can be called so.
     """
-    found = holders(snapshot, asking_pods(snapshot), by)
-    return None if _unseen_pods(snapshot) else found
+    holders_by_node = holders(snapshot, asking_pods(snapshot), by)
+    return None if _unseen_pods(snapshot) else holders_by_node
 
 
 def _unseen_pods(snapshot: Snapshot) -> str:
     """Why the pods weren't seen, and what adds them; "" where they were."""
-    lacking = [one for one in unseen(snapshot) if one.kind == POD.name]
+    lacking = [gap for gap in unseen(snapshot) if gap.kind == POD.name]
     return f"{told(lacking)}. {mend(lacking)}" if lacking else ""
 
 
 def holders(
     snapshot: Snapshot, asking: Asking, by: str = NAMESPACE, used: Mapping[str, Mapping[str, int]] = EMPTY
-) -> dict[str, list[Held]]:
+) -> dict[str, list[RequestedShare]]:
     """`held_by_node` where the snapshot's pods are elsewhere, or what they use counts (`_used`)."""
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
@@ -299,24 +304,24 @@ def holders(
         raise InputError(f'"{label[:60]}" is no label\'s key', where="by", mend=mend)
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
-    each: dict[str, dict[tuple[str, Share], list[Amounts]]] = defaultdict(lambda: defaultdict(list))
+    each: dict[str, dict[tuple[str, AllocationKind], list[Amounts]]] = defaultdict(lambda: defaultdict(list))
     for pod, node, amounts in asking:
         if used and (more := used.get(pod.uid)) is not None:  # of what it has used that, where it is more
             amounts = FrozenMap({**amounts, **{name: max(amounts.get(name, 0), more[name]) for name in more}})
         if pod.namespace in SYSTEM_NAMESPACES:
-            who = pod.namespace, Share.SHARED
+            who = pod.namespace, AllocationKind.SHARED
         elif label:
-            said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            who = str(said) if said else f"no label {label}", Share.USED
+            label_value = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
+            who = str(label_value) if label_value else f"no label {label}", AllocationKind.USED
         else:
-            who = keys[pod.uid] if keys else pod.namespace, Share.USED
+            who = keys[pod.uid] if keys else pod.namespace, AllocationKind.USED
         each[node][who].append(amounts)
     return {
         node: [
-            Held(name=name, share=share, requests=_added_up(there[name, share]))
-            for name, share in sorted(there, key=lambda who: (who[0], who[1] is Share.SHARED))
+            RequestedShare(name=name, share=share, requests=_added_up(node_holders[name, share]))
+            for name, share in sorted(node_holders, key=lambda who: (who[0], who[1] is AllocationKind.SHARED))
         ]
-        for node, there in sorted(each.items())
+        for node, node_holders in sorted(each.items())
     }
 
 
@@ -340,14 +345,14 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
     local = [node for node in snapshot.nodes if has_local_ssd(node) and node.name not in priced]
     if local:
         which = f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …)"
-        said = "how many isn't told by these, or the book has no price of them there; where both are known they are in the price"
-        yield NotIn("local SSD", None, Text(f"{which}: {said}"))
+        note = "how many isn't told by these, or the book has no price of them there; where both are known they are in the price"
+        yield NotIn("local SSD", None, Text(f"{which}: {note}"))
     if disks := len(snapshot.persistent_volumes):
         yield NotIn("volumes", None, Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"))
 
 
 def _unknown_commitments(cost: ClusterCost) -> Iterator[NotIn]:
-    for one in cost.unused_commitments:
-        if one.usd_per_month is None:
-            said = f"{count(one.nodes, 'node')} of {one.commitment_id} ({one.machine_type}, {one.region_id}, {one.term}) that cover none"
-            yield NotIn("commitment", None, Text(f"{said}: no price; give usd_per_hour"))
+    for commitment in cost.unused_commitments:
+        if commitment.usd_per_month is None:
+            coverage_text = f"{count(commitment.nodes, 'node')} of {commitment.commitment_id} ({commitment.machine_type}, {commitment.region_id}, {commitment.term}) that cover none"
+            yield NotIn("commitment", None, Text(f"{coverage_text}: no price; give usd_per_hour"))

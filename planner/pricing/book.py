@@ -169,24 +169,26 @@ def read_table(
     priced: dict[str, MachinePrice] = {}
     units: list[UnitPrice] = []
     gpus: list[GpuModel] = []
-    seen: dict[tuple[str, ...], int] = {}
+    line_by_key: dict[tuple[str, ...], int] = {}
     for row in rows:
         if not is_checked:
             row.check(layout)
         key = tuple(row[column] for column in layout.key)
-        if key in seen:
-            raise row.error(f"{' in '.join(key)} was priced in line {seen[key]} already", mend="Keep one of the lines")
-        seen[key] = row.line
+        if key in line_by_key:
+            raise row.error(
+                f"{' in '.join(key)} was priced in line {line_by_key[key]} already", mend="Keep one of the lines"
+            )
+        line_by_key[key] = row.line
         if is_own and not any(row[column] for column in layout.prices):
             raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
         dated = row["as_of"] or as_of
         if layout.name == "machine types":
             priced[" ".join(key)] = _machine(row, dated, source)
             continue
-        found, model = _units(row, layout, dated, source)
-        units += [replace(unit, is_own=True) for unit in found] if is_own else found
+        row_units, model = _units(row, layout, dated, source)
+        units += [replace(unit, is_own=True) for unit in row_units] if is_own else row_units
         gpus += [model] if model else []
-    if not seen:
+    if not line_by_key:
         raise empty
     return PriceTable(machines=FrozenMap(priced), units=tuple(units), gpu_models=tuple(gpus), digest=digest)
 
@@ -245,8 +247,10 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
     left out.
     """
     rows = _machines(tables)
-    latest = {f"{one.machine_type} {one.region_id}": one for one in changes}  # in order of time
-    found = []
+    latest = {
+        f"{price_change.machine_type} {price_change.region_id}": price_change for price_change in changes
+    }  # in order of time
+    machines = []
     for key, change in latest.items():
         row = rows.get(key)
         if row is None or change.observed_on <= row.as_of:
@@ -255,7 +259,7 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
         totals |= {_SPOT.value: change.spot_usd_per_hour} if change.spot_usd_per_hour is not None else {}
         moved = {bought for bought, usd in totals.items() if row.total_usd_per_hour.get(bought) != usd}
         if moved:
-            found.append(
+            machines.append(
                 replace(
                     row,
                     host_usd_per_hour=_without(row.host_usd_per_hour, moved),
@@ -266,9 +270,9 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
                 )
             )
     digest = blake2b(
-        repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in found]).encode(), digest_size=16
+        repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in machines]).encode(), digest_size=16
     )
-    return PriceTable(machines=FrozenMap({row.key: row for row in found}), digest=digest.hexdigest())
+    return PriceTable(machines=FrozenMap({row.key: row for row in machines}), digest=digest.hexdigest())
 
 
 def _machines(tables: Iterable[PriceTable]) -> Mapping[str, MachinePrice]:
@@ -304,8 +308,8 @@ def format_units(units: Iterable[UnitPrice]) -> str:
 
 def age_days(as_of: str, now: float) -> float:
     """Days from the start of the ISO date `as_of` (UTC) to `now` (seconds since the epoch); never negative."""
-    made = (date.fromisoformat(as_of) - date(1970, 1, 1)).days * SECONDS_PER_DAY
-    return max(0.0, (now - made) / SECONDS_PER_DAY)
+    published_at = (date.fromisoformat(as_of) - date(1970, 1, 1)).days * SECONDS_PER_DAY
+    return max(0.0, (now - published_at) / SECONDS_PER_DAY)
 
 
 def age_warning(as_of: str, now: float) -> str:
@@ -383,12 +387,12 @@ class _Row:
 
     def prices(self, columns: Mapping[str, Provisioning], *, zero: bool = False) -> FrozenMap[float]:
         """Provisioning → price, for the columns that are filled. `zero`: 0 says that another part includes it."""
-        found: dict[str, float] = {}
+        prices: dict[str, float] = {}
         for column, provisioning in columns.items():
             value = self.number(column) if zero else self.price(column)
             if value is not None:
-                found[provisioning.value] = value
-        return FrozenMap(found)
+                prices[provisioning.value] = value
+        return FrozenMap(prices)
 
 
 class Machines(Mapping[str, MachinePrice]):
@@ -413,16 +417,16 @@ class Machines(Mapping[str, MachinePrice]):
             return {}  # not kept: a caller who names machines may name any number
         if machine_type not in self._rows:
             cells = zip(lines, csv.reader((line for _, line in lines), strict=True), strict=True)
-            rows = (_Row(one, self._at, self._where, number) for (number, _), one in cells)
+            rows = (_Row(row_cells, self._at, self._where, number) for (number, _), row_cells in cells)
             self._rows[machine_type] = {f"{machine_type} {row['region']}": row for row in rows}
         return self._rows[machine_type]
 
     def __getitem__(self, key: str) -> MachinePrice:
         rows = self._of(key.rpartition(" ")[0])
-        found = rows[key]
-        if isinstance(found, _Row):
-            found = rows[key] = _machine(found, found["as_of"] or self._as_of, self._source)
-        return found
+        price = rows[key]
+        if isinstance(price, _Row):
+            price = rows[key] = _machine(price, price["as_of"] or self._as_of, self._source)
+        return price
 
     def __iter__(self) -> Iterator[str]:
         return (key for machine_type in self._lines for key in self._of(machine_type))
@@ -452,14 +456,16 @@ class _Rows:
         self.layout = self._find_layout()
 
     def _find_layout(self) -> _Layout:
-        given = set(self.columns)
-        fitting = [layout for layout in _LAYOUTS if given.issuperset(layout.key) and given & set(layout.prices)]
+        header = set(self.columns)
+        fitting = [layout for layout in _LAYOUTS if header.issuperset(layout.key) and header & set(layout.prices)]
         if not fitting:
-            known = "; ".join(f"{', '.join(layout.key)} and {' or '.join(layout.prices)}" for layout in _LAYOUTS[:2])
+            layouts_text = "; ".join(
+                f"{', '.join(layout.key)} and {' or '.join(layout.prices)}" for layout in _LAYOUTS[:2]
+            )
             raise InputError(
                 f"its columns ({', '.join(self.columns)[:200]}) are not those of a price table",
                 where=self.where,
-                mend=f"Give {known}; docs/prices.md lists all tables",
+                mend=f"Give {layouts_text}; docs/prices.md lists all tables",
             )
         layout = fitting[0]
         for column in self.columns:
@@ -523,9 +529,9 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
 
 
 def _caution(machine_type: str, region: str, check: str) -> str:
-    for begin, where, said in CAUTIONS:
+    for begin, where, caution in CAUTIONS:
         if machine_type.startswith(begin) and where in ("", region):
-            return said
+            return caution
     agrees = check in ("", "v9 row read, equal", "sum of v9 host + GPU + local SSD")
     return "" if agrees else check
 
@@ -552,7 +558,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
     is_on_demand_only = row["note"].startswith("v9 lists on-demand")
     if not note and row["source"] == "v9":
         note = "read from one of the snapshot's two catalogues only"
-    found = [
+    unit_prices = [
         UnitPrice(
             key=UnitKey(
                 component=component, product=product, region_id=row["region"], provisioning=Provisioning(provisioning)
@@ -565,7 +571,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
         for component, names in columns.items()
         for provisioning, price in row.prices(names).items()
     ]
-    return found, model
+    return unit_prices, model
 
 
 def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
@@ -593,12 +599,12 @@ def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
     )
 
 
-def _merge_gpu(known: GpuModel | None, found: GpuModel) -> GpuModel:
-    if known is None:
-        return found
+def _merge_gpu(earlier_model: GpuModel | None, gpu_model: GpuModel) -> GpuModel:
+    if earlier_model is None:
+        return gpu_model
     return GpuModel(
-        model=known.model,
-        gke_accelerator=known.gke_accelerator or found.gke_accelerator,
-        memory_gb=known.memory_gb or found.memory_gb,
-        zones=FrozenMap({**known.zones, **found.zones}),
+        model=earlier_model.model,
+        gke_accelerator=earlier_model.gke_accelerator or gpu_model.gke_accelerator,
+        memory_gb=earlier_model.memory_gb or gpu_model.memory_gb,
+        zones=FrozenMap({**earlier_model.zones, **gpu_model.zones}),
     )

@@ -44,9 +44,9 @@ def read_catalogue(text: str, *, where: str, source: str, as_of: str) -> tuple[M
             if not cells["InstanceType"]:
                 mend = "Leave Google's table out: the book has Google's prices, taken apart"
                 raise InputError("has a row without a machine type", where=line, mend=mend)
-            found = _machine(cells, line, source, as_of)
-            if found.total_usd_per_hour:
-                zones[found.machine_type, found.region_id][(cells.get("AvailabilityZone") or "").strip()] = found
+            machine = _machine(cells, line, source, as_of)
+            if machine.total_usd_per_hour:
+                zones[machine.machine_type, machine.region_id][(cells.get("AvailabilityZone") or "").strip()] = machine
     except csv.Error as error:
         raise InputError(f"is not CSV ({error})", where=f"{where}, line {reader.line_num}") from error
     return tuple(row for rows in zones.values() for row in _of_region(rows))

@@ -42,7 +42,7 @@ def spread(amounts: Sequence[float], of_line: NDArray[np.intp], cents: Sequence[
     is_last = np.append(line[1:] != line[:-1], True) if len(line) else np.zeros(0, dtype=np.bool_)
     reached = np.where(is_last, whole[line], np.rint(np.clip(share, 0.0, 1.0) * whole[line]))
     reached = np.maximum.accumulate(reached + (np.cumsum(whole) - whole)[line])
-    found = np.empty(len(line), dtype=np.int64)
-    found[order] = np.diff(reached, prepend=0.0).astype(np.int64)
-    shared: list[int] = found.tolist()
+    shares = np.empty(len(line), dtype=np.int64)
+    shares[order] = np.diff(reached, prepend=0.0).astype(np.int64)
+    shared: list[int] = shares.tolist()
     return shared

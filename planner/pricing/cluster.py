@@ -141,20 +141,22 @@ def cluster_cost(
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
     for node in nodes:
         own = owned.get(node.name)
-        found = price_node(book, node) if own is None else price_committed(book, node, own)
+        node_price = price_node(book, node) if own is None else price_committed(book, node, own)
         costed = None
-        if found.usd_per_hour is not None:
-            whole = _split(book, node, found.price, shares)
+        if node_price.usd_per_hour is not None:
+            whole = _split(book, node, node_price.price, shares)
             idle_part = None if requested is None else _idle(node, whole, requested.get(node.name, EMPTY))
-            costed = NodeCost(node=found, cost=whole, idle=idle_part)
+            costed = NodeCost(node=node_price, cost=whole, idle=idle_part)
             if own is not None:
                 otherwise = price_node(book, node).usd_per_hour
                 costed = replace(costed, commitment_id=own.commitment_id, on_demand_usd_per_hour=otherwise)
             priced.append(costed)
-        members[found.node_pool, found.provisioning].append((found, costed))
-    pools = tuple(_pool(name, bought, found) for (name, bought), found in sorted(members.items()))
-    unpriced = _unpriced(entry for entries in members.values() for entry, costed in entries if costed is None)
-    cost = sum((entry.cost for entry in priced), SplitCost())
+        members[node_price.node_pool, node_price.provisioning].append((node_price, costed))
+    pools = tuple(_pool(name, bought, priced_nodes) for (name, bought), priced_nodes in sorted(members.items()))
+    unpriced = _unpriced(
+        priced_node for entries in members.values() for priced_node, costed in entries if costed is None
+    )
+    cost = sum((node_cost.cost for node_cost in priced), SplitCost())
     idle = _idle_of(priced)
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
@@ -166,9 +168,11 @@ def cluster_cost(
         cost=cost,
         idle=idle,
         list_usd_per_month=sum(pool.list_usd_per_month for pool in pools),
-        as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
-        prices_source="; ".join(dict.fromkeys(entry.node.price.source for entry in priced if entry.node.price.source)),
-        notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
+        as_of=min((node_cost.node.price.as_of for node_cost in priced if node_cost.node.price.as_of), default=""),
+        prices_source="; ".join(
+            dict.fromkeys(node_cost.node.price.source for node_cost in priced if node_cost.node.price.source)
+        ),
+        notes=tuple(dict.fromkeys(note for node_cost in priced for note in node_cost.node.price.notes)),
         unused_commitments=unused(book, nodes, owned),
     )
 
@@ -193,40 +197,42 @@ def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> Spli
 
 
 def _idle(node: Node, whole: SplitCost, requested: Amounts) -> SplitCost:
-    def share(there: float, asked: float) -> float:
-        return max(0.0, 1 - asked / there) if there else 0.0
+    def share(available: float, requested_amount: float) -> float:
+        return max(0.0, 1 - requested_amount / available) if available else 0.0
 
-    gpus, (held,) = gpu_parts(node, (requested,))
+    gpus, (requested_gpus,) = gpu_parts(node, (requested,))
     cpu, memory = (share(node.allocatable.get(name, 0), requested.get(name, 0)) for name in (CPU, MEMORY))
-    return SplitCost(gpu=whole.gpu * share(gpus, held), cpu=whole.cpu * cpu, memory=whole.memory * memory)
+    return SplitCost(gpu=whole.gpu * share(gpus, requested_gpus), cpu=whole.cpu * cpu, memory=whole.memory * memory)
 
 
 def _idle_of(costs: Iterable[NodeCost]) -> SplitCost | None:
-    known = [cost.idle for cost in costs if cost.idle is not None]
-    return sum(known, SplitCost()) if known else None
+    idle_costs = [cost.idle for cost in costs if cost.idle is not None]
+    return sum(idle_costs, SplitCost()) if idle_costs else None
 
 
-def _pool(name: str, bought: Provisioning, found: list[tuple[NodePrice, NodeCost | None]]) -> PoolCost:
-    costs = [cost for _, cost in found if cost is not None]
+def _pool(name: str, bought: Provisioning, priced_nodes: list[tuple[NodePrice, NodeCost | None]]) -> PoolCost:
+    costs = [cost for _, cost in priced_nodes if cost is not None]
     return PoolCost(
         node_pool=name,
         provisioning=bought,
-        machine_types=tuple(sorted({entry.price.machine_type for entry, _ in found})),
-        node_count=len(found),
-        unpriced_count=len(found) - len(costs),
+        machine_types=tuple(sorted({node_price.price.machine_type for node_price, _ in priced_nodes})),
+        node_count=len(priced_nodes),
+        unpriced_count=len(priced_nodes) - len(costs),
         cost=sum((cost.cost for cost in costs), SplitCost()),
         idle=_idle_of(costs),
         list_usd_per_month=sum(cost.list_usd_per_month for cost in costs),
-        reason=next((entry.sentence for entry, cost in found if cost is None), ""),
+        reason=next((node_price.sentence for node_price, cost in priced_nodes if cost is None), ""),
     )
 
 
-def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
+def _unpriced(node_prices: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
     by_reason: dict[PriceReason, list[NodePrice]] = defaultdict(list)
-    for entry in found:
-        by_reason[entry.price.reason].append(entry)
+    for node_price in node_prices:
+        by_reason[node_price.price.reason].append(node_price)
     return tuple(
-        UnpricedNodes(reason=reason, nodes=tuple(entry.node for entry in entries), sentence=Text(entries[0].sentence))
+        UnpricedNodes(
+            reason=reason, nodes=tuple(priced_node.node for priced_node in entries), sentence=Text(entries[0].sentence)
+        )
         for reason, entries in sorted(by_reason.items())
     )
 

@@ -43,12 +43,12 @@ def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
     lacking = [name for name in COLUMNS[:4] if name not in (rows.fieldnames or ())]
     if lacking:
         raise InputError(f'there is no column "{lacking[0]}"', where=where, mend=_MEND)
-    found = tuple(
+    commitments = tuple(
         _commitment(row, f"{where}, line {rows.line_num}", number) for number, row in enumerate(rows, start=1)
     )
-    if len({commitment.commitment_id for commitment in found}) < len(found):
+    if len({commitment.commitment_id for commitment in commitments}) < len(commitments):
         raise InputError("two commitments have the same id", where=where, mend="Give each its own, or none")
-    return found
+    return commitments
 
 
 def _commitment(row: Mapping[str, str | None], where: str, number: int) -> OwnedCommitment:
@@ -112,30 +112,32 @@ def covered(
             free.setdefault((node_words.machine_type(node), node_words.region(node)), []).append(node)
 
     def rank(node: Node) -> tuple[int, int, str]:
-        asked = requested.get(node.name, EMPTY)
-        return -alike(asked), -asked.get(CPU, 0), node.name
+        requests = requested.get(node.name, EMPTY)
+        return -alike(requests), -requests.get(CPU, 0), node.name
 
-    found: dict[str, OwnedCommitment] = {}
+    commitments_by_node: dict[str, OwnedCommitment] = {}
     for commitment in book.commitments:
-        some = sorted(free.get((commitment.machine_type, commitment.region_id), ()), key=rank)
-        found |= {node.name: commitment for node in some[: commitment.nodes]}
-        free[commitment.machine_type, commitment.region_id] = some[commitment.nodes :]
-    rest = sorted((node for nodes_left in free.values() for node in nodes_left), key=rank)
+        candidate_nodes = sorted(free.get((commitment.machine_type, commitment.region_id), ()), key=rank)
+        commitments_by_node |= {node.name: commitment for node in candidate_nodes[: commitment.nodes]}
+        free[commitment.machine_type, commitment.region_id] = candidate_nodes[commitment.nodes :]
+    free_nodes = sorted((node for nodes_left in free.values() for node in nodes_left), key=rank)
     for plan in book.commitments:
         if plan.discount is not None:
-            found |= _spent(book, plan, [node for node in rest if node.name not in found])
-    return found
+            commitments_by_node |= _spent(
+                book, plan, [node for node in free_nodes if node.name not in commitments_by_node]
+            )
+    return commitments_by_node
 
 
 def _spent(book: PriceBook, plan: OwnedCommitment, nodes: Iterable[Node]) -> dict[str, OwnedCommitment]:
     """Node → the plan as it is spent on it: an hour of the node costs so much, a part of it on demand where the plan reaches no further."""
-    left, found = plan.usd_per_hour or 0.0, {}
+    remaining_usd, covered_nodes = plan.usd_per_hour or 0.0, {}
     for node in nodes:
         cloud, demand = seller_of(node), price_node(book, node).usd_per_hour
         is_meant = fnmatchcase(node_words.machine_type(node), plan.machine_type)
         is_here = plan.region_id in ("", node_words.region(node))
         if (
-            left < _LEAST_USD
+            remaining_usd < _LEAST_USD
             or cloud is None
             or not cloud.has_savings_plans
             or not demand
@@ -144,10 +146,10 @@ def _spent(book: PriceBook, plan: OwnedCommitment, nodes: Iterable[Node]) -> dic
         ):
             continue
         under = demand * (1 - (plan.discount or 0.0))
-        share = min(1.0, left / under)
-        left -= share * under
-        found[node.name] = replace(plan, usd_per_hour=share * under + (1 - share) * demand)
-    return found
+        share = min(1.0, remaining_usd / under)
+        remaining_usd -= share * under
+        covered_nodes[node.name] = replace(plan, usd_per_hour=share * under + (1 - share) * demand)
+    return covered_nodes
 
 
 _LEAST_USD: Final = 1e-9
@@ -155,11 +157,11 @@ _LEAST_USD: Final = 1e-9
 
 def price_committed(book: PriceBook, node: Node, owned: OwnedCommitment) -> NodePrice:
     """What a covered node costs: the price that was given, else the book's of the term. Its list price stays that on demand."""
-    demand, found = price_node(book, node), price_node(book, node, owned.term)
-    price = found.price
+    demand, node_price = price_node(book, node), price_node(book, node, owned.term)
+    price = node_price.price
     if owned.usd_per_hour is not None:
         price = _as_given(demand.price, owned.term, owned.usd_per_hour)
-    return replace(found, price=replace(price, list_usd_per_hour=demand.price.list_usd_per_hour))
+    return replace(node_price, price=replace(price, list_usd_per_hour=demand.price.list_usd_per_hour))
 
 
 def _as_given(demand: Price, term: Provisioning, usd_per_hour: float) -> Price:
@@ -194,25 +196,31 @@ def unused(
     like = (
         {(node_words.machine_type(node), node_words.region(node)): node for node in nodes} if book.commitments else {}
     )
-    found = [
-        plan for one in book.commitments if one.discount is not None for plan in _left_of_plan(book, one, nodes, taken)
+    unused_plans = [
+        plan
+        for commitment in book.commitments
+        if commitment.discount is not None
+        for plan in _left_of_plan(book, commitment, nodes, taken)
     ]
-    for one in book.commitments:
-        if one.discount is not None:
+    for owned_commitment in book.commitments:
+        if owned_commitment.discount is not None:
             continue
-        left = one.nodes - sum(owned == one for owned in taken.values())
-        node, hourly = like.get((one.machine_type, one.region_id)), one.usd_per_hour
+        unused_nodes = owned_commitment.nodes - sum(owned == owned_commitment for owned in taken.values())
+        node, hourly = (
+            like.get((owned_commitment.machine_type, owned_commitment.region_id)),
+            owned_commitment.usd_per_hour,
+        )
         if hourly is None and node is not None:
-            hourly = price_node(book, node, one.term).usd_per_hour
-        if left:
-            usd = None if hourly is None else left * hourly * HOURS_PER_MONTH
-            found.append(
+            hourly = price_node(book, node, owned_commitment.term).usd_per_hour
+        if unused_nodes:
+            usd = None if hourly is None else unused_nodes * hourly * HOURS_PER_MONTH
+            unused_plans.append(
                 UnusedCommitment(
-                    commitment_id=one.commitment_id, machine_type=one.machine_type, region_id=one.region_id, term=one.term,
-                    nodes=left, usd_per_month=usd,
+                    commitment_id=owned_commitment.commitment_id, machine_type=owned_commitment.machine_type, region_id=owned_commitment.region_id, term=owned_commitment.term,
+                    nodes=unused_nodes, usd_per_month=usd,
                 )
             )  # fmt: skip
-    return tuple(found)
+    return tuple(unused_plans)
 
 
 def _left_of_plan(
@@ -225,10 +233,10 @@ def _left_of_plan(
         if own is not None and own.commitment_id == plan.commitment_id and demand:
             share = (demand - (own.usd_per_hour or 0.0)) / (demand * discount)
             spent += share * demand * (1 - discount)
-    if (left := (plan.usd_per_hour or 0.0) - spent) > _LEAST_USD:
+    if (unused_usd := (plan.usd_per_hour or 0.0) - spent) > _LEAST_USD:
         yield UnusedCommitment(
             commitment_id=plan.commitment_id, machine_type=plan.machine_type, region_id=plan.region_id, term=plan.term,
-            nodes=0, usd_per_month=left * HOURS_PER_MONTH,
+            nodes=0, usd_per_month=unused_usd * HOURS_PER_MONTH,
         )  # fmt: skip
 
 
@@ -238,4 +246,4 @@ def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node) -> int:
         return 0
     nodes, kind = tuple(nodes), (node_words.machine_type(like), node_words.region(like))
     free = unused(book, nodes, covered(book, nodes))
-    return sum(one.nodes for one in free if (one.machine_type, one.region_id) == kind)
+    return sum(commitment.nodes for commitment in free if (commitment.machine_type, commitment.region_id) == kind)

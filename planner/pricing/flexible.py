@@ -31,5 +31,5 @@ def flexible_usd_per_hour(price: Price, years: int) -> float | None:
     if price.provisioning is not Provisioning.ON_DEMAND or any(part.is_own for part in price.parts):
         return None
     gpus = price.part_usd_per_hour(PartKind.GPU) or 0.0
-    kept = sum(part.usd_per_hour for part in price.parts) - host - gpus
-    return host * (1 - DISCOUNT[years]) + gpus * (1 - SUSTAINED_USE_DISCOUNT.get(family, 0.0)) + kept
+    undiscounted = sum(part.usd_per_hour for part in price.parts) - host - gpus
+    return host * (1 - DISCOUNT[years]) + gpus * (1 - SUSTAINED_USE_DISCOUNT.get(family, 0.0)) + undiscounted

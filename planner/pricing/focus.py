@@ -15,7 +15,7 @@ from functools import lru_cache
 from json import dumps, loads
 from typing import Any, Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.tables import Row
 from planner.ground.vocabulary import HOURS_PER_MONTH
@@ -70,10 +70,13 @@ def focus_rows(
     What a commitment covers is billed by its purchase, a row of its own that costs nothing effectively: the effective cost
     lies with the rows that use it, and with a row for what isn't used. Both columns add up to the same.
     """
-    known, priced = {resource.name: resource for resource in resources}, {cost.node.node: cost for cost in costs}
-    seller = next((resource.provider_name for resource in known.values() if resource.provider_name), None)
+    focus_resources, priced = (
+        {resource.name: resource for resource in resources},
+        {cost.node.node: cost for cost in costs},
+    )
+    seller = next((resource.provider_name for resource in focus_resources.values() if resource.provider_name), None)
     every = list(lines)
-    rows: list[Row] = [_row(line, priced[line.node], known[line.node], start) for line in every]
+    rows: list[Row] = [_row(line, priced[line.node], focus_resources[line.node], start) for line in every]
     fees, hours = defaultdict[str, float](float), defaultdict[str, float](float)
     covered: dict[str, set[str]] = defaultdict(set)
     for line in every:
@@ -92,13 +95,13 @@ def focus_rows(
             rows.append(_of_commitment(commitment.commitment_id, start, seller) | _unused_row(commitment, cents))
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
-        said = {
+        row_fields = {
             "ChargeDescription": f"Commitment {name}, a month",
             "CommitmentDiscountQuantity": hours[name],
             "EffectiveCost": 0.0,
             "PricingCategory": "Standard",
         }
-        rows.append(_of_commitment(name, start, seller) | bought | said | _priced(fee, hours[name]))
+        rows.append(_of_commitment(name, start, seller) | bought | row_fields | _priced(fee, hours[name]))
     return [{**row, **_in_pricing_currency(row)} for row in rows]
 
 
@@ -162,19 +165,19 @@ def _committed(name: str) -> dict[str, Any]:
     }
 
 
-def _unused_row(one: UnusedCommitment, cents: float) -> dict[str, Any]:
+def _unused_row(commitment: UnusedCommitment, cents: float) -> dict[str, Any]:
     return {
         "ChargeCategory": "Usage",
-        "ChargeDescription": f"{count(one.nodes, 'node') if one.nodes else 'USD an hour for'} {one.machine_type}, {one.term}: unused",
+        "ChargeDescription": f"{count(commitment.nodes, 'node') if commitment.nodes else 'USD an hour for'} {commitment.machine_type}, {commitment.term}: unused",
         "ChargeFrequency": "Usage-Based",
-        "CommitmentDiscountQuantity": (one.nodes or 1) * HOURS_PER_MONTH,
+        "CommitmentDiscountQuantity": (commitment.nodes or 1) * HOURS_PER_MONTH,
         "CommitmentDiscountStatus": "Unused",
         "EffectiveCost": cents,
         "PricingCategory": "Committed",
-        "RegionId": one.region_id,
-        "x_MachineType": one.machine_type,
+        "RegionId": commitment.region_id,
+        "x_MachineType": commitment.machine_type,
         "x_Share": "unused commitment",
-    } | _priced(cents, (one.nodes or 1) * HOURS_PER_MONTH)
+    } | _priced(cents, (commitment.nodes or 1) * HOURS_PER_MONTH)
 
 
 def _time(seconds: float) -> str | None:

@@ -26,22 +26,24 @@ _EACH: Final = ("volcano.sh/vgpu-",)  # what is asked beside a number of vGPUs i
 def amounts_on(node: Node, spec: PodSpec) -> Amounts:
     """What a pod requests; on a node whose GPUs are shared by size also its part of them (`GPU_BILLIONTHS`), which no sum over
     containers tells: of each the larger of cores and memory counts."""
-    asked = pod_requests(spec)
+    requests = pod_requests(spec)
     if not is_by_size(node):
-        return asked
+        return requests
     containers = (*spec.containers, *spec.sidecars)
-    part = sum(_part(node, one.requests) for one in containers)
-    return FrozenMap({**asked, GPU_BILLIONTHS: round(_WHOLE * part)}) if part else asked
+    part = sum(_part(node, container.requests) for container in containers)
+    return FrozenMap({**requests, GPU_BILLIONTHS: round(_WHOLE * part)}) if part else requests
 
 
 def gpu_parts(node: Node, requests: Iterable[Amounts]) -> tuple[float, list[float]]:
     """What of the node's GPUs can be requested, and what each of `requests` (`amounts_on`) holds of it, in one unit. Amounts that
     weren't taken apart by container count as one container's."""
     if is_by_size(node):
-        return float(_WHOLE), [float(one.get(GPU_BILLIONTHS, 0) or _WHOLE * _part(node, one)) for one in requests]
+        return float(_WHOLE), [
+            float(amounts.get(GPU_BILLIONTHS, 0) or _WHOLE * _part(node, amounts)) for amounts in requests
+        ]
     sizes = _sizes(node)
-    there = sum(node.allocatable.get(name, 0) * size for name, size in sizes.items())
-    return there, [sum(one.get(name, 0) * size for name, size in sizes.items()) for one in requests]
+    total_parts = sum(node.allocatable.get(name, 0) * size for name, size in sizes.items())
+    return total_parts, [sum(amounts.get(name, 0) * size for name, size in sizes.items()) for amounts in requests]
 
 
 def _sizes(node: Node) -> dict[str, float]:
@@ -78,30 +80,30 @@ def _part_names(node: Node) -> list[str]:
     return [name for name in node.allocatable if unit(name) in (Unit.CORE, Unit.MEMORY)]
 
 
-def _part(node: Node, asked: Amounts) -> float:
+def _part(node: Node, requests: Amounts) -> float:
     """What a container that asks for so much holds of all the node's GPUs."""
     if _is_hami(node):
-        return _hami_part(node, asked)
-    named = [name for name in _part_names(node) if asked.get(name)]
-    shares = [name for name in once(node.allocatable) if is_gpu_resource(name) and asked.get(name)]
+        return _hami_part(node, requests)
+    named = [name for name in _part_names(node) if requests.get(name)]
+    shares = [name for name in once(node.allocatable) if is_gpu_resource(name) and requests.get(name)]
     if not named:  # whole cards, or shares of which nothing says a size
-        return sum(asked[name] / node.allocatable[name] for name in shares)
-    times = sum(asked[name] for name in shares) if named[0].startswith(_EACH) and shares else 1
-    return max(asked[name] / node.allocatable[name] for name in named if node.allocatable[name]) * times
+        return sum(requests[name] / node.allocatable[name] for name in shares)
+    times = sum(requests[name] for name in shares) if named[0].startswith(_EACH) and shares else 1
+    return max(requests[name] / node.allocatable[name] for name in named if node.allocatable[name]) * times
 
 
-def _hami_part(node: Node, asked: Amounts) -> float:
+def _hami_part(node: Node, requests: Amounts) -> float:
     """Of all cards. A vGPU without an amount of memory takes all of its card's; one without cores as many as it likes.
 
     Source: Project-HAMi `pkg/device/nvidia/device.go` `GenerateResourceRequests` (memory percentage 100 where neither is asked).
     """
-    number = asked.get(NVIDIA_GPU, 0)
+    number = requests.get(NVIDIA_GPU, 0)
     if not number:
         return 0.0
-    memory = asked.get(HAMI_MEMORY_PERCENT, 0) / 100
-    if not memory and (mib := asked.get(HAMI_MEMORY, 0)):
+    memory = requests.get(HAMI_MEMORY_PERCENT, 0) / 100
+    if not memory and (mib := requests.get(HAMI_MEMORY, 0)):
         card = hami_memory_mib(node)
         memory = mib / card if card else 1 / max(hami_cards(node))  # a snapshot of before its MiB were kept: one share
     elif not memory:
         memory = 1.0
-    return number * min(1.0, max(memory, asked.get(HAMI_CORES, 0) / 100)) / len(hami_cards(node))
+    return number * min(1.0, max(memory, requests.get(HAMI_CORES, 0) / 100)) / len(hami_cards(node))

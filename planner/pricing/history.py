@@ -93,8 +93,8 @@ def discount_series(changes: Iterable[PriceChange], book: PriceBook) -> tuple[Di
         machine = book.machine(row.machine_type, row.region_id)
         if machine is not None and machine.is_offered:
             grouped[not machine.gpu_model, machine.gpu_model or row.machine_type].append(row)
-    series = [_series(name, found, until) for (_, name), found in sorted(grouped.items())]
-    return tuple(found for found in series if found.points)
+    series = [_series(name, price_changes, until) for (_, name), price_changes in sorted(grouped.items())]
+    return tuple(machine_series for machine_series in series if machine_series.points)
 
 
 MONTH_DAYS: Final = 30
@@ -110,22 +110,22 @@ def moves(changes: Iterable[PriceChange], *, days: int, seen_days: int = _SEEN_D
     Every machine and region of the log counts alike, and the log is taken to end eight days after its last change: it is
     weekly.
     """
-    known = sorted(
+    observed_changes = sorted(
         (row for row in changes if row.spot_usd_per_hour is not None),
         key=lambda row: (row.machine_type, row.region_id, row.observed_on),
     )
-    last = max((date.fromisoformat(row.observed_on) for row in known), default=None)
+    last = max((date.fromisoformat(row.observed_on) for row in observed_changes), default=None)
     if last is None:
         return []
     end = last + timedelta(8)
-    found = []
-    for _, rows in groupby(known, key=lambda row: (row.machine_type, row.region_id)):
+    ratios = []
+    for _, rows in groupby(observed_changes, key=lambda row: (row.machine_type, row.region_id)):
         steps = [(date.fromisoformat(row.observed_on), row.spot_usd_per_hour or 0.0) for row in rows]
         day = max(steps[0][0], end - timedelta(seen_days))
         while day + timedelta(days) <= end:
-            found.append(_price_on(steps, day + timedelta(days)) / _price_on(steps, day) - 1)
+            ratios.append(_price_on(steps, day + timedelta(days)) / _price_on(steps, day) - 1)
             day += timedelta(_STEP_DAYS)
-    return sorted(found)
+    return sorted(ratios)
 
 
 def _price_on(steps: list[tuple[date, float]], day: date) -> float:
@@ -142,10 +142,10 @@ def move_days(as_of: str, now: float) -> int:
 def spot_moves(changes: tuple[PriceChange, ...], days: int = MONTH_DAYS) -> tuple[float, ...]:
     """How Spot prices moved within `days` in the last year of the log (in more of it where moves take longer than half of
     it): equally likely moves, sorted."""
-    found = moves(changes, days=days, seen_days=max(_SEEN_DAYS, days + _FEWEST_SEEN_DAYS))
-    if len(found) <= _MOVES_KEPT:
-        return tuple(found)
-    return tuple(found[int((i + 0.5) * len(found) / _MOVES_KEPT)] for i in range(_MOVES_KEPT))
+    spot_ratios = moves(changes, days=days, seen_days=max(_SEEN_DAYS, days + _FEWEST_SEEN_DAYS))
+    if len(spot_ratios) <= _MOVES_KEPT:
+        return tuple(spot_ratios)
+    return tuple(spot_ratios[int((i + 0.5) * len(spot_ratios) / _MOVES_KEPT)] for i in range(_MOVES_KEPT))
 
 
 def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:

@@ -16,7 +16,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_among, units_of
-from planner.pricing.allocation import Share, allocated_cents
+from planner.pricing.allocation import AllocationKind, allocated_cents
 from planner.pricing.bill import NAMESPACE, held_by_node
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
@@ -91,71 +91,79 @@ def idle_gpus(
     uses: dict[tuple[str, str], list[GpuUse]] = defaultdict(list)
     for gpu_use in measured:
         uses[gpu_use.namespace, gpu_use.pod].append(gpu_use)
-    until = max((gpu_use.last_at for some in uses.values() for gpu_use in some), default=snapshot.taken_at)
+    until = max((gpu_use.last_at for gpu_uses in uses.values() for gpu_use in gpu_uses), default=snapshot.taken_at)
     nodes = {node.name: node for node in snapshot.nodes}
     priced = {cost.node.node: cost for cost in costs}
     keys = workload_keys(snapshot)
-    found: list[HeldIdle] = []
-    held, unmeasured = Counter[Nouns](), Counter[Nouns]()
+    idle_pods: list[HeldIdle] = []
+    gpus_held, unmeasured = Counter[Nouns](), Counter[Nouns]()
     for pod in snapshot.pods:
-        wanted, node = requested_gpus(pod.spec) if pod.holds_room else 0, nodes.get(pod.node_name)
-        if not wanted or (node is not None and is_virtual(node)):
+        gpus_wanted, node = requested_gpus(pod.spec) if pod.holds_room else 0, nodes.get(pod.node_name)
+        if not gpus_wanted or (node is not None and is_virtual(node)):
             continue
         nouns = units_among([node] if node else []).nouns(once(pod_requests(pod.spec)))  # as its node offers it
-        now = [one for one in uses.get((pod.namespace, pod.name), ()) if one.last_at >= until - _GONE_SECONDS][:wanted]
-        held[nouns] += wanted
-        unmeasured[nouns] += wanted - len(now)
+        now = [use for use in uses.get((pod.namespace, pod.name), ()) if use.last_at >= until - _GONE_SECONDS][
+            :gpus_wanted
+        ]
+        gpus_held[nouns] += gpus_wanted
+        unmeasured[nouns] += gpus_wanted - len(now)
         idle = [gpu_use for gpu_use in now if until - _idle_since(gpu_use) >= idle_seconds]
         if idle and node is not None:
-            found.append(_held_idle(pod, keys[pod.uid], node, len(now), idle, priced.get(pod.node_name), nouns))
-    pods = _in_cents(found)
-    units = _units(snapshot, held, unmeasured, pods)
+            idle_pods.append(_held_idle(pod, keys[pod.uid], node, len(now), idle, priced.get(pod.node_name), nouns))
+    pods = _in_cents(idle_pods)
+    units = _units(snapshot, gpus_held, unmeasured, pods)
     money = [held_idle.usd_per_month for held_idle in pods if held_idle.usd_per_month is not None]
     sums = allocated_cents(costs, nodes, held_by_node(snapshot, NAMESPACE)) if costs else {}
-    free = sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE)  # the bill's own idle line
-    result = IdleAnswer(
+    free = sum(
+        gpus for (_, _, share), (gpus, _, _) in sums.items() if share is AllocationKind.IDLE
+    )  # the bill's own idle line
+    idle_answer = IdleAnswer(
         sentence=NO_WORDS,
         units=units,
-        **{name: sum(getattr(one, name) for one in units) for name in ("gpus", "held", "free", "idle", "unmeasured")},
+        **{name: sum(getattr(unit, name) for unit in units) for name in ("gpus", "held", "free", "idle", "unmeasured")},
         idle_usd=round(sum(money), 2) if money or (not pods and costs) else None,
         free_usd=free / 100 if costs else None,
         pods=pods,
         unpriced_pods=len(pods) - len(money),
         until=until,
     )
-    return replace(result, sentence=Text(_said(result)))
+    return replace(idle_answer, sentence=Text(_said(idle_answer)))
 
 
-def with_tokens(found: IdleAnswer, snapshot: Snapshot, uses: Iterable[TokenUse], book: PriceBook) -> IdleAnswer:
+def with_tokens(idle_answer: IdleAnswer, snapshot: Snapshot, uses: Iterable[TokenUse], book: PriceBook) -> IdleAnswer:
     """The answer with what tokens cost, where any were served."""
     lines = token_costs(snapshot, uses, book)
-    said = tokens_sentence(lines)
-    return replace(found, tokens=lines, sentence=Text(f"{found.sentence}. {said}")) if said else found
+    token_sentence = tokens_sentence(lines)
+    return (
+        replace(idle_answer, tokens=lines, sentence=Text(f"{idle_answer.sentence}. {token_sentence}"))
+        if token_sentence
+        else idle_answer
+    )
 
 
 def _units(
-    snapshot: Snapshot, held: Counter[Nouns], unmeasured: Counter[Nouns], pods: tuple[HeldIdle, ...]
+    snapshot: Snapshot, gpus_held: Counter[Nouns], unmeasured: Counter[Nouns], pods: tuple[HeldIdle, ...]
 ) -> tuple[IdleUnits, ...]:
     """The sums by what is offered: all of it, and what pods hold beyond that."""
-    there: Counter[Nouns] = Counter()
+    capacity: Counter[Nouns] = Counter()
     for offer, amount in units_of(snapshot).offered.items():
-        there[Nouns(one=offer.noun(1), many=offer.noun(0))] += amount
-    found = []
-    for nouns in dict.fromkeys((*there, *held)):
-        total, some = max(there[nouns], held[nouns]), [pod for pod in pods if pod.nouns == nouns]
-        found.append(
+        capacity[Nouns(one=offer.noun(1), many=offer.noun(0))] += amount
+    units = []
+    for nouns in dict.fromkeys((*capacity, *gpus_held)):
+        total, noun_pods = max(capacity[nouns], gpus_held[nouns]), [pod for pod in pods if pod.nouns == nouns]
+        units.append(
             IdleUnits(
-                nouns=nouns, gpus=total, held=held[nouns], free=total - held[nouns], idle=sum(one.idle for one in some),
-                unmeasured=unmeasured[nouns], pods=len(some),
+                nouns=nouns, gpus=total, held=gpus_held[nouns], free=total - gpus_held[nouns], idle=sum(pod_idle.idle for pod_idle in noun_pods),
+                unmeasured=unmeasured[nouns], pods=len(noun_pods),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(units)
 
 
 def _held_idle(
     pod: Pod, workload: str, node: Node, measured: int, idle: list[GpuUse], cost: NodeCost | None, nouns: Nouns
 ) -> HeldIdle:
-    there, (held,) = gpu_parts(node, (amounts_on(node, pod.spec),))
+    node_gpus, (requested_parts,) = gpu_parts(node, (amounts_on(node, pod.spec),))
     number = requested_gpus(pod.spec)
     return HeldIdle(
         workload=workload,
@@ -172,8 +180,8 @@ def _held_idle(
         peak_percent=round(max(gpu_use.peak_percent for gpu_use in idle), 1),
         mean_percent=round(sum(gpu_use.mean_percent for gpu_use in idle) / len(idle), 1),
         used_bytes=max((gpu_use.used_bytes for gpu_use in idle if gpu_use.used_bytes is not None), default=None),
-        usd_per_month=cost.cost.gpu * min(1.0, held / there) * len(idle) / number
-        if cost is not None and there
+        usd_per_month=cost.cost.gpu * min(1.0, requested_parts / node_gpus) * len(idle) / number
+        if cost is not None and node_gpus
         else None,
         nouns=nouns,
     )
@@ -183,34 +191,38 @@ _GONE_SECONDS: Final = 3 * 3_600.0
 """A GPU whose last reading is older isn't measured any more: the longest step of readings."""
 
 
-def _idle_since(one: GpuUse) -> float:
-    return one.first_at if one.busy_at is None else one.busy_at
+def _idle_since(gpu_use: GpuUse) -> float:
+    return gpu_use.first_at if gpu_use.busy_at is None else gpu_use.busy_at
 
 
-def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
+def _in_cents(idle_pods: list[HeldIdle]) -> tuple[HeldIdle, ...]:
     """Whole cents that add up, dearest first."""
-    known = [held_idle for held_idle in found if held_idle.usd_per_month is not None]
-    amounts = [held_idle.usd_per_month or 0.0 for held_idle in known]
+    priced_pods = [held_idle for held_idle in idle_pods if held_idle.usd_per_month is not None]
+    amounts = [held_idle.usd_per_month or 0.0 for held_idle in priced_pods]
     cents = shared_out(amounts, sum(amounts))
-    priced = [replace(held_idle, usd_per_month=each / 100) for held_idle, each in zip(known, cents, strict=True)]
-    every = priced + [held_idle for held_idle in found if held_idle.usd_per_month is None]
-    return tuple(sorted(every, key=lambda one: (-(one.usd_per_month or 0.0), one.namespace, one.pod)))
+    priced = [replace(held_idle, usd_per_month=each / 100) for held_idle, each in zip(priced_pods, cents, strict=True)]
+    every = priced + [held_idle for held_idle in idle_pods if held_idle.usd_per_month is None]
+    return tuple(sorted(every, key=lambda holding: (-(holding.usd_per_month or 0.0), holding.namespace, holding.pod)))
 
 
-def _said(found: IdleAnswer) -> str:
-    if not found.held:
+def _said(idle_answer: IdleAnswer) -> str:
+    if not idle_answer.held:
         return "no pod holds a GPU"
-    money = "" if found.idle_usd is None else f", {usd(found.idle_usd)} a month"
-    free_money = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
-    held = "; ".join(
-        f"{one.idle:,} of {one.held:,} held {_noun(one.nouns, one.held)} {plural(one.idle, 'is', 'are')} held and not used"
-        + (f" by {count(one.pods, 'pod')}" if one.pods else "")
-        for one in found.units
-        if one.held
+    money = "" if idle_answer.idle_usd is None else f", {usd(idle_answer.idle_usd)} a month"
+    free_money = "" if idle_answer.free_usd is None else f", {usd(idle_answer.free_usd)} a month"
+    idle_text = "; ".join(
+        f"{unit.idle:,} of {unit.held:,} held {_noun(unit.nouns, unit.held)} {plural(unit.idle, 'is', 'are')} held and not used"
+        + (f" by {count(unit.pods, 'pod')}" if unit.pods else "")
+        for unit in idle_answer.units
+        if unit.held
     )
-    free = listing([f"{idle.free:,} more {_noun(idle.nouns, idle.free)}" for idle in found.units], most=None)
-    unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
-    return f"{held}{money}{unknown}. Not requested: {free}{free_money}"
+    free = listing([f"{idle.free:,} more {_noun(idle.nouns, idle.free)}" for idle in idle_answer.units], most=None)
+    unknown = (
+        f"; {count(idle_answer.unmeasured, 'held one is', 'held ones are')} not measured"
+        if idle_answer.unmeasured
+        else ""
+    )
+    return f"{idle_text}{money}{unknown}. Not requested: {free}{free_money}"
 
 
 def _noun(nouns: Nouns, number: int) -> str:

@@ -57,10 +57,10 @@ def list_prices(
     """
     model = ""
     if gpu:
-        known = book.gpu_model(gpu)
-        if known is None:
+        gpu_model = book.gpu_model(gpu)
+        if gpu_model is None:
             raise InputError(f'the price book has no GPU "{gpu}"', mend=f"It has {', '.join(sorted(book.gpu_models))}")
-        model = known.model
+        model = gpu_model.model
     regions = {row.region_id for table in (book.machines, book.own_machines) for row in table.values()}
     regions |= {region for price_list in book.lists for region in price_list.regions}
     if region_id and region_id not in regions:
@@ -79,7 +79,7 @@ def list_prices(
 
 
 def _gpu_lines(book: PriceBook, model: str, region_id: str) -> list[PriceLine]:
-    wanted = {
+    price_keys = {
         (unit.key.product, unit.key.region_id)
         for unit in book.units.values()
         if unit.key.component is Component.GPU
@@ -96,12 +96,12 @@ def _gpu_lines(book: PriceBook, model: str, region_id: str) -> list[PriceLine]:
             gpu_count=1.0,
             prices=FrozenMap({way.value: gpu_hour_price(book, product, region, way) for way in WAYS}),
         )
-        for product, region in sorted(wanted)
+        for product, region in sorted(price_keys)
     ]
 
 
 def _machine_lines(book: PriceBook, machine_type: str, region_id: str, model: str, gpu_count: int) -> list[PriceLine]:
-    wanted = {
+    price_keys = {
         (row.machine_type, row.region_id): row
         for table in (book.machines, book.own_machines)
         for row in table.values()
@@ -110,14 +110,14 @@ def _machine_lines(book: PriceBook, machine_type: str, region_id: str, model: st
     for price_list in book.lists if not model or machine_type else ():
         for name in (machine_type,) if machine_type else price_list.machine_types if region_id else ():
             for region in (region_id,) if region_id else price_list.regions_of(name):
-                if (name, region) not in wanted and (found := book.machine(name, region)) is not None:
-                    wanted[name, region] = found
-    if not wanted and machine_type and region_id:  # custom types, and predefined ones known by unit prices only
+                if (name, region) not in price_keys and (machine := book.machine(name, region)) is not None:
+                    price_keys[name, region] = machine
+    if not price_keys and machine_type and region_id:  # custom types, and predefined ones known by unit prices only
         row = MachinePrice(machine_type=machine_type, region_id=region_id)
         line = _machine_line(book, row, model, gpu_count if model else 0)
         return [line] if any(price.usd_per_hour is not None for price in line.prices.values()) else []
     lines = []
-    for _, row in sorted(wanted.items()):
+    for _, row in sorted(price_keys.items()):
         attaches = bool(model and machine_type and not row.gpu_count)
         if not model or row.gpu_model == model or attaches:
             lines.append(_machine_line(book, row, model, gpu_count if attaches else 0))

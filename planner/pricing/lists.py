@@ -81,19 +81,19 @@ class PriceList(Record):
         header = self._header()
         column = header.index(region_id) if region_id in header[len(KEPT) :] else -1
         rows = self._lines(machine_type) if column >= 0 else ()
-        cells = next((one for one in rows if one[column] and _is_implausible(one, column)), None)
+        cells = next((list_row for list_row in rows if list_row[column] and _is_implausible(list_row, column)), None)
         return None if cells is None else (cells[column], _median(cells))
 
     def _header(self) -> list[str]:
         return self.text[: self.text.find("\n")].split(",")
 
     def _lines(self, machine_type: str) -> Iterator[list[str]]:
-        wanted = f"\n{machine_type},"
-        at = -1 if not machine_type or "\n" in machine_type or "," in machine_type else self.text.find(wanted)
+        line_start = f"\n{machine_type},"
+        at = -1 if not machine_type or "\n" in machine_type or "," in machine_type else self.text.find(line_start)
         while at >= 0:
             end = self.text.find("\n", at + 1)
             yield self.text[at + 1 : end if end >= 0 else None].split(",")
-            at = self.text.find(wanted, at + 1)
+            at = self.text.find(line_start, at + 1)
 
     def _number(self, cells: list[str], column: int, name: str) -> float:
         try:
@@ -151,18 +151,18 @@ def read_list(text: str, *, where: str, seller: str, source: str) -> PriceList:
     return PriceList(seller=seller, source=source, text="\n".join([*lines, ""]))
 
 
-def format_list(rows: Iterable[ListedPrice], known: PriceList | None = None) -> str:
-    """Rows as the text that `read_list` reads, over those of `known` in other regions."""
+def format_list(rows: Iterable[ListedPrice], earlier_list: PriceList | None = None) -> str:
+    """Rows as the text that `read_list` reads, over those of `earlier_list` in other regions."""
     cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     sizes: dict[str, tuple[str, str, str, str]] = {}
     dates: dict[tuple[str, str], str] = {}
     new = list(rows)
     fresh = {row.region_id for row in new}
-    for kept in csv.DictReader(known.text.splitlines()) if known else ():
-        key = kept["machine_type"], kept["way"]
-        sizes[key[0]] = (kept["vcpus"], kept["memory_gib"], kept["gpu_model"], kept["gpu_count"])
-        cells[key] = {name: usd for name, usd in kept.items() if name not in (*KEPT, *fresh) and usd}
-        dates[key] = kept["as_of"]
+    for kept_row in csv.DictReader(earlier_list.text.splitlines()) if earlier_list else ():
+        key = kept_row["machine_type"], kept_row["way"]
+        sizes[key[0]] = (kept_row["vcpus"], kept_row["memory_gib"], kept_row["gpu_model"], kept_row["gpu_count"])
+        cells[key] = {name: usd for name, usd in kept_row.items() if name not in (*KEPT, *fresh) and usd}
+        dates[key] = kept_row["as_of"]
     for row in new:
         if row.vcpus:
             shape = (
@@ -176,9 +176,9 @@ def format_list(rows: Iterable[ListedPrice], known: PriceList | None = None) -> 
             key = row.machine_type, way
             dates[key] = min(dates.get(key) or row.as_of[way], row.as_of[way]) if cells[key] else row.as_of[way]
             cells[key][row.region_id] = repr(usd)
-    regions = sorted({name for found in cells.values() for name in found})
+    regions = sorted({name for region_cells in cells.values() for name in region_cells})
     lines = [",".join([*KEPT, *regions])]
-    for key in sorted(key for key, found in cells.items() if found):
+    for key in sorted(key for key, region_cells in cells.items() if region_cells):
         size = sizes.get(key[0], ("", "", "", ""))
         lines.append(",".join([*key, *size, dates[key], *(cells[key].get(name, "") for name in regions)]))
     return "\n".join([*lines, ""])

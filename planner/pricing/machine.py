@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, unit_price
@@ -146,7 +146,7 @@ def _price(
             sums.append(ask.attached_gpus(gpu, gpu_count))
         if local_ssd_gib:
             sums.append(ask.attached_local_ssd(local_ssd_gib))
-    except _Refused as refused:
+    except _MissingPrice as refused:
         return ask.refuse(refused)
     return ask.answer(sums)
 
@@ -162,7 +162,7 @@ def gpu_hour_price(
     ask = _Question(book, "", region_id, provisioning)
     try:
         return ask.answer([ask.attached_gpus(gpu, 1, anywhere=True)])
-    except _Refused as refused:
+    except _MissingPrice as refused:
         return ask.refuse(refused)
 
 
@@ -178,7 +178,7 @@ def no_price(machine_type: str, region_id: str, provisioning: Provisioning, reas
     )
 
 
-class _Refused(Exception):
+class _MissingPrice(Exception):
     """There is no price, and why."""
 
     def __init__(self, reason: PriceReason, why: str, mend: str = "") -> None:
@@ -231,7 +231,7 @@ _OF_BILL: Final = (
 
 
 class _Question:
-    """One look into the book; its methods give a `_Sum`, or raise a `_Refused` that says what is missing."""
+    """One look into the book; its methods give a `_Sum`, or raise a `_MissingPrice` that says what is missing."""
 
     def __init__(self, book: PriceBook, machine_type: str, region_id: str, provisioning: Provisioning) -> None:
         self.book = book
@@ -244,8 +244,10 @@ class _Question:
 
     @property
     def _mend(self) -> str:
-        seller = next((one.seller for one in self.book.lists if one.regions_of(self.machine_type)), "")
-        cloud = next((one for one in CLOUDS if one.seller == seller and one.prices), None)
+        seller = next(
+            (price_list.seller for price_list in self.book.lists if price_list.regions_of(self.machine_type)), ""
+        )
+        cloud = next((cloud_row for cloud_row in CLOUDS if cloud_row.seller == seller and cloud_row.prices), None)
         if cloud is None:
             return _REFRESH
         if self.column is not Provisioning.ON_DEMAND and not (self.column is Provisioning.SPOT and cloud.lists_spot):
@@ -271,7 +273,7 @@ class _Question:
         if self.provisioning.is_reserved:
             why = f"{self.machine_type} is bought as {self.provisioning}, which isn't paid at the list price on demand"
             column = f"total_{self.provisioning.replace('-', '_')}"
-            raise _Refused(PriceReason.RESERVED, why, f"Give its price as a CSV of your own, column {column}")
+            raise _MissingPrice(PriceReason.RESERVED, why, f"Give its price as a CSV of your own, column {column}")
         if row is not None:
             refreshed = self._from_units(row)
             if refreshed is not None:
@@ -291,10 +293,10 @@ class _Question:
             unit_row = MachinePrice(
                 machine_type=self.machine_type, region_id=self.region_id, vcpus=shape[0], memory_gib=shape[1]
             )
-            found = self._from_units(unit_row)
-            if found is not None:
+            unit_sum = self._from_units(unit_row)
+            if unit_sum is not None:
                 note = f"from unit prices: whether {self.region_id} offers {self.machine_type} isn't in the book"
-                return replace(found, notes=(*found.notes, note))
+                return replace(unit_sum, notes=(*unit_sum.notes, note))
             if self.book.unit(Component.CORE, host_product(self.machine_type), self.region_id, Provisioning.ON_DEMAND):
                 raise self._no_provisioning_price()
         raise self._unknown_type()
@@ -306,8 +308,8 @@ class _Question:
         ssd = row.local_ssd_usd_per_hour.get(self.column) or 0.0
         if row.gpu_count and each:
             # What is left of the published total: the row's own host figure is rounded to five decimals.
-            left = None if host == 0 else total - row.gpu_count * each - ssd
-            parts = _parts(row, left, each, ssd / row.local_ssd_gib if ssd else None)
+            host_remainder = None if host == 0 else total - row.gpu_count * each - ssd
+            parts = _parts(row, host_remainder, each, ssd / row.local_ssd_gib if ssd else None)
         else:
             includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
             parts = [_part(PartKind.MACHINE, row.machine_type + includes, total)]
@@ -325,24 +327,24 @@ class _Question:
     def _from_units(self, row: MachinePrice) -> _Sum | None:
         """The machine as the sum of its SKUs, if every part has a unit price and one of them is newer than the row."""
         product = host_product(self.machine_type)
-        wanted: list[tuple[Component, str, float]] = []
+        unit_keys: list[tuple[Component, str, float]] = []
         if product:
-            wanted += [(Component.CORE, product, row.vcpus), (Component.RAM, product, row.memory_gib)]
+            unit_keys += [(Component.CORE, product, row.vcpus), (Component.RAM, product, row.memory_gib)]
         if row.gpu_count:
-            wanted.append((Component.GPU, row.gpu_model, row.gpu_count))
+            unit_keys.append((Component.GPU, row.gpu_model, row.gpu_count))
         if row.local_ssd_gib and product:  # whether an A4's slice includes its disks is not known: left out
-            wanted.append((Component.LOCAL_SSD, LOCAL_SSD, row.local_ssd_gib))
-        units = [self._unit(component, name) for component, name, _ in wanted]
-        found = [unit for unit in units if unit is not None]
-        if not row.vcpus or not found or len(found) < len(wanted):
+            unit_keys.append((Component.LOCAL_SSD, LOCAL_SSD, row.local_ssd_gib))
+        units = [self._unit(component, name) for component, name, _ in unit_keys]
+        prices = [unit for unit in units if unit is not None]
+        if not row.vcpus or not prices or len(prices) < len(unit_keys):
             return None
-        if row.as_of and not any(unit.is_own or unit.as_of > row.as_of for unit in found):
+        if row.as_of and not any(unit.is_own or unit.as_of > row.as_of for unit in prices):
             return None
-        rates = {component: unit.list_unit_price for (component, _, _), unit in zip(wanted, found, strict=True)}
+        rates = {component: unit.list_unit_price for (component, _, _), unit in zip(unit_keys, prices, strict=True)}
         host = row.vcpus * rates[Component.CORE] + row.memory_gib * rates[Component.RAM] if product else None
         ssd = rates.get(Component.LOCAL_SSD)
         parts = _parts(row, host, rates.get(Component.GPU), None if ssd is None else ssd / HOURS_PER_MONTH)
-        return _Sum.of(found, parts, gpu_model=row.gpu_model, gpu_count=row.gpu_count)
+        return _Sum.of(prices, parts, gpu_model=row.gpu_model, gpu_count=row.gpu_count)
 
     def _flex_start_estimate(self, row: MachinePrice) -> _Sum | None:
         """GPUs at their Flex-start price, vCPUs and memory cut by the same ratio, local SSD at its on-demand price.
@@ -390,7 +392,7 @@ class _Question:
         if custom.extended_gib:
             extended = self._unit(Component.RAM, f"{custom.family}-custom-ext")
             if extended is None:
-                raise _Refused(
+                raise _MissingPrice(
                     PriceReason.EXTENDED_MEMORY,
                     f"{custom.extended_gib:g} GiB of {self.machine_type} are extended memory, which has a price of its "
                     f"own that the book doesn't hold",
@@ -398,29 +400,29 @@ class _Question:
                 )
             units.append(extended)
             usd += custom.extended_gib * extended.list_unit_price
-        found = _Sum.of(units, [_part(PartKind.MACHINE, self.machine_type, usd)])
+        custom_sum = _Sum.of(units, [_part(PartKind.MACHINE, self.machine_type, usd)])
         if not is_estimate:
-            return found
+            return custom_sum
         rule = "unit prices of the predefined types plus 5%, as custom types are billed: an estimate"
-        return replace(found, notes=(rule, *found.notes), is_estimate=True)
+        return replace(custom_sum, notes=(rule, *custom_sum.notes), is_estimate=True)
 
     # ── what is attached ─────────────────────────────────────────────────────────────────────────────────────────────
     def attached_gpus(self, gpu: str, count: float, *, anywhere: bool = False) -> _Sum:
-        known = self.book.gpu_model(gpu)
-        if known is None:
-            raise _Refused(
+        gpu_model = self.book.gpu_model(gpu)
+        if gpu_model is None:
+            raise _MissingPrice(
                 PriceReason.UNKNOWN_GPU,
                 f'the book has no GPU called "{gpu}"' if gpu else "the node doesn't say which GPUs it has",
                 f"It has {', '.join(sorted(self.book.gpu_models))}" if gpu else "",
             )
         if not anywhere and not self._is_n1:
-            raise _Refused(
+            raise _MissingPrice(
                 PriceReason.UNKNOWN_GPU,
                 f"{self.machine_type} has no built-in GPU and GPUs can be attached to N1 machines only",
             )
-        unit = self._attached(Component.GPU, known.model, PriceReason.NO_GPU_PRICE, f"a {known.model}")
-        part = _part(PartKind.GPU, known.model, unit.list_unit_price, count)
-        return _Sum.of([unit], [part], gpu_model=known.model, gpu_count=count)
+        unit = self._attached(Component.GPU, gpu_model.model, PriceReason.NO_GPU_PRICE, f"a {gpu_model.model}")
+        part = _part(PartKind.GPU, gpu_model.model, unit.list_unit_price, count)
+        return _Sum.of([unit], [part], gpu_model=gpu_model.model, gpu_count=count)
 
     def attached_local_ssd(self, gib: float) -> _Sum:
         unit = self._attached(Component.LOCAL_SSD, LOCAL_SSD, PriceReason.NO_LOCAL_SSD_PRICE, "local SSD")
@@ -430,7 +432,7 @@ class _Question:
         unit = self._unit(component, product)
         if unit is None:
             why = f"the {self.provisioning} price of {what} in {self.region_id} isn't in the book"
-            raise _Refused(reason, why, _REFRESH)
+            raise _MissingPrice(reason, why, _REFRESH)
         return unit
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -440,15 +442,15 @@ class _Question:
             part
             if part.is_own
             else replace(part, contracted_unit_price=self.book.contracted(part.list_unit_price, category))
-            for found in sums
-            for part in found.parts
+            for part_sum in sums
+            for part in part_sum.parts
         )
         usd = sum(part.usd_per_hour for part in parts)
         sustained = usd - sum(self._sustained_use_usd(part) for part in parts)
         is_sold, notes = self._sold(sums)
         if sustained < usd:
             notes = (*notes, f"up to {1 - sustained / usd:.0%} less when it runs all month (sustained-use discount)")
-        gpu = next((found for found in sums if found.gpu_count), None)
+        gpu = next((part_sum for part_sum in sums if part_sum.gpu_count), None)
         price = Price(
             machine_type=self.machine_type,
             region_id=self.region_id,
@@ -462,10 +464,10 @@ class _Question:
             gpu_model=gpu.gpu_model if gpu else "",
             gpu_count=gpu.gpu_count if gpu else 0.0,
             notes=notes,
-            is_estimate=any(found.is_estimate for found in sums),
+            is_estimate=any(part_sum.is_estimate for part_sum in sums),
             is_sold=is_sold,
-            as_of=min(found.as_of for found in sums),
-            source="; ".join(dict.fromkeys(found.source for found in sums)),
+            as_of=min(part_sum.as_of for part_sum in sums),
+            source="; ".join(dict.fromkeys(part_sum.source for part_sum in sums)),
         )
         return replace(price, sentence=Text(_sentence(price)))
 
@@ -477,7 +479,7 @@ class _Question:
         return part.usd_per_hour * SUSTAINED_USE_DISCOUNT.get(family, 0.0)
 
     def _sold(self, sums: list[_Sum]) -> tuple[bool, tuple[str, ...]]:
-        notes = list(dict.fromkeys(note for found in sums for note in found.notes))
+        notes = list(dict.fromkeys(note for part_sum in sums for note in part_sum.notes))
         is_sold = True
         if self.row is not None and not self.row.is_offered and self.own is None:
             is_sold = False
@@ -488,27 +490,27 @@ class _Question:
             notes.append(f"{self.machine_type} is not sold on demand: a price to compare with, not one to buy at")
         return is_sold, tuple(notes)
 
-    def refuse(self, refused: _Refused) -> Price:
+    def refuse(self, refused: _MissingPrice) -> Price:
         why = f"{refused.why}. {refused.mend}" if refused.mend else refused.why
         return no_price(self.machine_type, self.region_id, self.provisioning, refused.reason, why)
 
-    def _no_provisioning_price(self) -> _Refused:
-        return _Refused(
+    def _no_provisioning_price(self) -> _MissingPrice:
+        return _MissingPrice(
             PriceReason.NO_PROVISIONING_PRICE,
             f"the {self.provisioning} price of {self.machine_type} in {self.region_id} isn't in the book",
             self._mend,
         )
 
-    def _unknown_type(self) -> _Refused:
+    def _unknown_type(self) -> _MissingPrice:
         elsewhere = self.book.places(self.machine_type)
         if elsewhere:
             others = count(len(elsewhere), "other region")
-            return _Refused(
+            return _MissingPrice(
                 PriceReason.NOT_IN_REGION,
                 f"{self.machine_type} isn't in the book for {self.region_id}, but for {others}",
                 self._mend,
             )
-        return _Refused(
+        return _MissingPrice(
             PriceReason.UNKNOWN_MACHINE_TYPE,
             f'the book has no machine type "{self.machine_type}"',
             "Give its price as a CSV of your own",
@@ -551,7 +553,7 @@ def _parts(row: MachinePrice, host: float | None, gpu_each: float | None, disk_g
 def _sentence(price: Price) -> str:
     """``n1-standard-8 with 1 × T4, on-demand, asia-northeast3: $0.8575 an hour (machine $0.4875, GPU $0.3700)``."""
     gpus = f"{price.gpu_count:g} × {price.gpu_model}" if price.gpu_count else ""
-    thing = " with ".join(word for word in (price.machine_type, gpus) if word)
+    machine_text = " with ".join(word for word in (price.machine_type, gpus) if word)
     words = {PartKind.MACHINE: "machine", PartKind.GPU: "GPU", PartKind.LOCAL_SSD: "local SSD"}
     parts = [f"{words[part.kind]} {unit_price(part.list_usd_per_hour)}" for part in price.parts]
     shown = f" ({', '.join(parts)})" if len(parts) > 1 else ""
@@ -560,4 +562,4 @@ def _sentence(price: Price) -> str:
         less = f", {1 - price.usd_per_hour / price.list_usd_per_hour:.1%} off the list price"
     assert price.usd_per_hour is not None
     about = "about " if price.is_estimate else ""
-    return f"{thing}, {price.provisioning}, {price.region_id}: {about}{unit_price(price.usd_per_hour)} an hour{shown}{less}"
+    return f"{machine_text}, {price.provisioning}, {price.region_id}: {about}{unit_price(price.usd_per_hour)} an hour{shown}{less}"

@@ -211,14 +211,18 @@ class PriceBook(Record, eq=False):
 
     def machine(self, machine_type: str, region_id: str) -> MachinePrice | None:
         """A row of the book, or of another cloud's list; the user's own rows stand in `own_machines`."""
-        if (found := self.machines.get(f"{machine_type} {region_id}")) is not None:
-            return found
-        told = [(one, row) for one in self.lists if (row := one.find(machine_type, region_id)) is not None]
-        if not told:
+        if (machine := self.machines.get(f"{machine_type} {region_id}")) is not None:
+            return machine
+        listed_rows = [
+            (price_list, row)
+            for price_list in self.lists
+            if (row := price_list.find(machine_type, region_id)) is not None
+        ]
+        if not listed_rows:
             return None
-        prices = {way: usd for _, row in told for way, usd in row.usd_per_hour.items()}
-        dates = {way: as_of for _, row in told for way, as_of in row.as_of.items()}
-        size = next((row for _, row in reversed(told) if row.vcpus), told[-1][1])
+        prices = {way: usd for _, row in listed_rows for way, usd in row.usd_per_hour.items()}
+        dates = {way: as_of for _, row in listed_rows for way, as_of in row.as_of.items()}
+        size = next((row for _, row in reversed(listed_rows) if row.vcpus), listed_rows[-1][1])
         return MachinePrice(
             machine_type=size.machine_type,
             region_id=size.region_id,
@@ -228,7 +232,7 @@ class PriceBook(Record, eq=False):
             gpu_count=size.gpu_count,
             total_usd_per_hour=FrozenMap(prices),
             as_of=min(dates.values()),
-            source=f"{told[-1][0].source} of {min(dates.values())}",
+            source=f"{listed_rows[-1][0].source} of {min(dates.values())}",
         )
 
     def places(self, machine_type: str) -> tuple[str, ...]:
@@ -247,15 +251,15 @@ class PriceBook(Record, eq=False):
     def unit(self, component: Component, product: str, region_id: str, provisioning: Provisioning) -> UnitPrice | None:
         """The unit price, or None. Preemptible is looked up as Spot."""
         key = UnitKey(component=component, product=product, region_id=region_id, provisioning=provisioning.priced_as)
-        found: UnitPrice | None = self.units.get(str(key))
-        return found
+        unit_price: UnitPrice | None = self.units.get(str(key))
+        return unit_price
 
     def gpu_model(self, name: str) -> GpuModel | None:
         """The GPU called `name`: the book's own word (``T4``), GKE's accelerator label (``nvidia-tesla-t4``), or whatever
         else one model is called (`model_named`)."""
         every = self.gpu_models.values()
-        told = self.gpu_models.get(name) or next((gpu for gpu in every if gpu.gke_accelerator == name), None)
-        return told or next((gpu for gpu in every if model_named(gpu.model) == model_named(name)), None)
+        model_by_name = self.gpu_models.get(name) or next((gpu for gpu in every if gpu.gke_accelerator == name), None)
+        return model_by_name or next((gpu for gpu in every if model_named(gpu.model) == model_named(name)), None)
 
     def contracted(self, list_price: float, category: PricingCategory) -> float:
         """A list price after the negotiated discount of its category."""
@@ -275,9 +279,15 @@ class PriceBook(Record, eq=False):
                     f"a discount of {share:g} on {category} prices is not a share of the price",
                     mend="Give 0.15 for 15%: 0 or more, less than 1",
                 )
-        kept = FrozenMap({category.value: float(share) for category, share in sorted(discounts.items()) if share})
-        digest = blake2b(f"{self.digest} {kept!r}".encode(), digest_size=16).hexdigest() if kept else self.digest
-        return replace(self, discounts=kept, digest=digest)
+        discount_map = FrozenMap(
+            {category.value: float(share) for category, share in sorted(discounts.items()) if share}
+        )
+        digest = (
+            blake2b(f"{self.digest} {discount_map!r}".encode(), digest_size=16).hexdigest()
+            if discount_map
+            else self.digest
+        )
+        return replace(self, discounts=discount_map, digest=digest)
 
     def with_commitments(self, owned: tuple[OwnedCommitment, ...]) -> PriceBook:
         """The same book for an account that owns these commitments."""

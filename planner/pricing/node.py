@@ -100,11 +100,14 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
 
 def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> str:
     """Why no list of another cloud has the machine, and how to get one; "" where one has."""
-    if any(one.seller == cloud.seller and one.find(machine_type, region) is not None for one in book.lists):
+    if any(
+        price_list.seller == cloud.seller and price_list.find(machine_type, region) is not None
+        for price_list in book.lists
+    ):
         return ""
     mend = "Give its price as a CSV of your own"
-    for one in book.lists:
-        if (odd := one.implausible(machine_type, region)) is not None:
+    for machine_list in book.lists:
+        if (odd := machine_list.implausible(machine_type, region)) is not None:
             return f"the list's price of {machine_type} in {region}, {odd[0]}, is refused: the median of its regions is {odd[1]:.4g}. {mend}"
     if not cloud.prices:
         return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {mend}"
@@ -124,17 +127,19 @@ def refresh_commands(of: Iterable[Node]) -> tuple[str, ...]:
     return tuple(
         " ".join(
             ["headroom costs --price-list refresh", *([f"--cloud {name}"] if name else [])]
-            + [f"--region {one}" for one in sorted(some) if name and one]
+            + [f"--region {region}" for region in sorted(region_nodes) if name and region]
         )
-        for name, some in sorted(regions.items())
+        for name, region_nodes in sorted(regions.items())
     )
 
 
 def unsold(node: Node) -> tuple[str, ...]:
     """Ways of buying (`Provisioning`) that the node's seller doesn't have; whose machine isn't known is taken for Google's."""
     cloud = seller_of(node)
-    asked = (Provisioning.PREEMPTIBLE, Provisioning.FLEX_START)
-    return tuple(way.value for way in asked if cloud is not None and cloud.seller and not cloud.sells(way.value))
+    unsold_models = (Provisioning.PREEMPTIBLE, Provisioning.FLEX_START)
+    return tuple(
+        way.value for way in unsold_models if cloud is not None and cloud.seller and not cloud.sells(way.value)
+    )
 
 
 _WITH_DISKS: Final = "lssd"

@@ -64,7 +64,7 @@ class Refresh(Record):
 
 def compare_catalogue(book: PriceBook, skus: Iterable[Sku], *, as_of: str, source: str) -> Refresh:
     """Read a catalogue and check it against `book` (which should hold no own prices)."""
-    found: dict[UnitKey, list[UnitPrice]] = defaultdict(list)
+    prices: dict[UnitKey, list[UnitPrice]] = defaultdict(list)
     rejected: Counter[str] = Counter()
     unknown: list[str] = []
     count = 0
@@ -77,8 +77,8 @@ def compare_catalogue(book: PriceBook, skus: Iterable[Sku], *, as_of: str, sourc
                 unknown.append(sku.description)
             continue
         for unit in read:
-            found[unit.key].append(unit)
-    single, disagreements = _settle_conflicts(book, found)
+            prices[unit.key].append(unit)
+    single, disagreements = _settle_conflicts(book, prices)
     single, host_doubts = _check_hosts(book, single)
     taken, value_doubts = _check_values(book, single)
     return Refresh(
@@ -87,7 +87,7 @@ def compare_catalogue(book: PriceBook, skus: Iterable[Sku], *, as_of: str, sourc
         sku_count=count,
         rejected=FrozenMap(dict(rejected)),
         unknown=tuple(sorted(set(unknown))),
-        missing=tuple(unit.key for key, unit in sorted(book.units.items()) if unit.key not in found),
+        missing=tuple(unit.key for key, unit in sorted(book.units.items()) if unit.key not in prices),
     )
 
 
@@ -107,22 +107,22 @@ def check_coverage(book: PriceBook, refresh: Refresh) -> None:
     SourceError
         If no price was taken, or fewer than half of the book's unit prices are in it.
     """
-    known, missing = len(book.units), len(refresh.missing)
-    if not refresh.units or known - missing < known * LEAST_COVERAGE:
+    unit_count, missing = len(book.units), len(refresh.missing)
+    if not refresh.units or unit_count - missing < unit_count * LEAST_COVERAGE:
         raise SourceError(
-            f"only {known - missing:,} of {known:,} known prices were among its {refresh.sku_count:,} SKUs",
+            f"only {unit_count - missing:,} of {unit_count:,} known prices were among its {refresh.sku_count:,} SKUs",
             where="the Cloud Billing Catalog",
             mend="Nothing was written; try again later",
         )
 
 
 def _settle_conflicts(
-    book: PriceBook, found: dict[UnitKey, list[UnitPrice]]
+    book: PriceBook, prices: dict[UnitKey, list[UnitPrice]]
 ) -> tuple[dict[UnitKey, UnitPrice], list[Disagreement]]:
     """One price each. Order never decides: "Japan" and "Tokyo" SKUs of one thing must agree or are left out."""
     single: dict[UnitKey, UnitPrice] = {}
     doubts: list[Disagreement] = []
-    for key, units in found.items():
+    for key, units in prices.items():
         values = sorted({unit.list_unit_price for unit in units})
         if len(values) == 1:
             single[key] = min(units, key=lambda unit: unit.sku_id)
@@ -181,13 +181,13 @@ def _check_hosts(
                 bad[product, row.region_id, bought] = (
                     f"vCPUs and memory of {row.machine_type} come to {total:.5f} an hour, {host:.5f} in the book"
                 )
-    kept = {key: unit for key, unit in single.items() if not _is_bad_host(key, bad)}
+    checked_units = {key: unit for key, unit in single.items() if not _is_bad_host(key, bad)}
     doubts = [
         _doubt(book, key, PriceDoubt.HOST_FAR_FROM_BOOK, [unit], bad[key.product, key.region_id, key.provisioning])
         for key, unit in single.items()
         if _is_bad_host(key, bad)
     ]
-    return kept, doubts
+    return checked_units, doubts
 
 
 def _is_bad_host(key: UnitKey, bad: dict[tuple[str, str, Provisioning], str]) -> bool:
@@ -208,8 +208,8 @@ def _doubt(book: PriceBook, key: UnitKey, doubt: PriceDoubt, units: list[UnitPri
         outcome = "the old price is kept" if old is not None else "left out"
     else:
         outcome = "the new price is taken"
-    thing = {Component.CORE: "vCPU", Component.RAM: "memory", Component.GPU: "GPU", Component.LOCAL_SSD: ""}
-    name = f"{key.product} {thing[key.component]}".strip()
+    noun_by_component = {Component.CORE: "vCPU", Component.RAM: "memory", Component.GPU: "GPU", Component.LOCAL_SSD: ""}
+    name = f"{key.product} {noun_by_component[key.component]}".strip()
     return Disagreement(
         key=key,
         doubt=doubt,

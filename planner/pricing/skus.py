@@ -16,7 +16,7 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.pricing.model import LOCAL_SSD, Component, Provisioning, UnitKey, UnitPrice
 

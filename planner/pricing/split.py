@@ -29,7 +29,7 @@ _FEWEST_HOSTS: Final = 3  # machines without GPUs from which rates are taken
 _MOST_OF_HOST: Final = 0.95  # of a price: what is more was bought for its GPUs all the same
 
 
-class _Shape(Record):
+class _MachineShape(Record):
     vcpus: float
     gib: float
     gpus: float
@@ -57,12 +57,12 @@ class GpuShares:
         key = price.machine_type, price.region_id, bought
         if key not in self._solved:
             rows = [row for row in self._book.of_type(price.machine_type) if bought in row.gpu_each_usd_per_hour]
-            told = [
+            split_candidates = [
                 row.gpu_count * row.gpu_each_usd_per_hour[bought] / total
                 for row in rows
                 if (total := row.total_usd_per_hour.get(bought))
             ]
-            self._solved[key] = median(told) if told else self._solve(price, bought)
+            self._solved[key] = median(split_candidates) if split_candidates else self._solve(price, bought)
         return self._solved[key]
 
     def _solve(self, price: Price, bought: Provisioning) -> float:
@@ -74,15 +74,19 @@ class GpuShares:
         vcpu, gib = self._host_rates(price.region_id, bought)
         return 1 - min(_MOST_OF_HOST, (shape.vcpus * vcpu + shape.gib * gib) / usd)
 
-    def _shape(self, machine_type: str, region_id: str) -> _Shape | None:
+    def _shape(self, machine_type: str, region_id: str) -> _MachineShape | None:
         rows = [machine_price for machine_price in self._own if machine_price.machine_type == machine_type]
-        row = next((one for one in rows if one.region_id == region_id), next(iter(rows), None))
-        seen = self._seen.get(machine_type)
+        row = next((region_row for region_row in rows if region_row.region_id == region_id), next(iter(rows), None))
+        earlier_shape = self._seen.get(machine_type)
         if row is not None and row.vcpus:
-            return _Shape(vcpus=row.vcpus, gib=row.memory_gib, gpus=row.gpu_count or (seen.gpus if seen else 0.0))
-        return seen
+            return _MachineShape(
+                vcpus=row.vcpus,
+                gib=row.memory_gib,
+                gpus=row.gpu_count or (earlier_shape.gpus if earlier_shape else 0.0),
+            )
+        return earlier_shape
 
-    def _sizes(self, region_id: str, bought: Provisioning) -> list[tuple[MachinePrice, _Shape, float]]:
+    def _sizes(self, region_id: str, bought: Provisioning) -> list[tuple[MachinePrice, _MachineShape, float]]:
         return [
             (row, shape, usd)
             for row in self._own
@@ -101,17 +105,17 @@ class GpuShares:
         ratio = VCPU_USD_PER_HOUR / GIB_USD_PER_HOUR
         # By parts of each price: else the largest machine, whose disks and network are dearer, tells all.
         parts = np.array([(shape.gpus / usd, (shape.vcpus * ratio + shape.gib) / usd) for _, shape, usd in sizes])
-        found, _, rank, _ = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=1e-6)
-        return float(found[0]) if rank == 2 and min(found) > 0 else None
+        solution, _, rank, _ = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=1e-6)
+        return float(solution[0]) if rank == 2 and min(solution) > 0 else None
 
     def _host_rates(self, region_id: str, bought: Provisioning) -> tuple[float, float]:
         """USD of a vCPU and of a GiB an hour."""
         hosts = [(shape, usd) for _, shape, usd in self._sizes(region_id, bought) if not shape.gpus]
         if len(hosts) >= _FEWEST_HOSTS:
             parts = np.array([(shape.vcpus, shape.gib) for shape, _ in hosts])
-            found, _, rank, _ = np.linalg.lstsq(parts, np.array([usd for _, usd in hosts]), rcond=1e-6)
-            if rank == 2 and min(found) > 0:
-                return float(found[0]), float(found[1])
+            solution, _, rank, _ = np.linalg.lstsq(parts, np.array([usd for _, usd in hosts]), rcond=1e-6)
+            if rank == 2 and min(solution) > 0:
+                return float(solution[0]), float(solution[1])
         return VCPU_USD_PER_HOUR, GIB_USD_PER_HOUR
 
 
@@ -122,17 +126,17 @@ _HOSTS: Final = frozenset({"m5", "r5", "Dsv5", "Esv5"})
 def _listed(book: PriceBook, nodes: Iterable[Node]) -> Iterator[MachinePrice]:
     """Rows of other clouds' lists for the nodes' families, and for machines without GPUs, in the nodes' regions."""
     kinds = {(node_words.machine_type(node), node_words.region(node)) for node in nodes if physical_gpus(node)}
-    wanted = defaultdict[str, set[str]](set)
+    families_by_region = defaultdict[str, set[str]](set)
     for machine_type, region in kinds:
         if f"{machine_type} {region}" not in book.machines and book.machine(machine_type, region) is not None:
-            wanted[region] |= {_family(machine_type), *_HOSTS}
-    for region, families in sorted(wanted.items()):
+            families_by_region[region] |= {_family(machine_type), *_HOSTS}
+    for region, families in sorted(families_by_region.items()):
         for price_list in book.lists:
             for machine_type in price_list.machine_types:
                 if _family(machine_type) in families and (row := price_list.find(machine_type, region)) is not None:
-                    found = book.machine(machine_type, region)
-                    if found is not None and (row.vcpus or (machine_type, region) in kinds):
-                        yield found
+                    machine = book.machine(machine_type, region)
+                    if machine is not None and (row.vcpus or (machine_type, region) in kinds):
+                        yield machine
 
 
 def _family(machine_type: str) -> str:
@@ -146,6 +150,8 @@ def _family(machine_type: str) -> str:
     return machine_type.rpartition("-")[0] or machine_type
 
 
-def _shape_of(node: Node) -> _Shape:
+def _shape_of(node: Node) -> _MachineShape:
     size = node.capacity or node.allocatable
-    return _Shape(vcpus=size.get(CPU, 0) / 1000, gib=size.get(MEMORY, 0) / 2**30, gpus=float(physical_gpus(node) or 0))
+    return _MachineShape(
+        vcpus=size.get(CPU, 0) / 1000, gib=size.get(MEMORY, 0) / 2**30, gpus=float(physical_gpus(node) or 0)
+    )

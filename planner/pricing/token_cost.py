@@ -107,8 +107,8 @@ def token_costs(snapshot: Snapshot, uses: Iterable[TokenUse], book: PriceBook) -
     return _in_cents(list(lines.values()), whole.bill_usd_per_month, whole.bill_idle.total if whole.bill_idle else 0.0)
 
 
-def _added(one: float | None, other: float | None) -> float | None:
-    return one if other is None else (one or 0.0) + other
+def _added(first_cost: float | None, other: float | None) -> float | None:
+    return first_cost if other is None else (first_cost or 0.0) + other
 
 
 def _in_cents(lines: list[TokenCost], bill_usd: float | None, nobody_usd: float) -> tuple[TokenCost, ...]:
@@ -118,14 +118,14 @@ def _in_cents(lines: list[TokenCost], bill_usd: float | None, nobody_usd: float)
         return tuple(lines)
     amounts = [line.usd_per_month or 0.0 for line in lines]
     others = max(0.0, bill_usd - sum(amounts) - nobody_usd)
-    *each, rest, nobody = shared_out([*amounts, others, nobody_usd], bill_usd)
+    *each, other_cents, nobody = shared_out([*amounts, others, nobody_usd], bill_usd)
     return (
         *(
             line if line.usd_per_month is None
             else replace(line, usd_per_month=cents / 100, idle_usd=round(line.idle_usd or 0.0, 2))
             for line, cents in zip(lines, each, strict=True)
         ),
-        TokenCost(share=TokenShare.OTHERS, usd_per_month=rest / 100),
+        TokenCost(share=TokenShare.OTHERS, usd_per_month=other_cents / 100),
         TokenCost(share=TokenShare.NOBODY, usd_per_month=nobody / 100),
     )  # fmt: skip
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from planner.capacity import overview as overviews
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
+from planner.capacity.free_capacity import CapacityAnswer, capacity
 from planner.capacity.headroom import Fit, stops, where
-from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.room import (
     PoolLine,
     PoolOffer,
@@ -26,7 +26,7 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, Want, column_of, fact, unit_of
+from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, column_of, fact, unit_of
 
 
 class CapacitySettings(Record):
@@ -42,22 +42,22 @@ class CapacitySettings(Record):
     filter: Filter = settings_within(Filter)
 
 
-def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
+def narrowed(whole: CapacityAnswer, selection: Selection) -> CapacityAnswer:
     """The pools and workloads that are let through; what is free and what of it is stranded stays the whole cluster's."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    own = tuple(workload for workload in whole.workloads if kept.workload(workload.shape))
+    own = tuple(workload for workload in whole.workloads if selection.workload(workload.shape))
     return replace(
         whole,
-        sentence=kept.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload"),
-        pools=tuple(line for line in whole.pools if kept.pool(line.pool.name or NO_POOL)),
+        sentence=selection.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload"),
+        pools=tuple(line for line in whole.pools if selection.pool(line.pool.name or NO_POOL)),
         workloads=own,
     )
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @allowed()
-def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHING) -> CapacityAnswer:
+def answer(snapshot: Snapshot, settings: CapacitySettings, given: Inputs = NOTHING) -> CapacityAnswer:
     """`capacity`, with the shapes that were asked for.
 
     Raises
@@ -87,32 +87,32 @@ def _fits(answer: CapacityAnswer) -> list[Fit]:
     return [*answer.shapes, *answer.standard, *answer.workloads]
 
 
-def _number(one: Fit) -> str:
-    return "?" if one.unknown else f"{one.count:,}{'+' if one.is_at_least else ''}"
+def _number(fit: Fit) -> str:
+    return "?" if fit.unknown else f"{fit.count:,}{'+' if fit.is_at_least else ''}"
 
 
 def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
     """What is shown of any shapes: what they ask for has a column a resource."""
-    asked = sorted({name for fit in fits for name in fit.requests})
+    resource_names = sorted({name for fit in fits for name in fit.requests})
     return (
         Column("shape", label="shape"),
-        *(Column(column_of("asks", name), partial(_asked_of, name), heading=None) for name in asked),
-        Column("fits", lambda one: one.known_count, heading="more fit", words=_number, metric="fits", unit="pods"),
-        Column("at_least", lambda one: one.is_at_least, heading=None),
+        *(Column(column_of("asks", name), partial(_asked_of, name), heading=None) for name in resource_names),
+        Column("fits", lambda fit: fit.known_count, heading="more fit", words=_number, metric="fits", unit="pods"),
+        Column("at_least", lambda fit: fit.is_at_least, heading=None),
         Column("by_preempting", heading=None),
         Column("on_nodes", heading=None),
-        Column("quota_lets_in", lambda one: one.quota_limit, heading=None),
-        Column("stops", lambda one: one.unknown or "; ".join(map(str, one.obstacles)), heading="what stops the next",
-            words=lambda one: f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
+        Column("quota_lets_in", lambda fit: fit.quota_limit, heading=None),
+        Column("stops", lambda fit: fit.unknown or "; ".join(map(str, fit.obstacles)), heading="what stops the next",
+            words=lambda fit: f"not known: {fit.unknown}" if fit.unknown else stops(fit.obstacles),
         ),
-        Column("where", lambda one: "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
-            words=lambda one: "" if one.unknown else where(one),
+        Column("where", lambda fit: "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in fit.by_place),
+            words=lambda fit: "" if fit.unknown else where(fit),
         ),
     )  # fmt: skip
 
 
-def _asked_of(name: str, one: Fit) -> int | None:
-    return one.requests.get(name)
+def _asked_of(name: str, fit: Fit) -> int | None:
+    return fit.requests.get(name)
 
 
 def _amount(name: str, of: str, heading: str = "") -> Column[ResourceLine]:
@@ -144,7 +144,7 @@ def _stranded(answer: CapacityAnswer) -> list[str]:
 
 _SHAPES: Final[Listing[CapacityAnswer, Fit]] = Listing(
     name="shapes",
-    line=lambda one: f"{one.shape}: {one.sentence}" + (f"\nkube-scheduler: {one.message}" if one.message else ""),
+    line=lambda fit: f"{fit.shape}: {fit.sentence}" + (f"\nkube-scheduler: {fit.message}" if fit.message else ""),
 )
 _FITS: Final[Listing[CapacityAnswer, Fit]] = Listing(
     name="fits",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
@@ -13,11 +13,11 @@ from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import count, duration, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
 from planner.remedies.certificate import certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 
 ALL: Final = ",".join(Lever)
 
@@ -30,8 +30,8 @@ def parse_levers(text: str) -> str:
     InputError
         For a word that is no lever.
     """
-    given = [word.strip().lower() for word in text.split(",") if word.strip()]
-    named = list(Lever) if given in ([], ["all"]) else given
+    lever_names = [word.strip().lower() for word in text.split(",") if word.strip()]
+    named = list(Lever) if lever_names in ([], ["all"]) else lever_names
     wrong = [word for word in named if word not in list(Lever)]
     if wrong:
         raise InputError(f'"{wrong[0][:60]}" is no lever', where="--levers", mend=f"Levers: {ALL}, or all")
@@ -48,7 +48,7 @@ class CertificateSettings(Record):
     )  # fmt: skip
 
 
-def answer(snapshot: Snapshot, settings: CertificateSettings, given: Given = NOTHING) -> Certificate:
+def answer(snapshot: Snapshot, settings: CertificateSettings, inputs: Inputs = NOTHING) -> Certificate:
     """The plans for what the rollout changes.
 
     Raises
@@ -59,10 +59,10 @@ def answer(snapshot: Snapshot, settings: CertificateSettings, given: Given = NOT
     rollout = settings.rollout
     rollout.meanwhile.check_none()
     snapshot = at_replicas(snapshot, rollout)
-    pools = growing(snapshot, rollout.pools.known(given))
-    levers = [Lever(one) for one in parse_levers(settings.levers).split(",")]
+    pools = growing(snapshot, rollout.pools.known(inputs))
+    levers = [Lever(lever_name) for lever_name in parse_levers(settings.levers).split(",")]
     return certificate(
-        snapshot, scenario_of(snapshot, rollout), levers, pools, given.book, arrival_seconds=rollout.arrival_seconds
+        snapshot, scenario_of(snapshot, rollout), levers, pools, inputs.book, arrival_seconds=rollout.arrival_seconds
     )
 
 
@@ -110,8 +110,8 @@ def _status(answer: Certificate) -> ExitStatus:
 
 def notes(answer: Certificate) -> list[str]:
     """Why nothing is proven, and the nearest lever."""
-    found = [f"Not proven: {one}." for one in answer.why_not]
-    return [*found, *([f"The nearest lever: {answer.nearest}."] if answer.nearest else [])]
+    notes_shown = [f"Not proven: {reason}." for reason in answer.why_not]
+    return [*notes_shown, *([f"The nearest lever: {answer.nearest}."] if answer.nearest else [])]
 
 
 QUESTION: Final = Question(

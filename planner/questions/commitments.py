@@ -13,7 +13,7 @@ from planner.history.commitment import Above, Point, Use
 from planner.history.terms import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, Want, known_book
+from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 from planner.questions.trends import known_history
 from planner.spot.fleet import gpus_leaving
 
@@ -33,11 +33,11 @@ class CommitmentsAnswer(Record):
     lines: tuple[ModelUse, ...]
 
 
-def answer(snapshot: Snapshot, settings: CommitmentsSettings, given: Given = NOTHING) -> CommitmentsAnswer:
-    """`snapshot` and ``given.others`` are each cluster's newest: their machines are what is priced."""
-    history, book = known_history(given), known_book(given)
-    every = (snapshot, *given.others)
-    nodes = [node for one in every for node in one.nodes]
+def answer(snapshot: Snapshot, settings: CommitmentsSettings, inputs: Inputs = NOTHING) -> CommitmentsAnswer:
+    """`snapshot` and ``inputs.others`` are each cluster's newest: their machines are what is priced."""
+    history, book = known_history(inputs), known_book(inputs)
+    every = (snapshot, *inputs.others)
+    nodes = [node for cluster_snapshot in every for node in cluster_snapshot.nodes]
     lines = tuple(model_uses(history, nodes, book, settings.fall, gpus_leaving(every, book)))
     return CommitmentsAnswer(sentence=commitments_sentence(lines), prices_as_of=book.as_of, lines=lines)
 

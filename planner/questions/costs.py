@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
@@ -17,11 +17,11 @@ from planner.ground.words import count, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.pricing.allocation import AllocatedCost, Share
+from planner.pricing.allocation import AllocatedCost, AllocationKind
 from planner.pricing.bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
 from planner.pricing.cluster import PoolCost
 from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
-from planner.questions.question import NOTHING, Given, Question, Want, known_book
+from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 
 
 class CostsSettings(Record):
@@ -41,7 +41,7 @@ class CostsSettings(Record):
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) -> ClusterBill:
+def answer(snapshot: Snapshot, settings: CostsSettings, inputs: Inputs = NOTHING) -> ClusterBill:
     """`bill` with the price book that was given.
 
     Raises
@@ -49,11 +49,11 @@ def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) 
     InputError
         Without a price book, or when the bill can't be shared out so.
     """
-    asked = {"counts_usage": settings.count_usage, "shares_idle": settings.share_idle}
-    return narrowed(bill(known_book(given), snapshot, settings.by, **asked), kept_by(snapshot, settings.filter))
+    bill_options = {"counts_usage": settings.count_usage, "shares_idle": settings.share_idle}
+    return narrowed(bill(known_book(inputs), snapshot, settings.by, **bill_options), kept_by(snapshot, settings.filter))
 
 
-def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
+def narrowed(whole: ClusterBill, kept: Selection) -> ClusterBill:
     """The lines and pools that are let through. What no pod holds and what all share stays; so do a label's values, which
     aren't one namespace's or pool's. The sums are the whole bill's."""
     if kept.is_all:
@@ -62,22 +62,22 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
     lines = tuple(
         line
         for line in whole.lines
-        if passes is None or (line.share is not Share.USED and whole.by != POOL) or passes(line.name)
+        if passes is None or (line.share is not AllocationKind.USED and whole.by != POOL) or passes(line.name)
     )
     pools = tuple(pool for pool in whole.pools if kept.pool(pool.node_pool or NO_POOL))
     hidden = len(whole.lines) - len(lines) + len(whole.pools) - len(pools)
     cents = sum(round(100 * line.usd) for line in whole.lines) - sum(round(100 * line.usd) for line in lines)
-    said = (
+    sentence = (
         f"{kept.headline(len(lines), len(whole.lines), 'line')} ({usd(cents / 100)}). Whole cluster: {whole.sentence}"
     )
     return replace(
-        whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(said)
+        whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(sentence)
     )
 
 
 def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:
     """What is not requested of the bill, in all or of that part."""
-    return lambda one: getattr(idle, part) if (idle := getattr(one, of)) else None
+    return lambda cost_line: getattr(idle, part) if (idle := getattr(cost_line, of)) else None
 
 
 def _list(of: PoolCost | ClusterBill) -> float | None:

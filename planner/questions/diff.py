@@ -12,7 +12,7 @@ from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
@@ -25,10 +25,10 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings
-from planner.questions.question import NOTHING, Fact, Given, Question, Want
+from planner.questions.question import NOTHING, Fact, Inputs, Question, Want
 from planner.questions.wording import heading
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 
 _NUMBERS: Final = (
     "nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_out_of_use", "gpus_pending",
@@ -89,8 +89,8 @@ class DiffAnswer(Record):
     since: tuple[Streak, ...] = ()  # since when workloads that differ are as they are then, where a history tells
 
 
-def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -> DiffAnswer:
-    """`snapshot` against the first of ``given.others``, or against itself after the changes.
+def answer(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs = NOTHING) -> DiffAnswer:
+    """`snapshot` against the first of ``inputs.others``, or against itself after the changes.
 
     Raises
     ------
@@ -100,51 +100,51 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         When a change doesn't apply.
     """
     skipped: list[str] = []
-    then, named = _other_side(snapshot, settings, given, skipped)
+    then, named = _other_side(snapshot, settings, inputs, skipped)
     sides = snapshot, then
     unseen = _unseen_kinds(sides)
-    workloads = _workloads(*(_lines(one, given) for one in sides), unseen=unseen)  # first: its parts go over all cores
-    facts, found, notes = zip(*parts.each(sides, partial(_told, given=given)), strict=True)
+    workloads = _workloads(*(_lines(one, inputs) for one in sides), unseen=unseen)  # first: its parts go over all cores
+    facts, findings_by_side, notes = zip(*parallel_parts.each(sides, partial(_told, given=inputs)), strict=True)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
         after=named,
         workloads=workloads,
         numbers=_differing(*facts),
-        appeared=_more(found[1], found[0]),
-        gone=_more(found[0], found[1]),
+        appeared=_more(findings_by_side[1], findings_by_side[0]),
+        gone=_more(findings_by_side[0], findings_by_side[1]),
         notes=tuple(dict.fromkeys([*skipped, *notes[0], *notes[1]])),
         changed=changed(*sides, unseen=unseen),
-        since=_since(given, workloads),
+        since=_since(inputs, workloads),
     )
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
 
 
 def _told(
-    side: Snapshot, given: Given
+    side: Snapshot, given: Inputs
 ) -> tuple[dict[tuple[str, FrozenMap[str]], Fact], tuple[Finding, ...], list[str]]:
     """A side's numbers and findings, and what isn't compared."""
     skipped: list[str] = []
     facts = dict(_numbers(side, given, skipped))
-    return facts, findings.answer(side, findings.FindingsSettings(), Given()).findings, skipped
+    return facts, findings.answer(side, findings.FindingsSettings(), Inputs()).findings, skipped
 
 
-def _lines(side: Snapshot, given: Given) -> dict[str, WorkloadOverview]:
-    limits = () if given.others else given.limits  # they are of one cluster
+def _lines(side: Snapshot, inputs: Inputs) -> dict[str, WorkloadOverview]:
+    limits = () if inputs.others else inputs.limits  # they are of one cluster
     return {line.workload: line for line in overviews.overview(side, limits).workloads}
 
 
-def _other_side(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
-    if bool(settings.changes) == bool(given.others):
+def _other_side(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs, skipped: list[str]) -> tuple[Snapshot, str]:
+    if bool(settings.changes) == bool(inputs.others):
         raise InputError("there is nothing to compare with", mend="Give a second cluster, or changes: one of both")
-    if given.others:
-        return given.others[0], given.others[0].source
-    return _changed(snapshot, settings, given, skipped)
+    if inputs.others:
+        return inputs.others[0], inputs.others[0].source
+    return _changed(snapshot, settings, inputs, skipped)
 
 
-def _since(given: Given, workloads: Iterable[WorkloadDifference]) -> tuple[Streak, ...]:
+def _since(inputs: Inputs, workloads: Iterable[WorkloadDifference]) -> tuple[Streak, ...]:
     differing = {workload.workload for workload in workloads}
-    streaks = given.history.streaks if given.history else ()
+    streaks = inputs.history.streaks if inputs.history else ()
     return tuple(streak for streak in streaks if streak.workload in differing)
 
 
@@ -153,13 +153,13 @@ def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
     return frozenset(kind for side in sides for kind, state in side.presence.items() if state.is_lacking)
 
 
-def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
-    said = text_of(settings.changes)
-    made = apply(compiled(snapshot), settings.changes, given.limits)
+def _changed(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs, skipped: list[str]) -> tuple[Snapshot, str]:
+    changes_text = text_of(settings.changes)
+    made = apply(compiled(snapshot), settings.changes, inputs.limits)
     words = {True: "doesn't get through", False: "may not get through"}
     skipped += [f"{step.change} {words[step.is_known]}: {step.sentence}" for step in made.steps if not step.is_done]
-    digest = hashlib.blake2b(f"{snapshot.digest}\n{said}".encode(), digest_size=16).hexdigest()
-    return replace(made.snapshot, digest=digest), f"{snapshot.source}, after {said}"
+    digest = hashlib.blake2b(f"{snapshot.digest}\n{changes_text}".encode(), digest_size=16).hexdigest()
+    return replace(made.snapshot, digest=digest), f"{snapshot.source}, after {changes_text}"
 
 
 def _workloads(
@@ -173,115 +173,117 @@ def _workloads(
             continue
         was, is_now = then.verdict if then else None, now.verdict if now else None
         if was is not is_now:
-            told = now or then
-            assert told is not None
-            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(told.sentence)))
+            latest = now or then
+            assert latest is not None
+            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(latest.sentence)))
     return tuple(sorted(found, key=lambda one: (one.after is not Verdict.STUCK, one.after is None, one.before is None)))
 
 
-def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
-    told = list(overview.QUESTION.facts(overviews.on_todays_nodes(snapshot)))
-    kept = [fact for fact in told if fact.metric in _NUMBERS]
+def _numbers(
+    snapshot: Snapshot, given: Inputs, skipped: list[str]
+) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
+    overview_facts = list(overview.QUESTION.facts(overviews.on_todays_nodes(snapshot)))
+    compared_facts = [fact for fact in overview_facts if fact.metric in _NUMBERS]
     if given.book is not None:
         alone = replace(given, others=(), limits=())
-        asked: tuple[tuple[Any, Any], ...] = (
+        further_questions: tuple[tuple[Any, Any], ...] = (
             (costs.QUESTION, costs.CostsSettings()),
             (savings.QUESTION, savings.SavingsSettings()),
         )
-        for question, settings in asked:
+        for question, settings in further_questions:
             try:
-                said = question.facts(question.answer(snapshot, settings, alone))
-                kept += [one for one in said if one.metric in _MONEY]
+                question_facts = question.facts(question.answer(snapshot, settings, alone))
+                compared_facts += [fact for fact in question_facts if fact.metric in _MONEY]
             except HeadroomError as error:
                 skipped.append(f"{question.name}: not compared: {error}")
-    return (((fact.metric, fact.labels), fact) for fact in kept)
+    return (((fact.metric, fact.labels), fact) for fact in compared_facts)
 
 
 def _differing(
     before: Mapping[tuple[str, FrozenMap[str]], Fact], after: Mapping[tuple[str, FrozenMap[str]], Fact]
 ) -> tuple[NumberDifference, ...]:
-    found = []
+    differences = []
     for key in dict.fromkeys([*before, *after]):
         was, now = _number(key[0], before.get(key)), _number(key[0], after.get(key))
         if was == now or (was is not None and now is not None and abs(was - now) < _SMALLEST_USD):
             continue
-        told = after.get(key) or before[key]
-        found.append(NumberDifference(metric=key[0], labels=key[1], unit=told.unit, before=was, after=now))
-    return tuple(found)
+        fact = after.get(key) or before[key]
+        differences.append(NumberDifference(metric=key[0], labels=key[1], unit=fact.unit, before=was, after=now))
+    return tuple(differences)
 
 
-def _number(metric: str, one: Fact | None) -> float | None:
+def _number(metric: str, fact: Fact | None) -> float | None:
     """The fact's number; where there is no such fact, nothing of that kind is there, and no price of it is known."""
-    if one is None:
+    if fact is None:
         return 0 if metric in _NUMBERS else None
-    return None if isinstance(one.value, str | bool) else one.value
+    return None if isinstance(fact.value, str | bool) else fact.value
 
 
 def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Findings that the others don't have: by code and object, so that a number in the words is no difference."""
-    known = Counter((finding.code, finding.object) for finding in than)
+    earlier_counts = Counter((finding.code, finding.object) for finding in than)
     more = []
     for finding in those:
         key = finding.code, finding.object
-        if known[key]:
-            known[key] -= 1
+        if earlier_counts[key]:
+            earlier_counts[key] -= 1
         else:
             more.append(finding)
     return tuple(more)
 
 
 # ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def _sentence(found: DiffAnswer) -> str:
-    said = [
-        *_changed_words(found),
-        *_verdict_words(found),
-        *_gpu_words(found),
-        *_money_words(found),
-        *_finding_words(found),
+def _sentence(diff: DiffAnswer) -> str:
+    sentences = [
+        *_changed_words(diff),
+        *_verdict_words(diff),
+        *_gpu_words(diff),
+        *_money_words(diff),
+        *_finding_words(diff),
     ]
-    return f"{'; '.join(said)}." if said else "Nothing that is compared differs."
+    return f"{'; '.join(sentences)}." if sentences else "Nothing that is compared differs."
 
 
-def _verdict_words(found: DiffAnswer) -> Iterator[str]:
+def _verdict_words(diff: DiffAnswer) -> Iterator[str]:
     def named(is_one: list[str], verb: str) -> Iterator[str]:
         if is_one:
             yield f"{count(len(is_one), 'workload')} {verb} ({listing(is_one)})"
 
-    both = [workload for workload in found.workloads if workload.before is not None and workload.after is not None]
+    both = [workload for workload in diff.workloads if workload.before is not None and workload.after is not None]
     known = [difference for difference in both if difference.before is not Verdict.UNKNOWN]
     yield from named([difference.workload for difference in known if difference.after is Verdict.STUCK], "became stuck")
     yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "can roll out now")  # fmt: skip
     yield from named([difference.workload for difference in both if difference not in known], "not known before")
-    yield from named([one.workload for one in known if one.after is Verdict.UNKNOWN], "no longer known")
-    yield from named([workload.workload for workload in found.workloads if workload.before is None], "appeared")
-    yield from named([workload.workload for workload in found.workloads if workload.after is None], "gone")
+    yield from named([change.workload for change in known if change.after is Verdict.UNKNOWN], "no longer known")
+    yield from named([workload.workload for workload in diff.workloads if workload.before is None], "appeared")
+    yield from named([workload.workload for workload in diff.workloads if workload.after is None], "gone")
 
 
-def _changed_words(found: DiffAnswer) -> Iterator[str]:
-    said = [f"{one.object}: {one.what} {one.before} → {one.after}" for one in found.changed]
-    if said:
-        yield f"{count(len(said), 'change')} ({listing(said)})"
+def _changed_words(diff: DiffAnswer) -> Iterator[str]:
+    change_texts = [f"{change.object}: {change.what} {change.before} → {change.after}" for change in diff.changed]
+    if change_texts:
+        yield f"{count(len(change_texts), 'change')} ({listing(change_texts)})"
 
 
-def _gpu_words(found: DiffAnswer) -> Iterator[str]:
+def _gpu_words(diff: DiffAnswer) -> Iterator[str]:
     nouns = {"gpus_allocatable": "", "gpus_free": " free", "gpus_out_of_use": " out of use"}
     for metric, noun in nouns.items():
-        for number in found.numbers:
+        for number in diff.numbers:
             if number.metric == metric and is_gpu_resource(number.labels.get("resource", "")):
                 change = round((number.after or 0) - (number.before or 0))
                 name = number.labels.get("model") or number.labels["resource"]
                 yield f"{abs(change):,} {'more' if change > 0 else 'fewer'} {name}{noun}"
 
 
-def _money_words(found: DiffAnswer) -> Iterator[str]:
-    for number in found.numbers:
+def _money_words(diff: DiffAnswer) -> Iterator[str]:
+    for number in diff.numbers:
         if number.metric == BILL and number.before is not None and number.after is not None:
             change = number.after - number.before
             yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month"
 
 
-def _finding_words(found: DiffAnswer) -> Iterator[str]:
-    for those, verb in ((found.appeared, "new"), (found.gone, "gone")):
+def _finding_words(diff: DiffAnswer) -> Iterator[str]:
+    for those, verb in ((diff.appeared, "new"), (diff.gone, "gone")):
         grave = [finding for finding in those if finding.severity is not Severity.INFO]
         if grave:
             yield f"{count(len(grave), 'finding')} {verb}"
@@ -291,28 +293,28 @@ def _finding_words(found: DiffAnswer) -> Iterator[str]:
 Altered = tuple[str, Finding]
 
 
-def _changes(found: DiffAnswer) -> list[Altered]:
-    return [(change, finding) for change, some in (("new", found.appeared), ("gone", found.gone)) for finding in some]
+def _changes(diff: DiffAnswer) -> list[Altered]:
+    return [(change, finding) for change, group in (("new", diff.appeared), ("gone", diff.gone)) for finding in group]
 
 
 _CHANGED: Final[Listing[DiffAnswer, SpecChange]] = Listing(
     name="changed",
     title="what was changed",
-    items=lambda found: found.changed,
+    items=lambda diff: diff.changed,
     columns=(Column("object"), Column("what"), Column("before"), Column("after")),
 )
 _WORKLOADS: Final[Listing[DiffAnswer, WorkloadDifference]] = Listing(
     name="workloads",
     title="workloads",
-    items=lambda found: found.workloads,
+    items=lambda diff: diff.workloads,
     columns=(Column("workload"), Column("before"), Column("after"), Column("sentence")),
 )
 _DIFFERENT: Final[Listing[DiffAnswer, NumberDifference]] = Listing(
     name="numbers",
     title="GPUs, cost and savings",
-    items=lambda found: found.numbers,
+    items=lambda diff: diff.numbers,
     columns=(
-        Column("what", lambda one: one.metric.replace("_", " ")),
+        Column("what", lambda difference: difference.metric.replace("_", " ")),
         Column(
             "of",
             lambda one: ", ".join(f"{heading(name)} {value}" for name, value in sorted(one.labels.items()) if value),
@@ -338,7 +340,7 @@ _FINDINGS: Final[Listing[DiffAnswer, Altered]] = Listing(
 _SINCE: Final[Listing[DiffAnswer, Streak]] = Listing(
     name="since",
     title="since when, by the store's snapshots",
-    items=lambda found: found.since,
+    items=lambda diff: diff.since,
     columns=(Column("workload"), Column("verdict"), Column("since", since)),
 )
 
@@ -347,14 +349,14 @@ QUESTION: Final = Question(
     settings=DiffSettings,
     answer=answer,
     figures=(
-        Figure("workloads_differing", lambda found: len(found.workloads), "workloads"),
-        Figure("numbers_differing", lambda found: len(found.numbers), "numbers"),
-        Figure("findings_appeared", lambda found: len(found.appeared), "findings"),
-        Figure("findings_gone", lambda found: len(found.gone), "findings"),
+        Figure("workloads_differing", lambda diff: len(diff.workloads), "workloads"),
+        Figure("numbers_differing", lambda diff: len(diff.numbers), "numbers"),
+        Figure("findings_appeared", lambda diff: len(diff.appeared), "findings"),
+        Figure("findings_gone", lambda diff: len(diff.gone), "findings"),
     ),
     first_rows="workloads",
     listings=(_CHANGED, _WORKLOADS, _DIFFERENT, _FINDINGS, _SINCE),
-    notes=lambda found: [*(f"note: {note}" for note in found.notes), f"from {found.before} to {found.after}"],
+    notes=lambda diff: [*(f"note: {note}" for note in diff.notes), f"from {diff.before} to {diff.after}"],
     about="""What differs between CLUSTER and OTHER, or between CLUSTER and itself after --change.
 
     First what was changed: replicas, strategies, images, requests, nodes. Then what follows: workloads that became stuck or

@@ -9,12 +9,12 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import NO_WORDS, Text, count, listing
-from planner.inventory import account, wire
-from planner.inventory.account import ServerLoad, listed_in
+from planner.inventory import input_report, wire
 from planner.inventory.checks import needed_kinds
-from planner.kubernetes.listed import Listed
+from planner.inventory.input_report import ServerLoad, listed_in
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.kubernetes.unplayed_kinds import Listed
+from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout import recordings
 
 
@@ -58,19 +58,19 @@ class DoctorAnswer(Record):
     recorded: Text = NO_WORDS
 
 
-def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING) -> DoctorAnswer:
+def answer(snapshot: Snapshot, _settings: DoctorSettings, inputs: Inputs = NOTHING) -> DoctorAnswer:
     """Every kind that is read, how it went, and what would bring what is missing."""
     costs = needed_kinds(snapshot)
     kinds = []
     for name, kind in wire.READ.items():
         presence = snapshot.presence.get(name, Presence.ABSENT)
         is_there = presence in (Presence.PRESENT, Presence.INFERRED)
-        severity, said = costs.get(name, (None, ""))
+        severity, cost_text = costs.get(name, (None, ""))
         kinds.append(
             KindRead(
                 kind=name, group=kind.group, resource=kind.resource, presence=presence,
                 objects=sum(getattr(one, "kind", name) == name for one in getattr(snapshot, kind.field)) if is_there else None,
-                weight=_WEIGHTS[severity] if severity else Weight.NOTHING, costs=Text("" if is_there else said),
+                weight=_WEIGHTS[severity] if severity else Weight.NOTHING, costs=Text("" if is_there else cost_text),
             )
         )  # fmt: skip
     kinds += [_listed(snapshot, listed) for listed in listed_in(snapshot)]
@@ -80,9 +80,9 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
         sentence=Text(_sentence(kinds)),
         kinds=tuple(kinds),
         problems=tuple(problem for problem in snapshot.problems if problem.severity is not Severity.INFO),
-        rbac=account.role(refused) if refused else "",
-        command=account.get_command(absent) if absent else "",
-        load=given.load,
+        rbac=input_report.role(refused) if refused else "",
+        command=input_report.get_command(absent) if absent else "",
+        load=inputs.load,
         recorded=recordings.sentence(),
     )
 
@@ -119,28 +119,28 @@ def _load(load: ServerLoad) -> str:
     )
 
 
-def _codes(found: DoctorAnswer) -> dict[str, str]:
+def _codes(inventory: DoctorAnswer) -> dict[str, str]:
     codes = {
-        "Rights to add, with kubectl apply -f, and bound to who reads": found.rbac,
-        "To add what isn't in the input": found.command,
+        "Rights to add, with kubectl apply -f, and bound to who reads": inventory.rbac,
+        "To add what isn't in the input": inventory.command,
     }
     return {what: code for what, code in codes.items() if code}
 
 
-def _is_needless(one: KindRead) -> bool:
+def _is_needless(kind_read: KindRead) -> bool:
     """It isn't in the input, and no answer about this cluster hangs on it."""
-    return one.presence is Presence.ABSENT and one.weight is Weight.NOTHING
+    return kind_read.presence is Presence.ABSENT and kind_read.weight is Weight.NOTHING
 
 
-def _needless(found: DoctorAnswer) -> str:
-    kinds = [kind.kind for kind in found.kinds if _is_needless(kind)]
+def _needless(inventory: DoctorAnswer) -> str:
+    kinds = [kind.kind for kind in inventory.kinds if _is_needless(kind)]
     return f"Not in the input, and nothing that was read asks for them: {listing(kinds, most=None)}." if kinds else ""
 
 
 _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
     name="kinds",
     unknown="–",
-    told=lambda found: [kind for kind in found.kinds if not _is_needless(kind)],
+    told=lambda inventory: [kind for kind in inventory.kinds if not _is_needless(kind)],
     note=_needless,
     columns=(
         Column("kind", label="kind"),
@@ -153,14 +153,14 @@ _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
 )
 
 
-def _status(found: DoctorAnswer) -> ExitStatus:
-    lacks = any(kind.objects is None and kind.weight is Weight.DECIDES for kind in found.kinds)
+def _status(inventory: DoctorAnswer) -> ExitStatus:
+    lacks = any(kind.objects is None and kind.weight is Weight.DECIDES for kind in inventory.kinds)
     return ExitStatus.NOT_KNOWN if lacks else ExitStatus.ANSWERED
 
 
 _LOAD: Final[Listing[DoctorAnswer, ServerLoad]] = Listing(
     name="load",
-    items=lambda found: (found.load,) if found.load else (),
+    items=lambda inventory: (inventory.load,) if inventory.load else (),
     line=_load,
     columns=(
         Column("requests_last_minute", metric="api_requests_last_minute", unit="requests"),
@@ -173,9 +173,9 @@ QUESTION: Final = Question(
     settings=DoctorSettings,
     answer=answer,
     listings=(_KINDS, _LOAD),
-    notes=lambda found: (
-        *(f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in found.problems),
-        str(found.recorded),
+    notes=lambda inventory: (
+        *(f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in inventory.problems),
+        str(inventory.recorded),
     ),
     codes=_codes,
     about="""What can be read of the cluster, what is missing, the answers without it, and the exact rights to add.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -16,7 +16,7 @@ from planner.health.drift.rows import flat_rows, suggestion_rows
 from planner.health.drift.services import drift
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
+from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
 from planner.remedies.patched import Patched, put
 
 
@@ -36,7 +36,7 @@ def adopt(snapshot: Snapshot, suggestion: EnvironmentSuggestion) -> Patched:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: DriftSettings, given: Given = NOTHING) -> DriftReport:
+def answer(snapshot: Snapshot, settings: DriftSettings, inputs: Inputs = NOTHING) -> DriftReport:
     """`drift` of the snapshot and those it was given to be compared with.
 
     Raises
@@ -44,25 +44,25 @@ def answer(snapshot: Snapshot, settings: DriftSettings, given: Given = NOTHING) 
     InputError
         When a service or the reference isn't there.
     """
-    report = drift((snapshot, *given.others), settings.rule, (given.usages,))
-    known = {service.service for service in report.services}
+    report = drift((snapshot, *inputs.others), settings.rule, (inputs.usages,))
+    service_names = {service.service for service in report.services}
     for name in settings.services:
-        if name not in known:
-            there = ", ".join(sorted(known)) or "none"
+        if name not in service_names:
+            services_text = ", ".join(sorted(service_names)) or "none"
             raise InputError(
-                f'no service "{name}" runs in several environments', where="service", mend=f"There are: {there}"
+                f'no service "{name}" runs in several environments', where="service", mend=f"There are: {services_text}"
             )
     if settings.services:
         report = replace(report, services=tuple(one for one in report.services if one.service in settings.services))
     return narrowed(report, kept_by(snapshot, settings.filter))
 
 
-def narrowed(whole: DriftReport, kept: Kept) -> DriftReport:
+def narrowed(whole: DriftReport, selection: Selection) -> DriftReport:
     """The services of which a workload is let through, whole."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    services = tuple(service for service in whole.services if any(map(kept.workload, service.workloads)))
-    sentence = kept.beside(whole.sentence, len(services), len(whole.services), "service")
+    services = tuple(service for service in whole.services if any(map(selection.workload, service.workloads)))
+    sentence = selection.beside(whole.sentence, len(services), len(whole.services), "service")
     return replace(whole, services=services, sentence=sentence)
 
 

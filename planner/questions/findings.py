@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.fragmentation import waiting_in_vain
 from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
@@ -20,7 +20,7 @@ from planner.health.restarts import report as restarts
 from planner.inventory import checks, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
+from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
 from planner.questions.wording import SEVERITY
 
 # Each room that finds something adds its function: snapshot → findings.
@@ -49,29 +49,29 @@ class FindingsAnswer(Record):
     hidden: int = 0  # by the filter
 
 
-def answer(snapshot: Snapshot, settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
+def answer(snapshot: Snapshot, settings: FindingsSettings, inputs: Inputs = NOTHING) -> FindingsAnswer:
     """What every room finds; how old the snapshot is where the caller gives the time and it isn't meant to be old."""
-    aged = () if given.now is None or given.is_embedded else checks.check_age(snapshot, given.now)
+    aged = () if inputs.now is None or inputs.is_embedded else checks.check_age(snapshot, inputs.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
-    found = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
-    return narrowed(FindingsAnswer(sentence=summary(found), findings=found), kept_by(snapshot, settings.filter))
+    findings = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
+    return narrowed(FindingsAnswer(sentence=summary(findings), findings=findings), kept_by(snapshot, settings.filter))
 
 
-def narrowed(whole: FindingsAnswer, kept: Kept) -> FindingsAnswer:
+def narrowed(whole: FindingsAnswer, selection: Selection) -> FindingsAnswer:
     """The findings that are let through; those about all that was read stay."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    found = tuple(finding for finding in whole.findings if kept.about(finding.object))
-    hidden = len(whole.findings) - len(found)
-    said = Text(f"{summary(found)} {kept.said}; {hidden:,} hidden")
-    return FindingsAnswer(sentence=said, findings=found, hidden=hidden)
+    findings = tuple(finding for finding in whole.findings if selection.about(finding.object))
+    hidden = len(whole.findings) - len(findings)
+    sentence = Text(f"{summary(findings)} {selection.said}; {hidden:,} hidden")
+    return FindingsAnswer(sentence=sentence, findings=findings, hidden=hidden)
 
 
 def summary(findings: Sequence[Finding]) -> Text:
     """``2 errors, 5 warnings, 1 note``."""
     counts = Counter(finding.severity for finding in findings)
-    said = [count(counts[severity], word) for severity, word in SEVERITY.items() if counts[severity]]
-    return Text(", ".join(said) or "Nothing found")
+    severity_counts = [count(counts[severity], word) for severity, word in SEVERITY.items() if counts[severity]]
+    return Text(", ".join(severity_counts) or "Nothing found")
 
 
 def facts(answer: FindingsAnswer) -> Iterator[Fact]:
@@ -84,9 +84,9 @@ def facts(answer: FindingsAnswer) -> Iterator[Fact]:
         yield fact("findings_of_code", number, "findings", code=code, severity=severity)
 
 
-def _line(one: Finding) -> str:
-    about = f"{one.object}: " if one.object else ""
-    return f"{SEVERITY[one.severity]}: {about}{one.what}{f'. {one.mend}' if one.mend else ''}"
+def _line(finding: Finding) -> str:
+    about = f"{finding.object}: " if finding.object else ""
+    return f"{SEVERITY[finding.severity]}: {about}{finding.what}{f'. {finding.mend}' if finding.mend else ''}"
 
 
 _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(

@@ -25,7 +25,7 @@ from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
 from planner.pricing.model import PriceBook
-from planner.questions.question import EXIT, NOTHING, Given, Question, Want, unit_of
+from planner.questions.question import EXIT, NOTHING, Inputs, Question, Want, unit_of
 from planner.rollout.answers import Verdict
 
 
@@ -43,26 +43,26 @@ class FleetAnswer(Record):
     usd_per_month: float | None
 
 
-def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING) -> FleetAnswer:
-    """`snapshot` and ``given.others`` side by side; money where a price book is given."""
-    snapshots = (snapshot, *given.others)
-    clusters, found = [], defaultdict(list)
-    for name, one in zip(cluster_names(snapshots), snapshots, strict=True):
-        seen = overview(one)
-        clusters.append(_cluster(name, one, seen, given.book))
-        specs = {workload.key: workload.template.spec for workload in one.workloads}
-        for line in seen.workloads:
+def answer(snapshot: Snapshot, _settings: FleetSettings, inputs: Inputs = NOTHING) -> FleetAnswer:
+    """`snapshot` and ``inputs.others`` side by side; money where a price book is given."""
+    snapshots = (snapshot, *inputs.others)
+    clusters, models_by_name = [], defaultdict(list)
+    for name, cluster_snapshot in zip(cluster_names(snapshots), snapshots, strict=True):
+        cluster_overview = overview(cluster_snapshot)
+        clusters.append(_cluster(name, cluster_snapshot, cluster_overview, inputs.book))
+        specs = {workload.key: workload.template.spec for workload in cluster_snapshot.workloads}
+        for line in cluster_overview.workloads:
             images = tuple(container.image for container in specs[line.workload].containers)
-            found[line.workload].append(
+            models_by_name[line.workload].append(
                 InCluster(
                     cluster=name, replicas=line.replicas, ready=line.ready, verdict=line.verdict, images=images, gpus=line.gpus,
                     nouns=line.nouns,
                 )
             )  # fmt: skip
     models = tuple(models_of(clusters))
-    workloads = tuple(workload_of(key, where) for key, where in sorted(found.items()) if len(where) > 1)
-    known = [cluster.usd_per_month for cluster in clusters if cluster.usd_per_month is not None]
-    total = sum(known) if known else None
+    workloads = tuple(workload_of(key, where) for key, where in sorted(models_by_name.items()) if len(where) > 1)
+    known_costs = [cluster.usd_per_month for cluster in clusters if cluster.usd_per_month is not None]
+    total = sum(known_costs) if known_costs else None
     return FleetAnswer(
         sentence=QUESTION.of_those_seen(snapshots, _sentence(clusters, models, total)),
         clusters=tuple(clusters),
@@ -72,21 +72,21 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
     )
 
 
-def _cluster(name: str, snapshot: Snapshot, seen: ClusterOverview, book: PriceBook | None) -> FleetCluster:
-    verdicts = Counter(line.verdict for line in seen.workloads)
-    cost = cost_cluster(book, snapshot) if book is not None and seen.node_count is not None else None
+def _cluster(name: str, snapshot: Snapshot, cluster_overview: ClusterOverview, book: PriceBook | None) -> FleetCluster:
+    verdicts = Counter(line.verdict for line in cluster_overview.workloads)
+    cost = cost_cluster(book, snapshot) if book is not None and cluster_overview.node_count is not None else None
     return FleetCluster(
         cluster=name,
         taken_at=snapshot.taken_at,
-        nodes=seen.node_count,
-        pods=seen.pod_count,
-        waiting=seen.pending_pods,
-        workloads=len(seen.workloads) or snapshot.if_known(0, *(kind.name for kind in ROLLING)),
+        nodes=cluster_overview.node_count,
+        pods=cluster_overview.pod_count,
+        waiting=cluster_overview.pending_pods,
+        workloads=len(cluster_overview.workloads) or snapshot.if_known(0, *(kind.name for kind in ROLLING)),
         stuck=verdicts[Verdict.STUCK],
         unknown=verdicts[Verdict.UNKNOWN],
         usd_per_month=cost.usd_per_month if cost else None,
-        nodes_without_price=sum(len(group.nodes) for group in cost.unpriced) if cost else seen.node_count,
-        gpus=seen.gpus,
+        nodes_without_price=sum(len(group.nodes) for group in cost.unpriced) if cost else cluster_overview.node_count,
+        gpus=cluster_overview.gpus,
     )
 
 
@@ -101,7 +101,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     free += f"; how many are free of {listing(of_unseen, most=5)} is not known" if of_unseen else ""
     untold = f", of {unknown:,} it is not known" if unknown else ""
     unpriced = sum(cluster.usd_per_month is None for cluster in clusters)
-    bare = sum(one.nodes_without_price or 0 for one in clusters if one.usd_per_month is not None)
+    bare = sum(cluster.nodes_without_price or 0 for cluster in clusters if cluster.usd_per_month is not None)
     cost = "" if total is None else f"; {usd(total)} a month"
     cost += f" without {count(unpriced, 'cluster')} of no known price" if cost and unpriced else ""
     cost += f" and {count(bare, 'node')} without a price" if cost and bare else ""
@@ -117,8 +117,8 @@ Shared = tuple[FleetWorkload, InCluster]
 def _shared(answer: FleetAnswer) -> list[Shared]:
     """A workload that several clusters have, and each of those; what is stuck somewhere first, then what differs."""
 
-    def place(one: FleetWorkload) -> tuple[bool, bool]:
-        return all(each.verdict is not Verdict.STUCK for each in one.where), not one.differs
+    def place(workload: FleetWorkload) -> tuple[bool, bool]:
+        return all(each.verdict is not Verdict.STUCK for each in workload.where), not workload.differs
 
     return [(workload, each) for workload in sorted(answer.workloads, key=place) for each in workload.where]
 
@@ -149,18 +149,18 @@ _MODELS: Final[Listing[FleetAnswer, FleetModel]] = Listing(
     title="GPUs by model",
     empty="No GPUs in these clusters.",
     columns=(
-        Column("model", lambda one: one.name),
-        Column("label", lambda one: ", ".join(one.labels)),
-        Column("clusters", lambda one: len(one.clusters)),
+        Column("model", lambda model: model.name),
+        Column("label", lambda model: ", ".join(model.labels)),
+        Column("clusters", lambda model: len(model.clusters)),
         _amount("allocatable", "allocatable", "in all"),
         _amount("held", "requested"),
         _amount("free", "free"),
         _amount("out_of_use", "out_of_use"),
         _amount("waited_for", "pending", "wanted"),
-        Column("most_free_in", lambda one: one.most_free or None, words=lambda one: one.most_free),
-        Column("", lambda one: one.gpu_model, label="model"),
-        Column("", lambda one: one.resource, label="resource"),
-        Column("", lambda one: None if one.sharing is Sharing.WHOLE else one.name, label="offered_as"),
+        Column("most_free_in", lambda model: model.most_free or None, words=lambda model: model.most_free),
+        Column("", lambda model: model.gpu_model, label="model"),
+        Column("", lambda model: model.resource, label="resource"),
+        Column("", lambda model: None if model.sharing is Sharing.WHOLE else model.name, label="offered_as"),
     ),
 )  # fmt: skip
 _WORKLOADS: Final[Listing[FleetAnswer, Shared]] = Listing(
@@ -187,7 +187,7 @@ _IN_SEVERAL: Final[Listing[FleetAnswer, FleetWorkload]] = Listing(
     is_shown=False,
     columns=(
         Column("workload", label="workload"),
-        Column("in_clusters", lambda one: len(one.where), metric="in_clusters", unit="clusters"),
+        Column("in_clusters", lambda workload: len(workload.where), metric="in_clusters", unit="clusters"),
     ),
 )
 
@@ -208,7 +208,7 @@ QUESTION: Final = Question(
     wants=(Want.OTHERS, Want.PRICES),
     states={Verdict.STUCK.value: ExitStatus.REFUSED, Verdict.UNKNOWN.value: EXIT[Verdict.UNKNOWN]},
     states_of=lambda answer: {
-        name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some
+        name for one in answer.clusters for name, number in (("stuck", one.stuck), ("unknown", one.unknown)) if number
     },
     leaves_open=lambda answer: any(cluster.unknown for cluster in answer.clusters),
     hangs_on=(NODE.name, POD.name),

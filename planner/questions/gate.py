@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Final
 
-from planner.capacity.gated import (
+from planner.capacity.gate_result import (
     GatedWorkload,
     apart,
     beyond_today,
@@ -23,7 +23,7 @@ from planner.capacity.gated import (
     untold,
     verdict_of_all,
 )
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
@@ -36,16 +36,16 @@ from planner.kubernetes.units import GPUS, Nouns
 from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, fact
 from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
+from planner.rollout.kueue_admission import group_of
 from planner.rollout.policy import GateException, GatePolicy
-from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
-from planner.rollout.queued import group_of
+from planner.rollout.prepared_change import Scenario, manifest_namespace, revision_of, unread_files
 from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 
@@ -113,7 +113,7 @@ Change = AppliedWorkload | PlacedWorkload
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
+def answer(snapshot: Snapshot, settings: GateSettings, given: Inputs = NOTHING) -> GateAnswer:
     """Every workload that the manifest rolls, alone and all together, held against the policy.
 
     Raises
@@ -126,26 +126,26 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace, unread=settings.unread)
     then, unknown = manifest.snapshot, manifest.unknown
     every: list[Change] = [*manifest.workloads, *manifest.placed]
-    changes = [(one, revision_of(then, one)) for one in every if one.moves_pods]
-    unchanged = tuple(revision_of(then, one).after.key for one in every if not one.moves_pods)
+    changes = [(change, revision_of(then, change)) for change in every if change.moves_pods]
+    unchanged = tuple(revision_of(then, change).after.key for change in every if not change.moves_pods)
     policy, now = settings.policy.with_deploy_timeout(settings.deploy_timeout), given.now
-    held = policy.holding(now)
-    expired = tuple(exception for exception in policy.exceptions if exception not in held)
+    exceptions = policy.holding(now)
+    expired = tuple(exception for exception in policy.exceptions if exception not in exceptions)
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
     played = _player(then, settings, given)
     alone = _alone(changes, played)
-    together = played(*(one for one, _ in changes), *unknown) if len(changes) > 1 else None
+    together = played(*(change for change, _ in changes), *unknown) if len(changes) > 1 else None
     asked = [
-        with_room_of_part(gated(then, change, mine, together or mine, place, given.book), then, change)
-        for place, ((_, change), mine) in enumerate(zip(changes, alone, strict=True))
+        with_room_of_part(gated(then, change, own_rollout, together or own_rollout, place, given.book), then, change)
+        for place, ((_, change), own_rollout) in enumerate(zip(changes, alone, strict=True))
     ]
-    parts = [judged(one, change.before, policy, held) for one, (_, change) in zip(asked, changes, strict=True)]
-    parts += [judged(untold(unknown_object), None, policy, held) for unknown_object in unknown]
+    parts = [judged(part, change.before, policy, exceptions) for part, (_, change) in zip(asked, changes, strict=True)]
+    parts += [judged(untold(unknown_object), None, policy, exceptions) for unknown_object in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 
-def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
+def answer_without_cluster(settings: GateSettings, inputs: Inputs = NOTHING) -> GateAnswer:
     """What room each workload that the manifest holds needs to roll out, wherever it runs, held against the policy.
 
     Raises
@@ -162,8 +162,8 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
         named_timeouts=policy.timeouts,
         spare=policy.spare,
     )
-    held = policy.holding(given.now)
-    parts = [judged(part, None, policy, held) for part in found.parts]
+    exceptions = policy.holding(inputs.now)
+    parts = [judged(part, None, policy, exceptions) for part in found.parts]
     counted = [part for part in parts if part.exception is None]
     status = _status_of_room(found, parts, counted, policy)
     passes = status is ExitStatus.ANSWERED
@@ -171,19 +171,19 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
         sentence=Text(gate_sentence(parts, counted, status) if parts else "passes: the manifest rolls nothing out"),
         passes=passes, exit_status=status, workloads=tuple(parts), together=found.together, together_sentence=found.together_sentence,
         unchanged=(), refusals=(), extra_gpus=0, extra_usd_per_month=0.0,
-        expired=tuple(exception for exception in policy.exceptions if exception not in held),
+        expired=tuple(exception for exception in policy.exceptions if exception not in exceptions),
         findings=apart(list(found.findings), passes=passes), doubts=found.doubts,
         without_cluster=True, room=found.room, rolls_nothing=found.rolls_nothing, notes=found.notes,
     )  # fmt: skip
 
 
 def _status_of_room(
-    found: WithoutCluster, parts: list[GatedWorkload], counted: list[GatedWorkload], policy: GatePolicy
+    room_check: WithoutCluster, parts: list[GatedWorkload], counted: list[GatedWorkload], policy: GatePolicy
 ) -> ExitStatus:
     """The gravest of what the policy refuses; where none is excepted, of all together too."""
     status = gravest(EXIT[part.verdict] for part in counted if fails(part, policy))
-    if found.room is not None and len(counted) == len(parts) and fails_together(found, parts, policy):
-        status = gravest([status, EXIT[found.together]])
+    if room_check.room is not None and len(counted) == len(parts) and fails_together(room_check, parts, policy):
+        status = gravest([status, EXIT[room_check.together]])
     return ExitStatus.REFUSED if status is ExitStatus.ANSWERED and any(part.refusals for part in counted) else status
 
 
@@ -193,23 +193,23 @@ def _alone(changes: Sequence[tuple[Change, Revision]], played: Callable[..., Rol
     members: dict[tuple[str, str], list[int]] = {}
     for place, (_, change) in enumerate(changes):
         members.setdefault((change.after.namespace, group_of(change) or f"\0{place}"), []).append(place)
-    found: dict[int, RolloutResult] = {}
+    results_by_place: dict[int, RolloutResult] = {}
     for places in members.values():
-        result = played(*(changes[place][0] for place in places))
+        joint_rollout = played(*(changes[place][0] for place in places))
         for number, place in enumerate(places):
-            own = result.workloads
-            found[place] = replace(result, workloads=(own[number], *own[:number], *own[number + 1 :]))
-    return [found[place] for place in range(len(changes))]
+            own = joint_rollout.workloads
+            results_by_place[place] = replace(joint_rollout, workloads=(own[number], *own[:number], *own[number + 1 :]))
+    return [results_by_place[place] for place in range(len(changes))]
 
 
-def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callable[..., RolloutResult]:
+def _player(snapshot: Snapshot, settings: GateSettings, given: Inputs) -> Callable[..., RolloutResult]:
     """What plays some of the changes, with what happens beside them."""
-    known = settings.pools.known(given)
-    pools, beside = growing(snapshot, known), settings.meanwhile.beside(known)
+    limits = settings.pools.known(given)
+    pools, events = growing(snapshot, limits), settings.meanwhile.beside(limits)
 
     def played(*changes: Change | UnknownObject) -> RolloutResult:
         return rollout(
-            snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside, starts=given.starts
+            snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=events, starts=given.starts
         )
 
     return played
@@ -278,8 +278,8 @@ def _about(part: GatedWorkload) -> str:
 
 def _gpus(part: GatedWorkload) -> str:
     noun = "" if part.nouns == GPUS else f" {plural(abs(part.more_gpus), part.nouns.one, part.nouns.many)}"
-    said = f"{part.more_gpus:+d}{noun}" if part.more_gpus else "0"
-    return said if part.is_told else f"{said} or more" if part.more_gpus else "not known"
+    gpu_text = f"{part.more_gpus:+d}{noun}" if part.more_gpus else "0"
+    return gpu_text if part.is_told else f"{gpu_text} or more" if part.more_gpus else "not known"
 
 
 def _usd(part: GatedWorkload) -> str | None:
@@ -310,7 +310,7 @@ WORKLOADS: Final[Listing[GateAnswer, GatedWorkload]] = Listing(
 )  # fmt: skip
 _REMEDIES: Final[Listing[GateAnswer, tuple[GatedWorkload, Remedy]]] = Listing(
     name="remedies",
-    items=lambda found: [(part, remedy) for part in found.workloads for remedy in part.ways_out],
+    items=lambda gate_answer: [(part, remedy) for part in gate_answer.workloads for remedy in part.ways_out],
     columns=(
         Column("workload", lambda of: of[0].workload),
         Column("title", lambda of: of[1].title),
@@ -324,9 +324,9 @@ _REMEDIES: Final[Listing[GateAnswer, tuple[GatedWorkload, Remedy]]] = Listing(
 )
 
 
-def facts(found: GateAnswer) -> Iterator[Fact]:
+def facts(gate_answer: GateAnswer) -> Iterator[Fact]:
     """GPUs beyond today, in what they are counted in."""
-    yield fact("gate_extra_gpus", found.extra_gpus, found.nouns.many)
+    yield fact("gate_extra_gpus", gate_answer.extra_gpus, gate_answer.nouns.many)
 
 
 _MEANWHILE: Final[Listing[GateAnswer, EventBeside]] = Listing(name="meanwhile", columns=EVENTS, is_shown=False)
@@ -339,11 +339,11 @@ QUESTION: Final = Question(
     settings=GateSettings,
     answer=answer,
     figures=(
-        Figure("gate_passes", lambda found: found.passes),
-        Figure("gate_together", lambda found: found.together),
-        Figure("gate_extra_cost", lambda found: found.extra_usd_per_month, USD_A_MONTH),
+        Figure("gate_passes", lambda gate_answer: gate_answer.passes),
+        Figure("gate_together", lambda gate_answer: gate_answer.together),
+        Figure("gate_extra_cost", lambda gate_answer: gate_answer.extra_usd_per_month, USD_A_MONTH),
     ),
     facts=facts,
     listings=(WORKLOADS, _REMEDIES, _MEANWHILE, _DOUBTS),
-    status=lambda found: ExitStatus(found.exit_status),
+    status=lambda gate_answer: ExitStatus(gate_answer.exit_status),
 )

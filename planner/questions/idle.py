@@ -16,7 +16,7 @@ from planner.kubernetes.units import GPUS
 from planner.pricing.bill import cost_cluster
 from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus, with_tokens
 from planner.pricing.token_cost import COLUMNS, TokenCost
-from planner.questions.question import NOTHING, Given, Question, Want, known_book
+from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 
 
 class IdleSettings(Record):
@@ -32,7 +32,7 @@ class IdleSettings(Record):
     )  # fmt: skip
 
 
-def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -> IdleAnswer:
+def answer(snapshot: Snapshot, settings: IdleSettings, inputs: Inputs = NOTHING) -> IdleAnswer:
     """Pods that hold GPUs, joined with what was measured of them.
 
     Raises
@@ -40,62 +40,62 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
     InputError
         Without readings of a Prometheus, or without a price book.
     """
-    if given.gpu_uses is None:
+    if inputs.gpu_uses is None:
         raise InputError(
             "nothing in the input tells how busy GPUs are",
             mend="Name a Prometheus that scrapes DCGM's or AMD's exporter",
         )
-    cost = cost_cluster(known_book(given), snapshot)
-    found = idle_gpus(snapshot, given.gpu_uses, cost.nodes, settings.idle_minutes * 60)
-    return with_tokens(found, snapshot, given.token_uses, known_book(given)) if given.token_uses else found
+    cost = cost_cluster(known_book(inputs), snapshot)
+    idle = idle_gpus(snapshot, inputs.gpu_uses, cost.nodes, settings.idle_minutes * 60)
+    return with_tokens(idle, snapshot, inputs.token_uses, known_book(inputs)) if inputs.token_uses else idle
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def _noun(one: HeldIdle | IdleUnits) -> str:
-    return one.nouns.many
+def _noun(holder: HeldIdle | IdleUnits) -> str:
+    return holder.nouns.many
 
 
 def _sum(amounts: list[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return round(sum(known), 2) if len(known) == len(amounts) else None
+    known_amounts = [amount for amount in amounts if amount is not None]
+    return round(sum(known_amounts), 2) if len(known_amounts) == len(amounts) else None
 
 
 _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
     name="pods",
     empty="Every GPU that was measured was busy lately.",
     columns=(
-        Column("namespace", lambda one: one.namespace, heading=None, label="namespace"),
-        Column("pod", lambda one: one.pod, words=lambda one: f"{one.namespace}/{one.pod}", label="pod"),
-        Column("workload", lambda one: one.workload, label="workload"),
-        Column("node", lambda one: one.node),
-        Column("node_pool", lambda one: one.node_pool),
-        Column("model", lambda one: one.model or None, heading="GPU", label="model"),
-        Column("gpus_are", lambda one: one.nouns.many, heading="offered as"),
-        Column("gpus_held", lambda one: one.held, heading="held"),
-        Column("gpus_idle", lambda one: one.idle, heading="idle", metric="pod_gpus_idle", unit=_noun),
-        Column("gpus_not_measured", lambda one: one.held - one.measured, heading="not measured"),
-        Column("idle_since_seconds", lambda one: one.idle_since, heading="idle since",
-            words=lambda one: f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}",
+        Column("namespace", lambda idle_pod: idle_pod.namespace, heading=None, label="namespace"),
+        Column("pod", lambda idle_pod: idle_pod.pod, words=lambda one: f"{one.namespace}/{one.pod}", label="pod"),
+        Column("workload", lambda idle_pod: idle_pod.workload, label="workload"),
+        Column("node", lambda idle_pod: idle_pod.node),
+        Column("node_pool", lambda idle_pod: idle_pod.node_pool),
+        Column("model", lambda idle_pod: idle_pod.model or None, heading="GPU", label="model"),
+        Column("gpus_are", lambda idle_pod: idle_pod.nouns.many, heading="offered as"),
+        Column("gpus_held", lambda idle_pod: idle_pod.held, heading="held"),
+        Column("gpus_idle", lambda idle_pod: idle_pod.idle, heading="idle", metric="pod_gpus_idle", unit=_noun),
+        Column("gpus_not_measured", lambda idle_pod: idle_pod.held - idle_pod.measured, heading="not measured"),
+        Column("idle_since_seconds", lambda idle_pod: idle_pod.idle_since, heading="idle since",
+            words=lambda idle_pod: f"{moment(idle_pod.idle_since)}{' or before' if idle_pod.is_since_before else ''}",
             metric="pod_gpus_idle_since", unit="seconds since the epoch",
         ),
-        Column("idle_since_before", lambda one: one.is_since_before, heading=None),
-        Column("peak_percent", lambda one: one.peak_percent),
-        Column("memory_bytes", lambda one: one.used_bytes),
-        Column("usd_per_month", lambda one: one.usd_per_month, heading="$/month", metric="pod_cost_held_idle",
+        Column("idle_since_before", lambda idle_pod: idle_pod.is_since_before, heading=None),
+        Column("peak_percent", lambda idle_pod: idle_pod.peak_percent),
+        Column("memory_bytes", lambda idle_pod: idle_pod.used_bytes),
+        Column("usd_per_month", lambda idle_pod: idle_pod.usd_per_month, heading="$/month", metric="pod_cost_held_idle",
             unit=USD_A_MONTH,
         ),
     ),
 )  # fmt: skip
 _WORKLOADS: Final[Listing[IdleAnswer, tuple[HeldIdle, ...]]] = Listing(
     name="workloads",
-    items=lambda found: alike(found.pods, lambda one: one.workload),
+    items=lambda idle_answer: alike(idle_answer.pods, lambda idle_pod: idle_pod.workload),
     is_shown=False,
     columns=(
-        Column("workload", lambda some: some[0].workload),
+        Column("workload", lambda workload_pods: workload_pods[0].workload),
         Column("pods", len),
-        Column("gpus_idle", lambda some: sum(held_idle.idle for held_idle in some)),
-        Column("idle_since_seconds", lambda some: min(held_idle.idle_since for held_idle in some)),
-        Column("usd_per_month", lambda some: _sum([held_idle.usd_per_month for held_idle in some])),
+        Column("gpus_idle", lambda workload_pods: sum(held_idle.idle for held_idle in workload_pods)),
+        Column("idle_since_seconds", lambda workload_pods: min(held_idle.idle_since for held_idle in workload_pods)),
+        Column("usd_per_month", lambda workload_pods: _sum([held_idle.usd_per_month for held_idle in workload_pods])),
     ),
 )
 
@@ -104,11 +104,11 @@ _UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
     name="units",
     is_shown=False,
     columns=(
-        Column("offered_as", lambda one: None if one.nouns == GPUS else one.nouns.many, label="offered_as"),
-        Column("held", lambda one: one.held, metric="gpus_held", unit=_noun),
-        Column("idle", lambda one: one.idle, metric="gpus_held_idle", unit=_noun),
-        Column("not_measured", lambda one: one.unmeasured, metric="gpus_held_unmeasured", unit=_noun),
-        Column("nobody_asked_for", lambda one: one.free, metric="gpus_nobody_asked_for", unit=_noun),
+        Column("offered_as", lambda unit: None if unit.nouns == GPUS else unit.nouns.many, label="offered_as"),
+        Column("held", lambda unit: unit.held, metric="gpus_held", unit=_noun),
+        Column("idle", lambda unit: unit.idle, metric="gpus_held_idle", unit=_noun),
+        Column("not_measured", lambda unit: unit.unmeasured, metric="gpus_held_unmeasured", unit=_noun),
+        Column("nobody_asked_for", lambda unit: unit.free, metric="gpus_nobody_asked_for", unit=_noun),
     ),
 )
 _TOKENS: Final[Listing[IdleAnswer, TokenCost]] = Listing(name="tokens", title="what tokens cost", columns=COLUMNS)
@@ -118,10 +118,10 @@ QUESTION: Final = Question(
     settings=IdleSettings,
     answer=answer,
     figures=(
-        Figure("", lambda found: found.idle, label="Held and not used", whole=lambda found: found.held),
-        Figure("cost_held_idle", lambda found: found.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
+        Figure("", lambda idle_answer: idle_answer.idle, label="Held and not used", whole=lambda idle: idle.held),
+        Figure("cost_held_idle", lambda idle: idle.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
         Figure("", lambda found: found.free, label="Not requested"),
-        Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
+        Figure("cost_nobody_asked_for", lambda idle: idle.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
     ),
     listings=(_PODS, _WORKLOADS, _UNITS, _TOKENS),
     about="""GPUs that pods reserve but don't use: owner, since when, cost a month; GPUs that no pod requests apart.

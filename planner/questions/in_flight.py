@@ -6,8 +6,8 @@ from typing import Final
 
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
-from planner.rollout.prepared import compiled
+from planner.questions.question import NOTHING, Inputs, Question
+from planner.rollout.prepared_change import compiled
 from planner.rollout.under_way import (
     IN_FLIGHT,
     IN_FLIGHT_FIGURES,
@@ -18,14 +18,14 @@ from planner.rollout.under_way import (
 )
 
 
-def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Given = NOTHING) -> InFlightAnswer:
+def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Inputs = NOTHING) -> InFlightAnswer:
     """Every workload and ReplicaSet that isn't at rest."""
-    found = under_way(compiled(snapshot))
-    rolling, overdue = sum(one.is_rolling for one in found), sum(one.is_overdue for one in found)
-    said = sentence(len(found), rolling, overdue)
+    rollouts = under_way(compiled(snapshot))
+    rolling, overdue = sum(rollout.is_rolling for rollout in rollouts), sum(rollout.is_overdue for rollout in rollouts)
+    words = sentence(len(rollouts), rolling, overdue)
     is_known = not QUESTION.lacks(snapshot)
     return InFlightAnswer(
-        sentence=QUESTION.of_those_seen(snapshot, said), workloads=found,
+        sentence=QUESTION.of_those_seen(snapshot, words), workloads=rollouts,
         rolling=rolling if is_known else None, overdue=overdue if is_known else None,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.movable import Least
+from planner.capacity.movable import MoveObjective
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
@@ -14,9 +14,9 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.meanwhile_settings import DOUBTS
-from planner.questions.question import NOTHING, Given, Question, Want
-from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
-from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
+from planner.questions.question import NOTHING, Inputs, Question, Want
+from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
+from planner.rollout.prepared_change import Scenario, manifest_namespace, unread_files
 from planner.rollout.scripts import script
 
 
@@ -47,8 +47,8 @@ class MakeRoomSettings:
         "", form="shape=TEXT", is_everyday=True, help="The same, as what one defragments until.", parse=_until
     )
     count: int = setting(1, least=1, most=500, is_everyday=True, help="How many places, with --shape or --until.")
-    least: Least = setting(
-        Least.MOVES, help="What is to be the least: evictions, minutes without the pods, or their cost."
+    least: MoveObjective = setting(
+        MoveObjective.MOVES, help="What is to be the least: evictions, minutes without the pods, or their cost."
     )
     checkpoint_minutes: int | None = setting(
         None, least=1, most=100_000, help="How much of a Job's work a move loses at most, with --least cost; else all."
@@ -63,13 +63,13 @@ class MakeRoomSettings:
         if sum(map(bool, (self.workload, self.shape, self.until, self.manifest))) > 1:
             raise InputError("room is made for one thing", mend="Give one of --for, --shape, --until and -f")
 
-    def asked(self, book: PriceBook | None) -> Asked:
+    def asked(self, book: PriceBook | None) -> RoomRequest:
         """What room is made for."""
         change = (
             Scenario(manifest=self.manifest, namespace=self.namespace, unread=self.unread) if self.manifest else None
         )
         shape = self.shape or self.until.removeprefix("shape=")
-        return Asked(
+        return RoomRequest(
             workload=self.workload,
             shape=shape,
             number=self.count,
@@ -81,7 +81,7 @@ class MakeRoomSettings:
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, asked: MakeRoomSettings, given: Given = NOTHING) -> MadeRoom:
+def answer(snapshot: Snapshot, asked: MakeRoomSettings, given: Inputs = NOTHING) -> MadeRoom:
     """The least moves, played."""
     return make_room(snapshot, asked.asked(given.book))
 
@@ -91,26 +91,26 @@ QUESTION: Final = Question(
     settings=MakeRoomSettings,
     answer=answer,
     figures=(
-        Figure("room_moves", lambda found: len(found.moves), "moves", label="Moves"),
-        Figure("room_moves_at_least", lambda found: int(found.at_least) if found.starts and found.least == "moves" else None, "moves", label="Any plan needs", unknown="–"),
-        Figure("room_pods_started", lambda found: len(found.starts), "pods", label="Start", whole=lambda found: found.waiting),
+        Figure("room_moves", lambda room: len(room.moves), "moves", label="Moves"),
+        Figure("room_moves_at_least", lambda room: int(room.at_least) if room.starts and room.least == "moves" else None, "moves", label="Any plan needs", unknown="–"),
+        Figure("room_pods_started", lambda room: len(room.starts), "pods", label="Start", whole=lambda room: room.waiting),
     ),
     listings=(
-        Listing(name="moves", title="Moves", items=lambda found: found.moves, most=20, columns=(
+        Listing(name="moves", title="Moves", items=lambda room: room.moves, most=20, columns=(
             Column("stage"), Column("pod"), Column("workload"), Column("node", heading="from"),
             Column("to", heading="to, in one draw"), Column("gpus", heading="GPUs"))),
-        Listing(name="starts", title="Then start", items=lambda found: found.starts, most=20, columns=(
+        Listing(name="starts", title="Then start", items=lambda room: room.starts, most=20, columns=(
             Column("stage"), Column("pod"), Column("workload"), Column("node", heading="on, in one draw"), Column("gpus", heading="GPUs"))),
-        Listing(name="left", title="Go on waiting", items=lambda found: found.left, columns=(
-            Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
-        Listing(name="queued", title="Kept back by Kueue", items=lambda found: found.queued, columns=(
-            Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
-        Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
+        Listing(name="left", title="Go on waiting", items=lambda room: room.left, columns=(
+            Column("workload"), Column("pods"), Column("why", lambda waiting_workload: str(waiting_workload.why)))),
+        Listing(name="queued", title="Kept back by Kueue", items=lambda room: room.queued, columns=(
+            Column("workload"), Column("pods"), Column("why", lambda queued_workload: str(queued_workload.why)))),
+        Listing(name="curve", title="Places and moves", items=lambda room: room.curve, most=20, columns=(Column("places"), Column("moves"))),
         Listing(name="doubts", columns=DOUBTS, is_shown=False),
     ),
     notes=notes,
     wants=(Want.MANIFEST, Want.PRICES),
-    script=lambda found, source: script(str(found.sentence), found.steps, source=source),
+    script=lambda room, source: script(str(room.sentence), room.steps, source=source),
     about="""Which pods must move so that pending pods can start: the fewest evictions, and whether fewer could do.
 
     Every stage is played, in several draws of what kube-scheduler may choose.""",

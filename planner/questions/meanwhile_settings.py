@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from planner.capacity.changes import FORMS, Later, parse_later
-from planner.capacity.timeline import Beside
-from planner.ground import typed
+from planner.capacity.timeline import LaterEvents
+from planner.ground import typed_json
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
@@ -47,7 +47,7 @@ class MeanwhileSettings:
             what = "strategies aren't compared with events beside the rollout"
             raise ChangeError(what, where=str(self.then[0])[:120], mend="Ask for one or the other")
 
-    def beside(self, limits: tuple[PoolLimits, ...], *, first: tuple[str, ...] = ()) -> Beside:
+    def beside(self, limits: tuple[PoolLimits, ...], *, first: tuple[str, ...] = ()) -> LaterEvents:
         """What happens, with the pools' limits as far as they are known; `first`: `Beside.first`.
 
         Raises
@@ -56,11 +56,11 @@ class MeanwhileSettings:
             When the manifests aren't a JSON list of texts: programs give them, so that anything may stand there.
         """
         try:
-            texts = typed.decode(self.applied, tuple[str, ...]) if self.applied else ()
+            texts = typed_json.decode(self.applied, tuple[str, ...]) if self.applied else ()
         except (msgspec.MsgspecError, ValueError, RecursionError):
             mend = "Give each manifest as a text of the list, in the order of the events"
             raise InputError("it isn't a JSON list of texts", where="then_manifests", mend=mend) from None
-        return Beside(later=self.then, manifests=texts, limits=limits, first=first)
+        return LaterEvents(later=self.then, manifests=texts, limits=limits, first=first)
 
 
 EVENTS: Final[tuple[Column[EventBeside], ...]] = tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -25,7 +25,7 @@ from planner.health.memory.what_if import Difference, MemoryChange, Value, apply
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
-from planner.questions.question import EXIT, NOTHING, Given, Question
+from planner.questions.question import EXIT, NOTHING, Inputs, Question
 from planner.questions.wording import SEVERITY
 from planner.remedies.patched import Patched, put
 from planner.rollout.answers import RolloutResult
@@ -142,14 +142,14 @@ def _told(
     every: tuple[Difference, ...], before: ClusterMemory, change: MemoryChange | None
 ) -> tuple[tuple[Difference, ...], int]:
     """Those of the changed workload and of nodes; how many other pods move in the order of eviction."""
-    mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
-    moved = {one.object for one in every if one.object not in mine and one.field == Value.EVICTION_RANK}
-    return tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE), len(moved)
+    changed_pods = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
+    moved = {one.object for one in every if one.object not in changed_pods and one.field == Value.EVICTION_RANK}
+    return tuple(one for one in every if one.object in changed_pods or kind_in(one.object) is NODE), len(moved)
 
 
 def _risks_gone(of: ClusterMemory, than: ClusterMemory) -> tuple[Finding, ...]:
-    there = {(risk.code, risk.object) for risk in risks(than)}
-    return tuple(risk for risk in risks(of) if (risk.code, risk.object) not in there)
+    earlier_risks = {(risk.code, risk.object) for risk in risks(than)}
+    return tuple(risk for risk in risks(of) if (risk.code, risk.object) not in earlier_risks)
 
 
 def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
@@ -158,10 +158,10 @@ def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
     if workload is None:
         return None
     container, is_init = _container(workload, change.container)
-    found = put(snapshot, workload.key, patch(container, change, is_init=is_init))
-    if found.error:
-        raise found.error
-    return found
+    patched_rollout = put(snapshot, workload.key, patch(container, change, is_init=is_init))
+    if patched_rollout.error:
+        raise patched_rollout.error
+    return patched_rollout
 
 
 def _container(workload: Workload, name: str) -> tuple[Container, bool]:
@@ -207,7 +207,7 @@ def _first(cluster: ClusterMemory) -> str:
 
 
 # ── the questions ────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING) -> MemoryPlan:
+def answer(snapshot: Snapshot, settings: MemorySettings, inputs: Inputs = NOTHING) -> MemoryPlan:
     """Who holds what on every node or on one, who goes first, and the risks.
 
     Raises
@@ -215,7 +215,7 @@ def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING)
     InputError
         When the node isn't there.
     """
-    cluster = cluster_memory(snapshot, settings.kubelet, given.stats)
+    cluster = cluster_memory(snapshot, settings.kubelet, inputs.stats)
     plan = narrowed(MemoryPlan(cluster=cluster, findings=risks(cluster)), kept_by(snapshot, settings.filter))
     if not settings.node:
         return plan
@@ -229,16 +229,16 @@ def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING)
     return replace(plan, cluster=replace(plan.cluster, nodes=nodes))
 
 
-def narrowed(whole: MemoryPlan, kept: Kept) -> MemoryPlan:
+def narrowed(whole: MemoryPlan, selection: Selection) -> MemoryPlan:
     """The nodes and risks that are let through; what a node's pods use stays whole, and so do the classes."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    nodes = tuple(node for node in whole.cluster.nodes if kept.node(node.name))
+    nodes = tuple(node for node in whole.cluster.nodes if selection.node(node.name))
     total = len(whole.cluster.nodes)
-    sentence = kept.beside(whole.cluster.sentence, len(nodes), total, "node")
+    sentence = selection.beside(whole.cluster.sentence, len(nodes), total, "node")
     return MemoryPlan(
         cluster=replace(whole.cluster, nodes=nodes, sentence=sentence),
-        findings=tuple(finding for finding in whole.findings if kept.about(finding.object)),
+        findings=tuple(finding for finding in whole.findings if selection.about(finding.object)),
         hidden_nodes=total - len(nodes),
     )
 
@@ -252,15 +252,15 @@ def _of_one(answer: MemoryPlan) -> tuple[NodeReport, ...]:
     return answer.cluster.nodes if len(answer.cluster.nodes) == 1 else ()
 
 
-def _risk(one: Finding) -> str:
-    return f"{SEVERITY[one.severity]}: {one.object or 'cluster'}: {one.what}. {one.mend}."
+def _risk(risk: Finding) -> str:
+    return f"{SEVERITY[risk.severity]}: {risk.object or 'cluster'}: {risk.what}. {risk.mend}."
 
 
 _NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
     name="nodes", items=lambda answer: answer.cluster.nodes, columns=rows.NODE, unknown="unknown"
 )
 _NODE: Final[Listing[MemoryPlan, NodeReport]] = Listing(
-    name="node", items=_of_one, line=lambda one: f"{one.name}: {one.sentence}"
+    name="node", items=_of_one, line=lambda node: f"{node.name}: {node.sentence}"
 )
 _PODS: Final[Listing[MemoryPlan, PodMemory]] = Listing(
     name="pods",
@@ -320,21 +320,21 @@ def change_of(snapshot: Snapshot, settings: MemoryWhatIfSettings) -> MemoryChang
 
 
 def _only_container(snapshot: Snapshot, key: str) -> str:
-    found = snapshot.workload(key)
-    names = [container.name for container in found.template.spec.containers] if found else []
+    workload = snapshot.workload(key)
+    names = [container.name for container in workload.template.spec.containers] if workload else []
     if len(names) != 1:
         raise InputError(
-            f"{key} has {len(names)} containers" if found else f"there is no {key}",
+            f"{key} has {len(names)} containers" if workload else f"there is no {key}",
             where="container",
             mend=f"Name one of {', '.join(names)}" if names else "Write the workload as kind/namespace/name",
         )
     return names[0]
 
 
-def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, given: Given = NOTHING) -> MemoryWhatIf:
+def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, inputs: Inputs = NOTHING) -> MemoryWhatIf:
     """`memory_what_if` of one change to a workload, the kubelets staying as they are."""
     change = change_of(snapshot, settings)
-    return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, given.stats)
+    return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, inputs.stats)
 
 
 _DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
@@ -343,10 +343,10 @@ _DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
     unknown="unknown",
     columns=(
         Column("object"),
-        Column("container", lambda one: one.container or None, words=lambda one: one.container),
-        Column("value", lambda one: one.field, words=lambda one: str(one.field)),
-        Column("now", lambda one: one.before, words=lambda one: one.text(one.before)),
-        Column("then", lambda one: one.after, words=lambda one: one.text(one.after)),
+        Column("container", lambda difference: difference.container or None, words=lambda one: one.container),
+        Column("value", lambda difference: difference.field, words=lambda difference: str(difference.field)),
+        Column("now", lambda difference: difference.before, words=lambda one: one.text(one.before)),
+        Column("then", lambda difference: difference.after, words=lambda difference: difference.text(difference.after)),
     ),
 )
 

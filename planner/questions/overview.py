@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept, keep
+from planner.capacity.filters import Filter, Selection, keep
 from planner.capacity.gpu_lines import GpuModelLine
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
 from planner.ground.records import Record, replace
@@ -18,7 +18,7 @@ from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact, unit_of
+from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact, unit_of
 from planner.rollout.answers import Verdict
 from planner.rollout.wording import words
 
@@ -31,19 +31,19 @@ class OverviewSettings(Record):
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: OverviewSettings, given: Given = NOTHING) -> ClusterOverview:
+def answer(snapshot: Snapshot, settings: OverviewSettings, inputs: Inputs = NOTHING) -> ClusterOverview:
     """`overview`, of the workloads that the filter lets through."""
-    whole = overview(snapshot, settings.pools.known(given))
+    whole = overview(snapshot, settings.pools.known(inputs))
     return narrowed(snapshot, whole, keep(snapshot, settings.filter, verdicts_of(whole)))
 
 
-def narrowed(snapshot: Snapshot, whole: ClusterOverview, kept: Kept) -> ClusterOverview:
+def narrowed(snapshot: Snapshot, whole: ClusterOverview, selection: Selection) -> ClusterOverview:
     """The workloads that are let through; the sentence says how many aren't."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    lines = tuple(line for line in whole.workloads if kept.workload(line.workload))
+    lines = tuple(line for line in whole.workloads if selection.workload(line.workload))
     hidden = len(whole.workloads) - len(lines)
-    return replace(whole, workloads=lines, hidden=hidden, sentence=sentence_of(snapshot, lines, kept, hidden))
+    return replace(whole, workloads=lines, hidden=hidden, sentence=sentence_of(snapshot, lines, selection, hidden))
 
 
 def facts(answer: ClusterOverview) -> Iterator[Fact]:

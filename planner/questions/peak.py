@@ -17,7 +17,7 @@ from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Inputs, Question
 from planner.rollout.answers import Verdict
 from planner.rollout.peak import AtReplicas, PeakLine, between_bounds
 from planner.rollout.wording import words
@@ -37,7 +37,7 @@ class PeakAnswer(Record):
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING) -> PeakAnswer:
+def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Inputs = NOTHING) -> PeakAnswer:
     """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
     asked = [
         (autoscaler, workload)
@@ -55,16 +55,16 @@ def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING)
 def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:
     if not lines:
         return "no autoscaler scales a workload that rolls out"
-    said = f"{count(len(lines), 'workload is', 'workloads are')} scaled by autoscalers"
+    description = f"{count(len(lines), 'workload is', 'workloads are')} scaled by autoscalers"
     if few:
-        return f"{said}; only while there are few pods, at night perhaps, can {listing(few)} be rolled out"
+        return f"{description}; only while there are few pods, at night perhaps, can {listing(few)} be rolled out"
     stuck, goes = (sum(line.highest.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     if not stuck and goes == len(lines):
-        return f"{said}; all can be rolled out at their highest replicas"
+        return f"{description}; all can be rolled out at their highest replicas"
     parts = [f"{stuck:,} of them can't be rolled out at any replicas"] if stuck else []
     if stuck + goes < len(lines):
         parts.append(f"of {len(lines) - stuck - goes:,} it is not known at their highest replicas")
-    return f"{said}; {' and '.join(parts)}"
+    return f"{description}; {' and '.join(parts)}"
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -79,11 +79,11 @@ def _columns(name: str) -> tuple[Column[PeakLine], ...]:
     )  # fmt: skip
 
 
-def _said(one: AtReplicas) -> str:
+def _said(scaled_rollout: AtReplicas) -> str:
     """``10: completes``; ``10: stuck, no room; only 8 find a node``."""
-    is_short = one.reached is not None and one.reached < one.replicas
-    return f"{one.replicas:,}: {words(one.verdict, one.reason)}" + (
-        f"; only {one.reached:,} find a node" if is_short else ""
+    is_short = scaled_rollout.reached is not None and scaled_rollout.reached < scaled_rollout.replicas
+    return f"{scaled_rollout.replicas:,}: {words(scaled_rollout.verdict, scaled_rollout.reason)}" + (
+        f"; only {scaled_rollout.reached:,} find a node" if is_short else ""
     )
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity import overview as overviews
-from planner.capacity.filters import Filter, Kept
-from planner.capacity.untold import growing
+from planner.capacity.filters import Filter, Selection
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -25,12 +25,12 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Given, Question, Want
-from planner.remedies.levered import LeveredCluster, own_rollout
+from planner.questions.question import NOTHING, Inputs, Question, Want
+from planner.remedies.lever_outcomes import LeveredCluster, own_rollout
 from planner.remedies.measures import Numbered, alike, together
 from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
 from planner.remedies.plan_state import Aims, PlanState
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.rollout.wording import words
 
 
@@ -42,7 +42,7 @@ class PlanSettings(Aims):
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -> PlanAnswer:
+def answer(snapshot: Snapshot, settings: PlanSettings, given: Inputs = NOTHING) -> PlanAnswer:
     """The plan, worked out from every workload's own rollout on.
 
     Raises
@@ -65,15 +65,15 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))
 
 
-def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
+def narrowed(whole: PlanAnswer, selection: Selection) -> PlanAnswer:
     """The workloads that are let through; what to do is the whole cluster's, since the measures work together."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    order = tuple(turn for turn in whole.order if kept.workload(turn.workload))
-    left = tuple(one for one in whole.left if kept.workload(one.workload))
-    total, shown = len(whole.order) + len(whole.left), len(order) + len(left)
-    sentence = kept.beside(whole.sentence, shown, total, "workload")
-    return replace(whole, order=order, left=left, hidden=total - shown, sentence=sentence)
+    order = tuple(turn for turn in whole.order if selection.workload(turn.workload))
+    unsolved = tuple(stuck_workload for stuck_workload in whole.left if selection.workload(stuck_workload.workload))
+    total, shown = len(whole.order) + len(whole.left), len(order) + len(unsolved)
+    sentence = selection.beside(whole.sentence, shown, total, "workload")
+    return replace(whole, order=order, left=unsolved, hidden=total - shown, sentence=sentence)
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -81,7 +81,7 @@ def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
 
 def doubt_of(answer: PlanAnswer) -> Text:
     """What wasn't looked at, where `doubts` don't say it."""
-    return NO_WORDS if any(one.about == SEARCH for one in answer.doubts) else answer.doubt
+    return NO_WORDS if any(doubt.about == SEARCH for doubt in answer.doubts) else answer.doubt
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -130,18 +130,18 @@ _LEFT: Final[Listing[PlanAnswer, Left]] = Listing(
     name="left",
     title="left",
     items=lambda answer: answer.left,
-    line=lambda one: f"{one.workload}\t{one.why}",
-    verdict=lambda one: one.verdict,
+    line=lambda stuck_workload: f"{stuck_workload.workload}\t{stuck_workload.why}",
+    verdict=lambda stuck_workload: stuck_workload.verdict,
     columns=(
         Column("workload"),
         Column(
             "verdict",
-            lambda one: one.verdict.value,
+            lambda stuck_workload: stuck_workload.verdict.value,
             heading="its rollout",
-            words=lambda one: words(one.verdict, one.reason),
+            words=lambda stuck_workload: words(stuck_workload.verdict, stuck_workload.reason),
         ),
-        Column("reason", lambda one: one.reason.value, heading=None),
-        Column("why", words=lambda one: sentence(one.why)),
+        Column("reason", lambda stuck_workload: stuck_workload.reason.value, heading=None),
+        Column("why", words=lambda stuck_workload: sentence(stuck_workload.why)),
     ),
 )
 
@@ -162,7 +162,7 @@ QUESTION: Final = Question(
     ),
     listings=(_MEASURES, _STEPS, _ORDER, _LEFT, Listing(name="doubts", columns=DOUBTS, is_shown=False)),
     notes=lambda answer: [
-        one for one in (answer.price_note, doubt_of(answer), *(one.sentence for one in answer.doubts)) if one
+        note for note in (answer.price_note, doubt_of(answer), *(doubt.sentence for doubt in answer.doubts)) if note
     ],
     about="""The smallest set of changes after which every workload can roll out: strategies, quotas, spare nodes, and an order.
 

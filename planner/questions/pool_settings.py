@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 
 
 class PoolSettings(Record):
@@ -16,6 +16,6 @@ class PoolSettings(Record):
         help="How far node pools may grow, pool=maximum or pool=minimum-maximum: gpu-t4=8,web=2-12.",
     )  # fmt: skip
 
-    def known(self, given: Given) -> tuple[PoolLimits, ...]:
+    def known(self, inputs: Inputs) -> tuple[PoolLimits, ...]:
         """All given limits."""
-        return (*given.limits, *self.limits)
+        return (*inputs.limits, *self.limits)

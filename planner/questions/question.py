@@ -22,7 +22,7 @@ from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
-from planner.inventory.account import ServerLoad, Unseen, mend, told, unseen, with_command
+from planner.inventory.input_report import ServerLoad, Unseen, mend, told, unseen, with_command
 from planner.kubernetes.kinds import POD, ROLLING, kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
@@ -54,7 +54,7 @@ EXIT: Final = {
 }
 
 
-class Given(Record):
+class Inputs(Record):
     """What was given beside the snapshot. What is not given is unknown, and so is what hangs on it."""
 
     limits: tuple[PoolLimits, ...] = ()  # how far node pools may grow, from files and clouds
@@ -75,10 +75,10 @@ class Given(Record):
     is_embedded: bool = False  # the snapshot came with Headroom: it is meant to be old, and that isn't a finding
 
 
-NOTHING: Final = Given()
+NOTHING: Final = Inputs()
 
 
-def known_book(given: Given) -> PriceBook:
+def known_book(inputs: Inputs) -> PriceBook:
     """The price book that was given.
 
     Raises
@@ -86,9 +86,9 @@ def known_book(given: Given) -> PriceBook:
     InputError
         Without one: no price is assumed.
     """
-    if given.book is None:
+    if inputs.book is None:
         raise InputError("no price book is given", mend="Give the embedded one, or prices of your own")
-    return given.book
+    return inputs.book
 
 
 class Fact(Record):
@@ -170,7 +170,7 @@ class Question(Record, Generic[S, A]):
 
     name: str
     settings: type[S]
-    answer: Callable[[Snapshot, S, Given], A]
+    answer: Callable[[Snapshot, S, Inputs], A]
     figures: tuple[Figure[A], ...] = ()
     listings: tuple[Listing[A, Any], ...] = ()
     notes: Callable[[A], Iterable[str | Text]] = lambda _: ()
@@ -198,8 +198,8 @@ class Question(Record, Generic[S, A]):
 
     def __post_init__(self) -> None:
         if self.listings:
-            made = {listing.name: listing.rows for listing in self.listings if listing.columns}
-            force_setattr(self, "tables", made | dict(self.tables))  # type: ignore[arg-type]
+            listing_tables = {listing.name: listing.rows for listing in self.listings if listing.columns}
+            force_setattr(self, "tables", listing_tables | dict(self.tables))  # type: ignore[arg-type]
         own = self.facts
         force_setattr(self, "facts", lambda answer: (*self._facts(answer), *own(answer)))  # type: ignore[arg-type]
 
@@ -232,7 +232,7 @@ class Question(Record, Generic[S, A]):
     ) -> ExitStatus:
         """What a command that asked this ends with: not known too where a list that was refused or cut off leaves a part open. A part
         that is open because something isn't modelled is one of the answer's states."""
-        there = set(self.states_of(answer))
+        answer_states = set(self.states_of(answer))
         incomplete = not self.stands(answer) and any(self.lacks(snapshot) for snapshot in _each(snapshots))
         hidden = any(state.hides for snapshot in _each(snapshots) for state in snapshot.presence.values())
         incomplete = incomplete or (hidden and self.leaves_open(answer))
@@ -240,7 +240,7 @@ class Question(Record, Generic[S, A]):
             [
                 self.status(answer),
                 *([ExitStatus.NOT_KNOWN] if incomplete else []),
-                *(self.states[state] for state in fail_on if state in there),
+                *(self.states[state] for state in fail_on if state in answer_states),
             ]
         )
 
@@ -250,11 +250,11 @@ class Question(Record, Generic[S, A]):
             return None
         for snapshot in _each(snapshots):
             every = self.lacks(snapshot)
-            lacking = [one for one in every if one.kind in self.hangs_on]
+            lacking = [gap for gap in every if gap.kind in self.hangs_on]
             if lacking:
-                lacking = [one for one in every if one.kind in (*self.hangs_on, *self.parts_hang_on)]
+                lacking = [gap for gap in every if gap.kind in (*self.hangs_on, *self.parts_hang_on)]
             if self.is_of_lists and all(snapshot.lacks(kind.name) for kind in ROLLING):
-                lacking += [one for one in every if one.kind in self.lists and one not in lacking]
+                lacking += [gap for gap in every if gap.kind in self.lists and gap not in lacking]
             if lacking and not self.is_by_parts:
                 why = f"not known: {told(lacking)}, and the answer hangs on them"
                 return NotKnownError(why, where=snapshot.source, mend=mend(lacking))
@@ -264,19 +264,19 @@ class Question(Record, Generic[S, A]):
         """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks where pods tell that there
         are such objects, and where there are no pods to tell."""
         needed = {*self.hangs_on, *self.parts_hang_on}
-        found = [one for one in unseen(snapshot) if one.kind in needed or one.kind in self.lists]
-        if snapshot.lacks(POD.name) or all(one.state.hides or one.kind in needed for one in found):
-            return found
-        there = {*needed, *(kind_in(key).name for key in workload_keys(snapshot).values())}
-        return [one for one in found if one.state.hides or one.kind in there]
+        gaps = [gap for gap in unseen(snapshot) if gap.kind in needed or gap.kind in self.lists]
+        if snapshot.lacks(POD.name) or all(gap.state.hides or gap.kind in needed for gap in gaps):
+            return gaps
+        relevant_kinds = {*needed, *(kind_in(key).name for key in workload_keys(snapshot).values())}
+        return [gap for gap in gaps if gap.state.hides or gap.kind in relevant_kinds]
 
     def of_those_seen(self, snapshots: Snapshot | Sequence[Snapshot], sentence: Text) -> Text:
         """`sentence`, said as what it is where some of what this answers for wasn't seen: of the rest."""
-        lacking = list({one.kind: one for snapshot in _each(snapshots) for one in self.lacks(snapshot)}.values())
+        lacking = list({gap.kind: gap for snapshot in _each(snapshots) for gap in self.lacks(snapshot)}.values())
         if not lacking:
             return sentence
-        said = f"Not known of all workloads: {told(lacking)}. Of those seen: {sentence}"
-        return with_command(said, lacking)
+        sentence_text = f"Not known of all workloads: {told(lacking)}. Of those seen: {sentence}"
+        return with_command(sentence_text, lacking)
 
 
 def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
@@ -290,12 +290,12 @@ def fact_rows(facts: Iterable[Fact]) -> list[Row]:
     """Facts as rows; labels as ``name=value`` in one cell, sorted."""
     return [
         {
-            "metric": one.metric,
-            "labels": ",".join(f"{name}={value}" for name, value in sorted(one.labels.items())),
-            "value": one.value,
-            "unit": one.unit,
+            "metric": metric_fact.metric,
+            "labels": ",".join(f"{name}={value}" for name, value in sorted(metric_fact.labels.items())),
+            "value": metric_fact.value,
+            "unit": metric_fact.unit,
         }
-        for one in facts
+        for metric_fact in facts
     ]
 
 
@@ -315,9 +315,9 @@ def document(
         "settings": plain(written(settings)),
         "result": None if question.not_known(clusters, answer) else plain(answer),
         "not_seen": [
-            {"kind": one.kind, "state": one.state.value, "lacking": str(one.lacking)}
+            {"kind": gap.kind, "state": gap.state.value, "lacking": str(gap.lacking)}
             for cluster in clusters
-            for one in unseen(cluster)
+            for gap in unseen(cluster)
         ],
         "also": list(also),
     }

@@ -11,13 +11,13 @@ from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import about, listing, moment, roughly
-from planner.inventory.account import get_command
+from planner.inventory.input_report import get_command
 from planner.kubernetes.kinds import several
 from planner.kubernetes.queues import NEEDED
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, Want, unit_of
+from planner.questions.question import NOTHING, Inputs, Question, Want, unit_of
 from planner.scheduling.kueue.clusters import lacking
-from planner.scheduling.kueue.play import Outcome
+from planner.scheduling.kueue.play import AdmissionOutcome
 
 
 class QueuesSettings(Record):
@@ -27,7 +27,7 @@ class QueuesSettings(Record):
     )  # fmt: skip
 
 
-def answer(snapshot: Snapshot, asked: QueuesSettings, given: Given = NOTHING) -> Queues:
+def answer(snapshot: Snapshot, settings: QueuesSettings, inputs: Inputs = NOTHING) -> Queues:
     """Every queue, and everybody who waits.
 
     Raises
@@ -39,24 +39,24 @@ def answer(snapshot: Snapshot, asked: QueuesSettings, given: Given = NOTHING) ->
         kinds = listing([several(kind) for kind in missing], most=None)
         raise NotKnownError(f"not known: the input holds no {kinds}, and the answer hangs on them",
             where=snapshot.source, mend=f"To add them: {get_command(missing)}")  # fmt: skip
-    return queues(snapshot, asked.changes, given.runs)
+    return queues(snapshot, settings.changes, inputs.runs)
 
 
 def _amount(name: str, heading: str = "", metric: str = "") -> Column[QueueUse]:
-    return Column(name, heading=heading, words=lambda one: roughly(getattr(one, name), one.resource),
-        metric=metric, unit=lambda one: unit_of(one.resource))  # fmt: skip
+    return Column(name, heading=heading, words=lambda usage: roughly(getattr(usage, name), usage.resource),
+        metric=metric, unit=lambda usage: unit_of(usage.resource))  # fmt: skip
 
 
 _FINDS: Final = {True: "yes", False: "no", None: "not known"}
-_NOT_LET_IN: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
+_NOT_LET_IN: Final = (AdmissionOutcome.QUOTA, AdmissionOutcome.NEVER, AdmissionOutcome.BEHIND)
 QUESTION: Final = Question(
     name="queues",
     settings=QueuesSettings,
     answer=answer,
     figures=(
-        Figure("queues_waiting", lambda found: len(found.waiting), "workloads", label="Wait"),
+        Figure("queues_waiting", lambda queue_answer: len(queue_answer.waiting), "workloads", label="Wait"),
         Figure("queues_waiting_on_quota", lambda found: found.waiting_for(*_NOT_LET_IN), "workloads", label="On quota"),
-        Figure("queues_evicting", lambda found: found.waiting_for(Outcome.EVICTS), "workloads", label="Evict others"),
+        Figure("queues_evicting", lambda found: found.waiting_for(AdmissionOutcome.EVICTS), "workloads", label="Evict others"),
     ),
     listings=(
         Listing(name="queues", title="Quotas", empty="There is no ClusterQueue.", columns=(
@@ -67,15 +67,15 @@ QUESTION: Final = Question(
             Column("queue"), Column("place"), Column("workload"), Column("name", heading=None),
             Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("before", heading="before the change"),
             Column("why", lambda one: str(one.why)), Column("evicts", lambda one: ", ".join(one.evicts)),
-            Column("remedy", lambda one: str(one.remedy), heading="what would let it in"),
-            Column("finds_nodes", heading="its pods find nodes", words=lambda one: _FINDS[one.finds_nodes] if one.outcome is Outcome.LET_IN else " "),
+            Column("remedy", lambda waiting_workload: str(waiting_workload.remedy), heading="what would let it in"),
+            Column("finds_nodes", heading="its pods find nodes", words=lambda one: _FINDS[one.finds_nodes] if one.outcome is AdmissionOutcome.LET_IN else " "),
             Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else str(one.untold) or " "),
             Column("usual_least_seconds", heading=None), Column("usual_most_seconds", heading=None), Column("usual_runs", heading=None),
-            Column("usual", lambda one: str(one.usual), heading="as runs before took"),
-            Column("untold", lambda one: str(one.untold), heading=None), Column("priority"),
+            Column("usual", lambda waiting_workload: str(waiting_workload.usual), heading="as runs before took"),
+            Column("untold", lambda waiting_workload: str(waiting_workload.untold), heading=None), Column("priority"),
             Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"))),
     ),
-    notes=lambda found: found.assumed,
+    notes=lambda queue_answer: queue_answer.assumed,
     about="""Kueue's queues: the use of each flavor, the pending workloads with their place and reason, and the workloads to evict for them.
 
     Played by Kueue's own rules, cycle after cycle; what isn't modelled (topologies, checks) is said to be not known.""",

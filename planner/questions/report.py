@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
+from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.gpu_lines import free_words, supplies_of, unoffered_words
-from planner.capacity.left import CapacityAnswer
 from planner.capacity.survival import Survival, survival
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
@@ -25,7 +25,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import doctor, question_called
 from planner.questions.diff import DiffAnswer
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
+from planner.questions.question import NOTHING, Fact, Inputs, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.wording import for_people, listed
 from planner.remedies.rollouts import stuck_film
@@ -92,7 +92,7 @@ class Chapter(Record):
     closer: Callable[[Any], Any] | None = None
 
 
-def _stranded_rows(found: CapacityAnswer) -> list[Row]:
+def _stranded_rows(capacity: CapacityAnswer) -> list[Row]:
     return [
         {
             "pods of": size.gpus,
@@ -101,17 +101,17 @@ def _stranded_rows(found: CapacityAnswer) -> list[Row]:
             "stranded": size.stranded,
             "why": "; ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason),
         }
-        for size in (found.fragments.sizes[1:] if found.fragments else ())
+        for size in (capacity.fragments.sizes[1:] if capacity.fragments else ())
     ]
 
 
-def _most_saving(found: SavingsAnswer) -> SavingsSettings | None:
-    lines = [line for line in found.lines if line.saved_usd is not None]
+def _most_saving(savings: SavingsAnswer) -> SavingsSettings | None:
+    lines = [line for line in savings.lines if line.saved_usd is not None]
     best = max(lines, key=lambda line: line.saved_usd or 0.0, default=None)
     return SavingsSettings(workload=best.workload) if best else None
 
 
-def _drift_rows(found: DriftReport) -> list[Row]:
+def _drift_rows(drift_report: DriftReport) -> list[Row]:
     """One row an aspect: what it is in the reference, which stands first, and in the others."""
     return [
         {
@@ -121,14 +121,14 @@ def _drift_rows(found: DriftReport) -> list[Row]:
                 [f"{environment}: {text_of(row, place)}" for place, environment in enumerate(service.environments)]
             ),
         }
-        for service in found.services
+        for service in drift_report.services
         for row in service.differences
     ]
 
 
-def _side_by_side(said: list[str]) -> list[str]:
-    more = len(said) - _ENVIRONMENTS
-    return [*said[:_ENVIRONMENTS], f"and {more:,} more"] if more > 0 else said
+def _side_by_side(sentences: list[str]) -> list[str]:
+    more = len(sentences) - _ENVIRONMENTS
+    return [*sentences[:_ENVIRONMENTS], f"and {more:,} more"] if more > 0 else sentences
 
 
 _WORKLOADS: Final = {
@@ -160,8 +160,8 @@ CHAPTERS: Final = (
         title="GPUs by model",
         question="overview",
         table="gpus",
-        said=lambda found: "".join(
-            f"{said}. " for said in (free_words(supplies_of(found.gpus)), unoffered_words(found.gpus)) if said
+        said=lambda capacity: "".join(
+            f"{words}. " for words in (free_words(supplies_of(capacity.gpus)), unoffered_words(capacity.gpus)) if words
         ).strip(),
     ),
     Chapter(title="Node pools", question="capacity", table="pools"),
@@ -183,7 +183,7 @@ CHAPTERS: Final = (
         question="capacity",
         table="stranded",
         rows=_stranded_rows,
-        said=lambda found: found.fragments.sentence if found.fragments else found.sentence,
+        said=lambda capacity: capacity.fragments.sentence if capacity.fragments else capacity.sentence,
     ),
     Chapter(
         title="Cost by pool",
@@ -232,7 +232,7 @@ CHAPTERS: Final = (
             "until_hard_bytes": "until eviction",
             "first_to_go": "evicted first",
         },
-        said=lambda found: found.cluster.sentence,
+        said=lambda memory: memory.cluster.sentence,
     ),
     Chapter(
         title="Restarts",
@@ -247,7 +247,7 @@ CHAPTERS: Final = (
             "sentence": "what",
             "cure": "what would help",
         },
-        said=lambda found: found.report.sentence,
+        said=lambda restarts_answer: restarts_answer.report.sentence,
     ),
     Chapter(title="Drift between environments", question="drift", table="differences", people=_drift_rows),
     Chapter(
@@ -268,7 +268,7 @@ COMPARISON: Final = (
 )
 
 
-class Asked(Record):
+class AnsweredQuestion(Record):
     """A question that was asked, with everything that is made of its answer."""
 
     name: str  # in the index
@@ -278,8 +278,8 @@ class Asked(Record):
     @property
     def question(self) -> Question[Any, Any]:
         """What was asked."""
-        found: Question[Any, Any] = question_called(self.name)
-        return found
+        question: Question[Any, Any] = question_called(self.name)
+        return question
 
 
 class Written(Record):
@@ -305,7 +305,7 @@ class Review(Record):
     snapshot: Snapshot
     answer: ReportAnswer
     chapters: tuple[Written, ...]
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, AnsweredQuestion] = field(default_factory=dict)
     film: Film | None = None  # of a rollout that is stuck
     losses: Survival | None = None
 
@@ -315,46 +315,47 @@ class Review(Record):
 
 
 def review(
-    snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING, doing: Callable[[str], None] = lambda _: None
+    snapshot: Snapshot,
+    settings: ReportSettings,
+    inputs: Inputs = NOTHING,
+    doing: Callable[[str], None] = lambda _: None,
 ) -> Review:
-    """Ask everything; the first of ``given.others`` is what the cluster was before, `doing` is told each chapter."""
-    chapters = (*(COMPARISON if given.others else ()), *CHAPTERS)
+    """Ask everything; the first of ``inputs.others`` is what the cluster was before, `doing` is told each chapter."""
+    chapters = (*(COMPARISON if inputs.others else ()), *CHAPTERS)
     titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
 
     def ask(name: str) -> _Tried:
         doing(titles[name])
-        return _tried(snapshot, settings, given, name)
+        return _tried(snapshot, settings, inputs, name)
 
     in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
-    found, closer = _all_asked(in_order, ask, lambda first: _closer(snapshot, given, first[0]))
-    asked = {name: one for name, (one, _) in found.items() if one}
-    failed = {name: why for name, (one, why) in found.items() if not one}
-    written: list[Written] = []
+    tries, closer = _all_asked(in_order, ask, lambda first: _closer(snapshot, inputs, first[0]))
+    questions = {name: question for name, (question, _) in tries.items() if question}
+    failed, written = {name: why for name, (question, why) in tries.items() if not question}, list[Written]()
     for chapter in chapters:
-        one, why = found[chapter.question]
-        one, why = closer if one and chapter.closer else (one, why)
-        written.append(_written(chapter, one, why, told={before.said for before in written}))
+        question, why = closer if chapter.closer and tries[chapter.question][0] else tries[chapter.question]
+        written.append(_written(chapter, question, why, told={before.said for before in written}))
     answer = ReportAnswer(
-        sentence=Text(_sentence(asked)),
-        chapters=tuple(one.chapter for one in written),
-        inputs=_inputs(snapshot, given),
-        not_known=_not_known(snapshot, asked, failed),
+        sentence=Text(_sentence(questions)),
+        chapters=tuple(written_chapter.chapter for written_chapter in written),
+        inputs=_inputs(snapshot, inputs),
+        not_known=_not_known(snapshot, questions, failed),
     )
-    overview = asked.get("overview")
-    film, losses = (stuck_film(snapshot, overview.answer), _losses(snapshot, given)) if overview else (None, None)
-    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked, film=film, losses=losses)
+    overview = questions.get("overview")
+    film, losses = (stuck_film(snapshot, overview.answer), _losses(snapshot, inputs)) if overview else (None, None)
+    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=questions, film=film, losses=losses)
 
 
-def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
+def _losses(snapshot: Snapshot, inputs: Inputs) -> Survival | None:
     """What each loss would break, for the first page; None of a cluster too large for that beside everything else."""
     try:
         is_small = len(snapshot.nodes) <= _MOST_LOST
-        return survival(snapshot, limits=given.limits, book=given.book, is_brief=True) if is_small else None
+        return survival(snapshot, limits=inputs.limits, book=inputs.book, is_brief=True) if is_small else None
     except HeadroomError:
         return None
 
 
-_Tried = tuple[Asked | None, str]
+_Tried = tuple[AnsweredQuestion | None, str]
 """A question's answer, or why there is none."""
 _ALONE: Final = ("overview", "plan")  # others stand on it; both have parts over all processes
 _LONGEST: Final = "savings"  # it has parts, one of them long
@@ -369,65 +370,67 @@ def _all_asked(
     def each(together: Collection[str]) -> dict[str, _Tried]:
         return {name: ask(name) for name in together}
 
-    found = each(_ALONE)
-    found[_LONGEST], others = parts.along(lambda: ask(_LONGEST), _ALONG, each)
-    found |= {name: one for some in others for name, one in some.items()}
-    rest = [name for name in names if name not in found]
-    looked, *more = parts.each([_LONGEST, *rest], lambda name: closer(found[name]) if name == _LONGEST else ask(name))
-    found |= zip(rest, more, strict=True)
-    return {name: found[name] for name in ("overview", *names)}, looked
+    tries = each(_ALONE)
+    tries[_LONGEST], others = parallel_parts.along(lambda: ask(_LONGEST), _ALONG, each)
+    tries |= {name: attempt for answered_group in others for name, attempt in answered_group.items()}
+    rest = [name for name in names if name not in tries]
+    looked, *more = parallel_parts.each(
+        [_LONGEST, *rest], lambda name: closer(tries[name]) if name == _LONGEST else ask(name)
+    )
+    tries |= zip(rest, more, strict=True)
+    return {name: tries[name] for name in ("overview", *names)}, looked
 
 
-def _tried(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> _Tried:
+def _tried(snapshot: Snapshot, settings: ReportSettings, inputs: Inputs, name: str) -> _Tried:
     try:
-        return _ask(snapshot, settings, given, name), ""
+        return _ask(snapshot, settings, inputs, name), ""
     except HeadroomError as error:
         return None, str(error)
 
 
-def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:
+def _ask(snapshot: Snapshot, settings: ReportSettings, inputs: Inputs, name: str) -> AnsweredQuestion:
     question = question_called(name)
-    asked = question.settings()
-    if hasattr(asked, "pools"):
-        asked = question.settings(pools=settings.pools)
+    question_settings = question.settings()
+    if hasattr(question_settings, "pools"):
+        question_settings = question.settings(pools=settings.pools)
     if name == "diff":  # what was before comes first
-        found = question.answer(given.others[0], asked, Given(book=given.book, others=(snapshot,)))
+        diff = question.answer(inputs.others[0], question_settings, Inputs(book=inputs.book, others=(snapshot,)))
     else:
-        found = question.answer(snapshot, asked, replace(given, others=()))
-    lacking = question.not_known(snapshot, found)
+        diff = question.answer(snapshot, question_settings, replace(inputs, others=()))
+    lacking = question.not_known(snapshot, diff)
     if lacking is not None:
         raise lacking
-    return Asked(name=name, settings=asked, answer=found)
+    return AnsweredQuestion(name=name, settings=question_settings, answer=diff)
 
 
-def _closer(snapshot: Snapshot, given: Given, first: Asked | None) -> _Tried:
+def _closer(snapshot: Snapshot, inputs: Inputs, first: AnsweredQuestion | None) -> _Tried:
     look = next(chapter.closer for chapter in CHAPTERS if chapter.closer and chapter.question == _LONGEST)
     settings = look(first.answer) if first else None
     if first is None or settings is None:
         return None, ""
     try:
-        found = first.question.answer(snapshot, settings, Given(book=given.book))
+        closer_answer = first.question.answer(snapshot, settings, Inputs(book=inputs.book))
     except HeadroomError as error:
         return None, str(error)
-    return Asked(name=first.name, settings=settings, answer=found), ""
+    return AnsweredQuestion(name=first.name, settings=settings, answer=closer_answer), ""
 
 
-def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container[str]) -> Written:
+def _written(chapter: Chapter, question: AnsweredQuestion | None, failed: str, told: Container[str]) -> Written:
     rows: Rows = []
     said = ""
-    if asked is not None:
-        rows = chapter.rows(asked.answer) if chapter.rows else asked.question.rows(asked.answer, chapter.table)
-        said = str(chapter.said(asked.answer))
+    if question is not None:
+        rows = chapter.rows(question.answer) if chapter.rows else question.question.rows(question.answer, chapter.table)
+        said = str(chapter.said(question.answer))
     answer = ChapterAnswer(
         title=chapter.title, question=chapter.question, table=chapter.table, sentence=Text(said), rows=len(rows),
         not_known=failed,
     )  # fmt: skip
     whole = sentence(said) if said else ""
-    people = chapter.people(asked.answer) if asked is not None and chapter.people else rows
+    people = chapter.people(question.answer) if question is not None and chapter.people else rows
     is_plain = not (chapter.shown or chapter.rows or chapter.people)
-    listing = asked.question.listing(chapter.table) if asked is not None and is_plain else None
-    if asked is not None and listing is not None:
-        shown = listed(listing, asked.answer, listing.items(asked.answer)[:MOST_ROWS])
+    listing = question.question.listing(chapter.table) if question is not None and is_plain else None
+    if question is not None and listing is not None:
+        shown = listed(listing, question.answer, listing.items(question.answer)[:MOST_ROWS])
     else:
         shown = for_people(people[:MOST_ROWS], chapter.shown)
     return Written(
@@ -439,14 +442,14 @@ def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container
     )
 
 
-def _sentence(asked: dict[str, Asked]) -> str:
+def _sentence(questions: dict[str, AnsweredQuestion]) -> str:
     """What changed, what would get stuck, what it costs, what to look at: one line of each."""
     order = ("diff", "overview", "capacity", "costs", "savings", "findings")
-    said = [str(getattr(asked[name].answer, "sentence", "")).rstrip(".") for name in order if name in asked]
-    return f"{'. '.join(one[:1].upper() + one[1:] for one in said if one)}."
+    texts = [str(getattr(questions[name].answer, "sentence", "")).rstrip(".") for name in order if name in questions]
+    return f"{'. '.join(phrase[:1].upper() + phrase[1:] for phrase in texts if phrase)}."
 
 
-def _inputs(snapshot: Snapshot, given: Given) -> tuple[InputAge, ...]:
+def _inputs(snapshot: Snapshot, given: Inputs) -> tuple[InputAge, ...]:
     def cluster(name: str, at: float) -> InputAge:
         age = None if given.now is None or at <= 0 else max(0.0, given.now - at)
         return InputAge(name=name, taken=moment(at), age_seconds=age)
@@ -455,7 +458,7 @@ def _inputs(snapshot: Snapshot, given: Given) -> tuple[InputAge, ...]:
     is_there = given.usages is not None or snapshot.presence.get("PodMetrics") is Presence.PRESENT
     return (
         cluster(f"snapshot {snapshot.source}", snapshot.taken_at),
-        *(cluster(f"before: {one.source}", one.taken_at) for one in given.others),
+        *(cluster(f"before: {other_cluster.source}", other_cluster.taken_at) for other_cluster in given.others),
         InputAge(
             name=f"prices: {given.book.source if given.book else 'none'}", taken=given.book.as_of if given.book else ""
         ),
@@ -464,7 +467,7 @@ def _inputs(snapshot: Snapshot, given: Given) -> tuple[InputAge, ...]:
     )
 
 
-def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, str]) -> tuple[str, ...]:
+def _not_known(snapshot: Snapshot, asked: dict[str, AnsweredQuestion], failed: dict[str, str]) -> tuple[str, ...]:
     """Everything that an answer lacks: what wasn't seen, what couldn't be asked, what has no price, what isn't compared."""
     said = [f"{name}: {why}" for name, why in failed.items()]
     if "doctor" in asked:
@@ -473,7 +476,7 @@ def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, st
         said += [f"{one.kind} {'was refused' if one.presence is Presence.REFUSED else 'is not in the input'}: {one.costs}" for one in lacking]  # fmt: skip
         said += [str(problem.what) for problem in answer.problems]
     if "overview" in asked:
-        unknown = [one.workload for one in asked["overview"].answer.workloads if one.verdict.value == "unknown"]
+        unknown = [line.workload for line in asked["overview"].answer.workloads if line.verdict.value == "unknown"]
         if unknown:
             said.append(f"the verdict of {count(len(unknown), 'workload')}: {listing(unknown)}")
     if "costs" in asked:
@@ -487,16 +490,16 @@ def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, st
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING) -> ReportAnswer:
+def answer(snapshot: Snapshot, settings: ReportSettings, inputs: Inputs = NOTHING) -> ReportAnswer:
     """`review`, without its chapters' rows."""
-    return review(snapshot, settings, given).answer
+    return review(snapshot, settings, inputs).answer
 
 
-def facts(found: ReportAnswer) -> Iterator[Fact]:
+def facts(report: ReportAnswer) -> Iterator[Fact]:
     """How much there is in each chapter."""
-    for place, chapter_answer in enumerate(found.chapters, start=1):
+    for place, chapter_answer in enumerate(report.chapters, start=1):
         yield fact("chapter_rows", chapter_answer.rows, "rows", chapter=place, title=chapter_answer.title)
-    yield fact("not_known", len(found.not_known), "inputs")
+    yield fact("not_known", len(report.not_known), "inputs")
 
 
 def chapter_rows(found: ReportAnswer) -> list[Row]:

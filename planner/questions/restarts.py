@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
@@ -23,7 +23,7 @@ from planner.health.restarts.report import restarts
 from planner.health.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.remedies.patched import put
 from planner.rollout.answers import RolloutResult
 
@@ -77,7 +77,7 @@ class RestartPlan(Record):
 def with_cures(snapshot: Snapshot, plan: RestartPlan, most: int = MOST_CURES) -> RestartPlan:
     """`plan` with the cures of the first `most` of its loops that have one."""
     curable = [loop for loop in plan.report.loops if loop.suggestion is not None][:most]
-    cures = parts.each(curable, partial(cure, snapshot))
+    cures = parallel_parts.each(curable, partial(cure, snapshot))
     return replace(plan, cures=tuple(filter(None, cures)))
 
 
@@ -87,41 +87,41 @@ def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
     if suggestion is None:
         return None
     rooms = rooms_of(snapshot, loop, suggestion)
-    found = put(snapshot, loop.workload, suggestion.patch)
+    rollout = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
         workload=loop.workload,
         container=loop.container,
         suggestion=suggestion,
-        patch_yaml=found.patch_yaml,
-        command=found.command,
+        patch_yaml=rollout.patch_yaml,
+        command=rollout.command,
         rooms=rooms,
         room_sentence=room_sentence(rooms),
-        rollout=found.rollout,
-        note=" ".join(filter(None, (found.note, suggestion.unproven))),
+        rollout=rollout.rollout,
+        note=" ".join(filter(None, (rollout.note, suggestion.unproven))),
     )
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
+def answer(snapshot: Snapshot, settings: RestartsSettings, inputs: Inputs = NOTHING) -> RestartPlan:
     """`restarts` of what the filter lets through, with the history of use where one was given."""
-    whole = RestartPlan(report=restarts(snapshot, given.usages), cures=())
+    whole = RestartPlan(report=restarts(snapshot, inputs.usages), cures=())
     return with_cures(snapshot, narrowed(whole, kept_by(snapshot, settings.filter)), settings.cures)
 
 
-def narrowed(whole: RestartPlan, kept: Kept) -> RestartPlan:
+def narrowed(whole: RestartPlan, selection: Selection) -> RestartPlan:
     """The loops that are let through."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
     every = whole.report.loops
-    loops = tuple(loop for loop in every if _passes(loop, kept))
-    sentence = kept.beside(whole.report.sentence, len(loops), len(every), "loop")
+    loops = tuple(loop for loop in every if _passes(loop, selection))
+    sentence = selection.beside(whole.report.sentence, len(loops), len(every), "loop")
     report = replace(whole.report, loops=loops, sentence=sentence)
     return replace(whole, report=report, hidden=len(every) - len(loops))
 
 
-def _passes(loop: Loop, kept: Kept) -> bool:
+def _passes(loop: Loop, selection: Selection) -> bool:
     """Its workload passes or one of its pods; the pods of some are gone."""
-    return kept.about(loop.workload) or any(kept.pod(loop.namespace, pod) for pod in loop.pods)
+    return selection.about(loop.workload) or any(selection.pod(loop.namespace, pod) for pod in loop.pods)
 
 
 _LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
@@ -139,19 +139,19 @@ _MARK: Final = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here
 def _why(of: tuple[Loop, Cure | None]) -> str:
     """A loop's sentence, its evidence, what would help, and the lines of its log that tell."""
     loop, cure = of
-    said = [loop.sentence, *(f"{evidence.source.words}: {evidence.text}" for evidence in loop.diagnosis.evidence)]
-    said.append(f"What would help: {loop.diagnosis.cure}.")
+    sentences = [loop.sentence, *(f"{evidence.source.words}: {evidence.text}" for evidence in loop.diagnosis.evidence)]
+    sentences.append(f"What would help: {loop.diagnosis.cure}.")
     if loop.suggestion is not None:
-        said += [f"Suggested: {loop.suggestion.text}", f"  {loop.suggestion.rule}", f"  {loop.suggestion.source}"]
+        sentences += [f"Suggested: {loop.suggestion.text}", f"  {loop.suggestion.rule}", f"  {loop.suggestion.source}"]
     if cure is not None:
         rollout = f"  Its rollout: {cure.rollout.sentence}" if cure.rollout else ""
-        said += [f"  {cure.room_sentence}", *filter(None, (rollout, cure.note and f"  {cure.note}"))]
+        sentences += [f"  {cure.room_sentence}", *filter(None, (rollout, cure.note and f"  {cure.note}"))]
     elif loop.suggestion is not None:
-        said.append("  Its room and rollout weren't tried: --cures says how many are.")
+        sentences.append("  Its room and rollout weren't tried: --cures says how many are.")
     for line in loop.lines:
-        said.append(f"log, {_MARK[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
-        said.append(f"  {line.sentence}.")
-    return "\n".join(map(str, said))
+        sentences.append(f"log, {_MARK[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
+        sentences.append(f"  {line.sentence}.")
+    return "\n".join(map(str, sentences))
 
 
 _CAUSES: Final[Listing[RestartPlan, tuple[Loop, Cure | None]]] = Listing(

@@ -6,12 +6,12 @@ from typing import Final
 
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
-from planner.rollout.looked_back import FIGURES, ROLLOUTS, Review, ReviewSettings, review
-from planner.rollout.prepared import compiled
+from planner.questions.question import NOTHING, Inputs, Question
+from planner.rollout.past_report import FIGURES, ROLLOUTS, Review, ReviewSettings, review
+from planner.rollout.prepared_change import compiled
 
 
-def answer(snapshot: Snapshot, _settings: ReviewSettings, _given: Given = NOTHING) -> Review:
+def answer(snapshot: Snapshot, _settings: ReviewSettings, _given: Inputs = NOTHING) -> Review:
     """Every rollout of which something remains; what isn't shown any more isn't told."""
     return review(compiled(snapshot))
 

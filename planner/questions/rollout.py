@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from planner.capacity.changes import ALL, Change, ChangeKind, Later
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
@@ -28,7 +28,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workl
 from planner.kubernetes.shares import parse_share
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
+from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, column_of, fact, unit_of
 from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room
 from planner.rollout.answers import (
@@ -42,8 +42,8 @@ from planner.rollout.answers import (
     WorkloadRollout,
 )
 from planner.rollout.doubts import Doubt
-from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
-from planner.rollout.scaled import At, at_bound
+from planner.rollout.prepared_change import Scenario, manifest_namespace, unread_files
+from planner.rollout.scaled_cluster import At, at_bound
 
 _MOST_SECONDS: Final = 86_400
 _LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about what the API server takes
@@ -195,8 +195,8 @@ def gpu_resource_of(workload: Workload | None) -> str:
 
 def _change(snapshot: Snapshot, settings: RolloutSettings, key: str) -> WorkloadChange:
     workload = snapshot.workload(key)
-    asked = {CPU: settings.cpu, MEMORY: settings.memory, gpu_resource_of(workload): settings.gpu}
-    requests = {name: amount for name, amount in asked.items() if amount is not None}
+    amounts = {CPU: settings.cpu, MEMORY: settings.memory, gpu_resource_of(workload): settings.gpu}
+    requests = {name: amount for name, amount in amounts.items() if amount is not None}
     kind = settings.strategy.value if settings.strategy else None
     return WorkloadChange(
         workload=key,
@@ -215,7 +215,7 @@ def _change(snapshot: Snapshot, settings: RolloutSettings, key: str) -> Workload
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING, **more: Any) -> RolloutResult:
+def answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHING, **more: Any) -> RolloutResult:
     """`rollout` of what was asked; `more`: of the `Scenario`.
 
     Raises
@@ -225,11 +225,11 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
     """
     snapshot = at_replicas(snapshot, settings)
     scenario = replace(scenario_of(snapshot, settings), **more)
-    known = settings.pools.known(given)
-    beside = settings.events.beside(known, first=settings.also)
+    limits = settings.pools.known(inputs)
+    later_events = settings.events.beside(limits, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
     found = rollout(
-        snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book, starts=given.starts
+        snapshot, scenario, growing(snapshot, limits), how, beside=later_events, book=inputs.book, starts=inputs.starts
     )
     return with_room(found, snapshot, scenario)
 
@@ -247,11 +247,11 @@ def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:
     return snapshot
 
 
-def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
+def first_answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHING) -> RolloutResult:
     """The answer for the first placement only, without ways out: what is known soonest. `ties` is None where others may
     come out otherwise; `answer` says how many do."""
-    found = answer(snapshot, settings, given, runs=0, with_remedies=False)
-    return found if found.ties is not None and found.ties.proven else replace(found, ties=None)
+    outcome = answer(snapshot, settings, inputs, runs=0, with_remedies=False)
+    return outcome if outcome.ties is not None and outcome.ties.proven else replace(outcome, ties=None)
 
 
 def facts(answer: RolloutResult) -> Iterator[Fact]:
@@ -272,7 +272,7 @@ def _ends(verdict: Verdict) -> bool:
 def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:
     """One row a workload and quiet moment."""
     shown = list(rollouts)
-    held = sorted({name for rollout in shown for row in rollout.timeline for name in row.held})
+    resource_names = sorted({name for rollout in shown for row in rollout.timeline for name in row.held})
     return [
         {
             "workload": rollout.workload,
@@ -281,7 +281,7 @@ def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:
             "event": row.event,
             **{state.value: row.counts.get(state.value, 0) for state in PodState},
             "ready": row.ready,
-            **{column_of("held", name): row.held.get(name, 0) for name in held},
+            **{column_of("held", name): row.held.get(name, 0) for name in resource_names},
         }
         for rollout in shown
         for row in rollout.timeline

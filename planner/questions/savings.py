@@ -8,7 +8,7 @@ from functools import partial
 from operator import methodcaller
 from typing import Any, Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground import budget
 from planner.ground.errors import InputError
@@ -19,8 +19,8 @@ from planner.ground.tables import Row
 from planner.ground.words import Text, count, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
-from planner.pricing.allocation import Share
-from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact, known_book
+from planner.pricing.allocation import AllocationKind
+from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact, known_book
 from planner.remedies.patched import refusal
 from planner.spot import rows
 from planner.spot.assumptions import SpotSettings
@@ -29,7 +29,7 @@ from planner.spot.economics import Step
 from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, derive, find
 from planner.spot.own_history import FitLine, OwnHistory, from_files
-from planner.spot.ways import Way
+from planner.spot.purchase_options import Way
 from planner.spot.workload import (
     SavingsDetail,
     SavingsLine,
@@ -69,7 +69,7 @@ class SavingsAnswer(Record):
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @budget.part()
-def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
+def answer(snapshot: Snapshot, settings: SavingsSettings, given: Inputs = NOTHING) -> SavingsAnswer:
     """One workload's estimate, or the whole cluster's: its moves in order, and a line for each workload.
 
     Raises
@@ -84,29 +84,29 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     book, own = known_book(given), given.own_history
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
-        asked = values_of(settings.spot, given, derived.machine_types)
+        spot_values = values_of(settings.spot, given, derived.machine_types)
         derived = with_sources(derived, own, has_lives=bool(given.lives), has_gaps=bool(given.gaps))
-        part = planned(snapshot, book, derived, asked, values_of(settings.spot, given))
-        detail = savings_detail(snapshot, derived, asked, part, partial(refusal, key=derived.workload))
+        part = planned(snapshot, book, derived, spot_values, values_of(settings.spot, given))
+        detail = savings_detail(snapshot, derived, spot_values, part, partial(refusal, key=derived.workload))
         line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, part)
-        said = _tested(detail.sentence, given)
-        return SavingsAnswer(sentence=said, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)
+        sentence = _tested(detail.sentence, given)
+        return SavingsAnswer(sentence=sentence, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
     of_whole = in_whole(fleet, fleet.workloads)
     lines = tuple(line_of(key, fitness, of_whole[key]) for key, fitness in zip(of_whole, fleet.fitness, strict=True))
-    said = _tested(fleet.sentence, given)
-    whole = SavingsAnswer(sentence=said, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
+    sentence = _tested(fleet.sentence, given)
+    whole = SavingsAnswer(sentence=sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
 
-def _tested(said: Text, given: Given) -> Text:
+def _tested(sentence: Text, inputs: Inputs) -> Text:
     """With how often the band held, in the back-test of the lives that are drawn."""
-    own = given.own_history
-    is_drawn = own is not None and own.lives and own.lives == (given.lives or own.lives)
-    return Text(f"{said} {own.back_test.sentence}") if own and is_drawn else said
+    own = inputs.own_history
+    is_drawn = own is not None and own.lives and own.lives == (inputs.lives or own.lives)
+    return Text(f"{sentence} {own.back_test.sentence}") if own and is_drawn else sentence
 
 
-def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
+def narrowed(whole: SavingsAnswer, kept: Selection) -> SavingsAnswer:
     """The workloads, their moves and the namespaces that are let through; what is idle and what all share stays. The sums, and
     a move's place in the order, are the whole cluster's; an answer for one workload stays as it is."""
     fleet = whole.fleet
@@ -114,7 +114,9 @@ def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
         return whole
     lines = tuple(line for line in whole.lines if kept.workload(line.workload))
     hidden = round(sum(line.saved_usd or 0.0 for line in whole.lines if not kept.workload(line.workload)), 2)
-    bearers = tuple(bearer for bearer in fleet.bearers if bearer.share is not Share.USED or kept.namespace(bearer.name))
+    bearers = tuple(
+        bearer for bearer in fleet.bearers if bearer.share is not AllocationKind.USED or kept.namespace(bearer.name)
+    )
     listed = kept.headline(len(lines), len(whole.lines), "workload")
     return replace(
         whole,
@@ -132,20 +134,20 @@ def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
     )
 
 
-def values_of(settings: SpotSettings, given: Given, machine_types: Iterable[str] = ()) -> dict[str, Any]:
+def values_of(settings: SpotSettings, inputs: Inputs, machine_types: Iterable[str] = ()) -> dict[str, Any]:
     """What was asked, by assumption; observed lives and gaps among them: of `machine_types` where enough are known.
 
     Lives hold the bulk losses that were suffered, or say them: no others are drawn unless asked for.
     """
-    own = given.own_history
+    own = inputs.own_history
     every = {field.name: getattr(settings, field.name) for field in fields(SpotSettings)} | {
-        "lives": given.lives or (own and own.lives_for(machine_types)) or None,
-        "gaps": given.gaps or (own and own.gaps) or None,
+        "lives": inputs.lives or (own and own.lives_for(machine_types)) or None,
+        "gaps": inputs.gaps or (own and own.gaps) or None,
     }
     if every["lives"] or every["gaps"]:
-        own = own if own and not given.lives else from_files(given.lives, given.gaps, "")
-        told = own.found if every["lives"] else {"gap_drift": own.gap_drift}
-        every = told | {name: value for name, value in every.items() if value is not None}
+        own = own if own and not inputs.lives else from_files(inputs.lives, inputs.gaps, "")
+        own_values = own.found if every["lives"] else {"gap_drift": own.gap_drift}
+        every = own_values | {name: value for name, value in every.items() if value is not None}
     return {name: value for name, value in every.items() if value is not None}
 
 
@@ -246,18 +248,18 @@ _MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
     title="in this order (most saved per pod-hour at risk first)",
     note=lambda answer: "" if answer.detail else _ALONE,
     columns=(
-        Column("move", lambda one: one.place if one.is_worth_it else None),
+        Column("move", lambda move: move.place if move.is_worth_it else None),
         Column("workload"),
         Column("node_pool"),
         Column("pods"),
-        Column("nodes_freed", lambda one: one.freed_nodes),
+        Column("nodes_freed", lambda move: move.freed_nodes),
         Column("spot_nodes"),
         Column("expected_usd", heading="saved, expected"),
         Column("saved_usd", heading="before losses"),
         Column("alone_usd"),
-        Column("alone_repacked_usd", lambda one: one.repacked_usd),
-        Column("pod_hours_at_risk", lambda one: round(one.risk_pod_hours, 2)),
-        Column("fit", lambda one: one.fitness.value.replace("_", " ")),
+        Column("alone_repacked_usd", lambda move: move.repacked_usd),
+        Column("pod_hours_at_risk", lambda move: round(move.risk_pod_hours, 2)),
+        Column("fit", lambda move: move.fitness.value.replace("_", " ")),
     ),
     unknown="–",
 )
@@ -267,8 +269,8 @@ _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
     title="who bears it, before and after",
     items=lambda answer: answer.fleet.bearers if answer.fleet else (),
     columns=(
-        Column("namespace", lambda one: one.name),
-        Column("share", lambda one: one.share.value),
+        Column("namespace", lambda bearer: bearer.name),
+        Column("share", lambda bearer: bearer.share.value),
         *(Column(field.name, heading=_OF_BEARER.get(field.name, "")) for field in fields(Bearer)[2:]),
     ),
 )
@@ -277,10 +279,10 @@ _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
     title="bought otherwise",
     items=lambda answer: answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else (),
     columns=(
-        Column("way", lambda one: one.name),
+        Column("way", lambda way: way.name),
         Column("price_usd"),
         Column("expected_usd"),
-        Column("cheapest", lambda one: one.is_cheapest),
+        Column("cheapest", lambda way: way.is_cheapest),
         Column("risk"),
         Column("asks"),
     ),
@@ -289,10 +291,10 @@ _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
 
 
 def _own(name: str, of: str) -> Column[FitLine]:
-    def seen(one: FitLine) -> float | None:
-        return None if (value := getattr(one, of)) is None else float(f"{value:.4g}")
+    def seen(fit_line: FitLine) -> float | None:
+        return None if (value := getattr(fit_line, of)) is None else float(f"{value:.4g}")
 
-    return Column(name, seen, words=lambda one: "not known" if seen(one) is None else seen(one))
+    return Column(name, seen, words=lambda fit_line: "not known" if seen(fit_line) is None else seen(fit_line))
 
 
 _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
@@ -300,7 +302,7 @@ _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
     title="own history",
     items=lambda answer: answer.own_history.lines if answer.own_history else (),
     columns=(
-        Column("figure", lambda one: one.name),
+        Column("figure", lambda fit_line: fit_line.name),
         Column("unit"),
         _own("assumed", "assumed"),
         _own("seen", "seen"),
@@ -338,7 +340,7 @@ _CHECKS: Final[Listing[SavingsAnswer, CheckResult]] = Listing(
     title="is it fit",
     items=lambda answer: answer.detail.suitability.checks if answer.detail else (),
     line=rows.checked,
-    code=lambda one: one.by_hand,
+    code=lambda check: check.by_hand,
     note=lambda answer: str(answer.detail.suitability.sentence) if answer.detail else "",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.filters import Filter, Kept
+from planner.capacity.filters import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.records import Record
@@ -13,7 +13,7 @@ from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Inputs, Question
 
 
 class SeatsSettings(Record):
@@ -31,19 +31,19 @@ class SeatsAnswer(Record):
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
+def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Inputs = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
     whole = SeatsAnswer(sentence=Text(in_words(snapshot, nodes)), nodes=nodes)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
 
-def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
+def narrowed(whole: SeatsAnswer, selection: Selection) -> SeatsAnswer:
     """The nodes that are let through."""
-    if kept.is_all:
+    if selection.is_all:
         return whole
-    nodes = tuple(node for node in whole.nodes if kept.node(node.node))
-    sentence = kept.beside(whole.sentence, len(nodes), len(whole.nodes), "node")
+    nodes = tuple(node for node in whole.nodes if selection.node(node.node))
+    sentence = selection.beside(whole.sentence, len(nodes), len(whole.nodes), "node")
     return SeatsAnswer(sentence=sentence, nodes=nodes, hidden=len(whole.nodes) - len(nodes))
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
@@ -18,14 +18,14 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.units import GPUS, Nouns
 from planner.questions import strategy_costs
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights, choose
-from planner.rollout.own_ways import own_strategies
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.custom_strategies import own_strategies
+from planner.rollout.prepared_change import Scenario, prepare
 
 
 class StrategiesSettings(Record):
@@ -68,7 +68,7 @@ def without_strategy(rollout: RolloutSettings) -> RolloutSettings:
     return replace(rollout, strategy=None, max_surge=None, max_unavailable=None)
 
 
-def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTHING) -> StrategiesAnswer:
+def answer(snapshot: Snapshot, settings: StrategiesSettings, inputs: Inputs = NOTHING) -> StrategiesAnswer:
     """Of the first workload that the rollout changes.
 
     Raises
@@ -83,37 +83,37 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     if after.traits.is_custom:
         return _in_its_own_fields(snapshot, scenario, after, settings.weights)
     grid = grids.strategy_grid(snapshot, scenario, after.key)
-    costs = _costs(snapshot, rollout, given)
-    found = weighed(grid, after.replicas, settings.weights, costs)
-    pools = growing(snapshot, rollout.pools.known(given))
+    costs = _costs(snapshot, rollout, inputs)
+    choice = weighed(grid, after.replicas, settings.weights, costs)
+    pools = growing(snapshot, rollout.pools.known(inputs))
     how = replace(rollout.autoscaling, arrival_seconds=rollout.arrival_seconds)
     return StrategiesAnswer(
         workload=after.key,
         replicas=after.replicas,
-        sentence=found.sentence,
-        options=with_brought(snapshot, scenario, after.key, found.options, pools, how, given.book),
-        recommended=found.recommended,
-        apply=apply_of(snapshot, after.key, found.recommended),
+        sentence=choice.sentence,
+        options=with_brought(snapshot, scenario, after.key, choice.options, pools, how, inputs.book),
+        recommended=choice.recommended,
+        apply=apply_of(snapshot, after.key, choice.recommended),
         nouns=grid.nouns,
     )
 
 
 def _in_its_own_fields(snapshot: Snapshot, scenario: Scenario, after: Workload, weights: Weights) -> StrategiesAnswer:
-    found = own_strategies(snapshot, scenario, after.key, weights)
-    best, before = found.choice.recommended, snapshot.workload(after.key)
-    other = found.strategies[best.pair] if best is not None and not best.is_current else None
+    choice = own_strategies(snapshot, scenario, after.key, weights)
+    best, before = choice.choice.recommended, snapshot.workload(after.key)
+    other = choice.strategies[best.pair] if best is not None and not best.is_current else None
     return StrategiesAnswer(
-        workload=after.key, replicas=found.pods, sentence=found.choice.sentence, options=found.choice.options,
-        recommended=best, nouns=found.nouns,
+        workload=after.key, replicas=choice.pods, sentence=choice.choice.sentence, options=choice.choice.options,
+        recommended=best, nouns=choice.nouns,
         apply=applied(before, replace(before, strategy=other)) if before is not None and other is not None else None,
     )  # fmt: skip
 
 
-def _costs(snapshot: Snapshot, rollout: RolloutSettings, given: Given) -> StrategyCosts | None:
-    if given.book is None:
+def _costs(snapshot: Snapshot, rollout: RolloutSettings, inputs: Inputs) -> StrategyCosts | None:
+    if inputs.book is None:
         return None
     try:
-        return strategy_costs.answer(snapshot, StrategyCostSettings(rollout=rollout, spares=SpareSettings()), given)
+        return strategy_costs.answer(snapshot, StrategyCostSettings(rollout=rollout, spares=SpareSettings()), inputs)
     except InputError:
         return None
 
@@ -134,7 +134,7 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
         ),
         Column("is_recommended", heading=None, metric="strategy_is_recommended", also=of),
         Column("is_best", heading="of all", metric="strategy_is_best", also=of,
-            words=lambda one: "recommended" if one.is_recommended else "" if one.is_best else "beaten",
+            words=lambda option: "recommended" if option.is_recommended else "" if option.is_best else "beaten",
         ),
         Column("is_current", heading=None),
         Column("lowest_ready", heading="lowest Ready", words=lambda one: f"{one.lowest_ready} of {answer.replicas}",
@@ -146,7 +146,7 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
         Column("extra_gpus", heading=f"{gpus} more", metric="strategy_extra_gpus", unit=gpus, also=of),
         Column("evictions", metric="strategy_evictions", unit="pods", also=of),
         Column("usd_per_month", heading="a month", metric="strategy_cost", unit=USD_A_MONTH, also=of),
-        Column("brought", lambda one: one.brought and one.brought.nodes, heading="nodes brought unasked",
+        Column("brought", lambda option: option.brought and option.brought.nodes, heading="nodes brought unasked",
             words=lambda one: one.brought.words if one.brought else "not known", metric="strategy_nodes_unasked", unit="nodes", also=of,
         ),
         Column("score", heading=None),

@@ -13,9 +13,9 @@ from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, known_book
+from planner.questions.question import NOTHING, Inputs, Question, known_book
 from planner.questions.rollout import RolloutSettings, scenario_of
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.rollout.wording import words
 
 
@@ -27,7 +27,7 @@ class StrategyCostSettings(Record):
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NOTHING) -> StrategyCosts:
+def answer(snapshot: Snapshot, settings: StrategyCostSettings, inputs: Inputs = NOTHING) -> StrategyCosts:
     """`costs_of` the first workload that the rollout changes.
 
     Raises
@@ -40,7 +40,7 @@ def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NO
     settings.rollout.events.check_none()
     scenario = scenario_of(snapshot, settings.rollout)
     key = prepared_question.prepare(snapshot, scenario).revisions[0].after.key
-    return costs_of(snapshot, scenario, key, known_book(given), spare_values(settings))
+    return costs_of(snapshot, scenario, key, known_book(inputs), spare_values(settings))
 
 
 def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
@@ -57,11 +57,11 @@ def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
 
 def _cost(name: str) -> Callable[[StrategyPrice], float | None]:
     """That part of the cost, a month; None without a price."""
-    return lambda one: getattr(one.cost, name) if one.cost else None
+    return lambda price: getattr(price.cost, name) if price.cost else None
 
 
 def _round(name: str) -> Callable[[StrategyPrice], float | None]:
-    return lambda one: round(getattr(one.cost, name), 2) if one.cost else None
+    return lambda price: round(getattr(price.cost, name), 2) if price.cost else None
 
 
 _COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
@@ -71,13 +71,13 @@ _COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
     Column("verdict", heading="today", words=lambda one: words(one.verdict, one.reason), metric="strategy_verdict"),
     Column("reason", heading=None),
     Column("lowest_ready", heading="lowest Ready", metric="strategy_lowest_ready", unit="pods",
-        words=lambda one: "–" if one.lowest_ready is None else f"{one.lowest_ready:,} of {one.replicas:,}",
+        words=lambda price: "–" if price.lowest_ready is None else f"{price.lowest_ready:,} of {price.replicas:,}",
     ),
     Column("replicas", heading=None),
     Column("extra_gpus", heading="extra GPUs", words=lambda one: "–" if one.extra_gpus is None else str(one.extra_gpus),
         metric="strategy_extra_gpus", unit="GPUs",
     ),
-    Column("seconds", heading="minutes", words=lambda one: one.seconds and round(one.seconds / 60, 1),
+    Column("seconds", heading="minutes", words=lambda price: price.seconds and round(price.seconds / 60, 1),
         metric="strategy_seconds", unit="seconds",
     ),
     *(

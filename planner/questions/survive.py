@@ -13,7 +13,7 @@ from planner.ground.words import duration
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Inputs, Question, Want
 
 
 class SurviveSettings(Record):
@@ -24,7 +24,7 @@ class SurviveSettings(Record):
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, asked: SurviveSettings, given: Given = NOTHING) -> Survival:
+def answer(snapshot: Snapshot, asked: SurviveSettings, given: Inputs = NOTHING) -> Survival:
     """Every loss, played."""
     return survival(snapshot, label=asked.label, upgrades=asked.upgrades, limits=given.limits, book=given.book)
 
@@ -40,7 +40,7 @@ QUESTION: Final = Question(
     ),
     listings=(
         Listing(name="losses", title="What is lost, and who doesn't come back", items=lambda found: found.losses, most=40,
-            told=lambda found: [loss for loss in found.losses if loss.missing or loss.preempted],
+            told=lambda survival_answer: [loss for loss in survival_answer.losses if loss.missing or loss.preempted],
             columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
                 Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
                 Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),
@@ -48,9 +48,9 @@ QUESTION: Final = Question(
         Listing(name="together", title="How many of a pool at once, whichever they are", items=lambda found: found.together, columns=(
             Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_every else f"at least {one.survived:,}"),
             Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="single points of failure"))),
-        Listing(name="spare", title="Spare nodes, for any one node", items=lambda found: found.spare, columns=(
+        Listing(name="spare", title="Spare nodes, for any one node", items=lambda losses: losses.spare, columns=(
             Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
-        Listing(name="upgrades", title="Upgrades of node pools", items=lambda found: found.upgrades, columns=(
+        Listing(name="upgrades", title="Upgrades of node pools", items=lambda losses: losses.upgrades, columns=(
             Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", lambda one: one.is_done if one.is_known else None, heading="gets through"),
             Column("budgets", lambda one: ", ".join(one.budgets), heading="held back by"), Column("sentence", lambda one: str(one.sentence), heading="what comes of it"))),
         Listing(name="doubts", columns=DOUBTS, is_shown=False),

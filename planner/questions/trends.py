@@ -32,7 +32,7 @@ from planner.history.days import (
 from planner.history.levels import History, Streak
 from planner.history.trend import Outlook, trend
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout.answers import Verdict
 
 
@@ -62,7 +62,7 @@ class TrendsAnswer(Record):
     streaks: tuple[Streak, ...]
 
 
-def known_history(given: Given) -> History:
+def known_history(inputs: Inputs) -> History:
     """The history that was given.
 
     Raises
@@ -70,14 +70,14 @@ def known_history(given: Given) -> History:
     InputError
         Without one.
     """
-    if given.history is None or not given.history.moments:
+    if inputs.history is None or not inputs.history.moments:
         raise InputError("no history is given", mend="Name a store that headroom store snapshot has written")
-    return given.history
+    return inputs.history
 
 
-def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING) -> TrendsAnswer:
+def answer(_snapshot: Snapshot, settings: TrendsSettings, inputs: Inputs = NOTHING) -> TrendsAnswer:
     """Everything by day, and what the days make expect; nothing but the history goes into it."""
-    history, zone = known_history(given), ZoneInfo(settings.time_zone)
+    history, zone = known_history(inputs), ZoneInfo(settings.time_zone)
     by_day = days_of_gpus(history, zone, Period.ALL)
     expected = cache(trend)  # a day's one snapshot is its period's too: most series come twice
     lines = [
@@ -85,16 +85,16 @@ def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING
         for period in Period
         for line in trend_lines(days_of_gpus(history, zone, period), period, settings.lead_days, expected)
     ]
-    said = [line for line in lines if line.period is Period.ALL or line.trend.outlook is not Outlook.TOO_SHORT]
+    shown_lines = [line for line in lines if line.period is Period.ALL or line.trend.outlook is not Outlook.TOO_SHORT]
     moments = [at for _, at in history.moments]
     streaks = sorted(history.streaks, key=lambda one: (IN_TROUBLE.get(one.verdict, 9), one.since, one.workload))
     return TrendsAnswer(
-        sentence=trends_sentence(said, history),
+        sentence=trends_sentence(shown_lines, history),
         clusters=history.clusters,
         snapshots=len(moments),
         first_at=min(moments),
         last_at=max(moments),
-        lines=tuple(said),
+        lines=tuple(shown_lines),
         gpus=tuple(day for days in by_day.values() for day in days),
         money=days_of_money(history, zone),
         verdicts=days_of_verdicts(history, zone),
@@ -156,12 +156,12 @@ _DAYS: Final[Listing[TrendsAnswer, DayOfGpus]] = Listing(
     items=lambda answer: answer.gpus,
     columns=(
         Column("day"),
-        Column("model", lambda one: one.gpu_model or one.resource),
-        Column("node_pool", lambda one: one.node_pool or "all"),
+        Column("model", lambda trend_line: trend_line.gpu_model or trend_line.resource),
+        Column("node_pool", lambda trend_line: trend_line.node_pool or "all"),
         Column("allocatable"),
         Column("held"),
         Column("free"),
-        Column("waited_for", lambda one: one.waiting),
+        Column("waited_for", lambda trend_line: trend_line.waiting),
     ),
 )
 _MONEY: Final[Listing[TrendsAnswer, DayOfMoney]] = Listing(
@@ -169,8 +169,8 @@ _MONEY: Final[Listing[TrendsAnswer, DayOfMoney]] = Listing(
     is_shown=False,
     columns=(
         Column("day"),
-        Column("usd_per_month", lambda one: one.cost_usd),
-        Column("idle_usd_per_month", lambda one: one.idle_usd),
+        Column("usd_per_month", lambda day: day.cost_usd),
+        Column("idle_usd_per_month", lambda day: day.idle_usd),
     ),
 )
 _VERDICTS: Final[Listing[TrendsAnswer, DayOfVerdicts]] = Listing(
@@ -184,9 +184,9 @@ def _since_columns(answer: TrendsAnswer) -> tuple[Column[Streak], ...]:
     return (
         Column("cluster", label="cluster", heading="" if len(answer.clusters) > 1 else None),
         Column("workload", label="workload"),
-        Column("verdict", words=lambda one: one.verdict.replace("_", " ")),
+        Column("verdict", words=lambda streak: streak.verdict.replace("_", " ")),
         Column("since", since),
-        Column("", lambda one: one.since, metric="verdict_since", unit="seconds since the epoch"),
+        Column("", lambda streak: streak.since, metric="verdict_since", unit="seconds since the epoch"),
     )
 
 
@@ -206,7 +206,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(Figure("history_snapshots", lambda answer: answer.snapshots, "snapshots"),),
     listings=(_TRENDS, _DAYS, _MONEY, _VERDICTS, _SINCE),
-    notes=lambda answer: [f"cost: {said}"] if (said := money_words(answer.money)) else [],
+    notes=lambda answer: [f"cost: {cost_text}"] if (cost_text := money_words(answer.money)) else [],
     about="""GPUs allocatable, held, free and waited for, cost and verdicts by day; since when; and when each model is full.
 
     STORE is what headroom store snapshot wrote. "Full in about n weeks" is a band, or "no trend" where there is none; of less

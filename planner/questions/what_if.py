@@ -18,7 +18,7 @@ from planner.ground.words import plural
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout.wording import details, words
 
 _SHOWN: Final = 10  # of the pods that a drain leaves
@@ -46,7 +46,7 @@ class WhatIfSettings(Record):
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @allowed()
-def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING) -> WhatIfAnswer:
+def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Inputs = NOTHING) -> WhatIfAnswer:
     """`what_if` of what was asked.
 
     Raises
@@ -56,9 +56,9 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING)
     """
     if not settings.changes:
         raise ChangeError("nothing is changed", mend="Give a change, such as drain:NODE")
-    known = settings.pools.known(given)
+    limits = settings.pools.known(given)
     try:
-        return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts, given.book)
+        return what_if(snapshot, settings.changes, limits, settings.shape, settings.with_rollouts, given.book)
     except InputError as error:  # "there is no pool" of nodes that weren't listed is no bad input
         raise QUESTION.not_known(snapshot) or error from None
 
@@ -86,12 +86,12 @@ def _figures(answer: WhatIfAnswer) -> list[Beside]:
 def _told(step: Step) -> str:
     """What a change came to, who is held back, who finds no place."""
     drain = step.drain
-    held = [f"{one.pod} on {one.node}: {one.why}" for one in drain.held_back[:_SHOWN]] if drain else ()
+    held_pods = [f"{one.pod} on {one.node}: {one.why}" for one in drain.held_back[:_SHOWN]] if drain else ()
     waiting = [
         f"{one.count} of {one.workload} {plural(one.count, 'waits', 'wait')} ({one.before} did before): {one.message}"
         for one in (drain.unplaced[:_SHOWN] if drain else ())
     ]
-    return "\n".join([f"{step.mark} {step.sentence}", *held, *waiting])
+    return "\n".join([f"{step.mark} {step.sentence}", *held_pods, *waiting])
 
 
 _FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
@@ -111,8 +111,8 @@ _FITS: Final[Listing[WhatIfAnswer, FitChange]] = Listing(
     told=lambda answer: [fit_change for fit_change in answer.fits if fit_change.before != fit_change.after],
     columns=(
         Column("shape", label="shape"),
-        Column("today", lambda one: one.before, metric="fits_today", unit="pods"),
-        Column("then", lambda one: one.after, metric="fits_then", unit="pods"),
+        Column("today", lambda fit_change: fit_change.before, metric="fits_today", unit="pods"),
+        Column("then", lambda fit_change: fit_change.after, metric="fits_then", unit="pods"),
     ),
 )
 _STEPS: Final[Listing[WhatIfAnswer, tuple[int, Step]]] = Listing(
@@ -130,7 +130,7 @@ _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
     name="verdicts",
     title="rollouts that go otherwise",
     line=lambda one: f"{one.workload}\t({one.before.value.replace('_', ' ')} today) {details(one.after, one.sentence)}",
-    verdict=lambda one: one.after,
+    verdict=lambda verdict_change: verdict_change.after,
     columns=(
         Column("workload", label="workload"),
         Column(

@@ -14,14 +14,14 @@ from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text, count, listing, usd
-from planner.inventory.account import mend, told
+from planner.inventory.input_report import mend, told
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact
+from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import compiled, manifest_namespace, prepare, unread_files
+from planner.rollout.prepared_change import compiled, manifest_namespace, prepare, unread_files
 
 _RANK: Final = {
     Verdict.COMPLETES: 0,
@@ -57,55 +57,55 @@ class WhereAnswer(Record):
     clusters: tuple[ClusterRoom, ...]
 
 
-def answer(snapshot: Snapshot, settings: WhereSettings, given: Given = NOTHING) -> WhereAnswer:
-    """The thing put to `snapshot` and to each of ``given.others``; ``given.limits`` are of the first."""
-    snapshots = (snapshot, *given.others)
+def answer(snapshot: Snapshot, settings: WhereSettings, inputs: Inputs = NOTHING) -> WhereAnswer:
+    """The thing put to `snapshot` and to each of ``inputs.others``; ``inputs.limits`` are of the first."""
+    snapshots = (snapshot, *inputs.others)
     names = cluster_names(snapshots)
-    found = [
-        _in(name, one, settings, given if not number else Given(book=given.book))
-        for number, (name, one) in enumerate(zip(names, snapshots, strict=True))
+    rooms = [
+        _in(name, member, settings, inputs if not number else Inputs(book=inputs.book))
+        for number, (name, member) in enumerate(zip(names, snapshots, strict=True))
     ]
-    found.sort(
-        key=lambda one: (
-            _RANK[one.verdict], one.usd_per_month is None, one.usd_per_month or 0.0, -one.fits_more, one.cluster
+    rooms.sort(
+        key=lambda room: (
+            _RANK[room.verdict], room.usd_per_month is None, room.usd_per_month or 0.0, -room.fits_more, room.cluster
         )
     )  # fmt: skip
-    return WhereAnswer(sentence=_sentence(found), clusters=tuple(found))
+    return WhereAnswer(sentence=_sentence(rooms), clusters=tuple(rooms))
 
 
-def _in(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) -> ClusterRoom:
+def _in(name: str, snapshot: Snapshot, settings: WhereSettings, inputs: Inputs) -> ClusterRoom:
     if lacking := QUESTION.lacks(snapshot):
         why = Text(f"not known: {told(lacking)}. {mend(lacking)}")
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=why, room=(), usd_per_month=None)
     try:
         if settings.manifest:
-            return _manifest(name, snapshot, settings, given)
-        return _shape(name, snapshot, settings, given)
+            return _manifest(name, snapshot, settings, inputs)
+        return _shape(name, snapshot, settings, inputs)
     except NotKnownError as error:
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=Text(error), room=(), usd_per_month=None)
 
 
-def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) -> ClusterRoom:
+def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, inputs: Inputs) -> ClusterRoom:
     cluster = compiled(snapshot)
-    found = fit(cluster, parse_shape(settings.shape, cluster))
-    room = room_of(snapshot, found, given.book)
+    shape_fit = fit(cluster, parse_shape(settings.shape, cluster))
+    room = room_of(snapshot, shape_fit, inputs.book)
     has_room = room.more >= settings.replicas
     each = room.usd_per_month
-    verdict = Verdict.UNKNOWN if found.unknown else Verdict.COMPLETES if has_room else Verdict.STUCK
+    verdict = Verdict.UNKNOWN if shape_fit.unknown else Verdict.COMPLETES if has_room else Verdict.STUCK
     has_room = verdict is Verdict.COMPLETES
-    said = f"{count(settings.replicas, 'pod')} {'fits' if settings.replicas == 1 else 'fit'}: " if has_room else ""
+    room_text = f"{count(settings.replicas, 'pod')} {'fits' if settings.replicas == 1 else 'fit'}: " if has_room else ""
     return ClusterRoom(
         cluster=name,
         verdict=verdict,
-        sentence=Text(f"{said}{found.sentence}"),
+        sentence=Text(f"{room_text}{shape_fit.sentence}"),
         room=(room,),
         usd_per_month=None if each is None else each * settings.replicas,
     )
 
 
-def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given) -> ClusterRoom:
+def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, inputs: Inputs) -> ClusterRoom:
     settings = RolloutSettings(manifest=placed.manifest, namespace=placed.namespace, unread=placed.unread)
-    result = rollout.answer(snapshot, settings, given)
+    rollout_answer = rollout.answer(snapshot, settings, inputs)
     prepared = prepare(snapshot, scenario_of(snapshot, settings))
     cluster = compiled(snapshot)
     rooms, total = [], 0.0
@@ -114,11 +114,11 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
         after = revision.after
         is_idle = revision.placed is not None and bool(revision.placed.idle)
         for template, number in revision.templates:
-            asked = PodShape(
+            pod_shape = PodShape(
                 name=after.key, origin=ShapeOrigin.TYPED, spec=template.spec, namespace=after.namespace,
                 labels=template.labels,
             )  # fmt: skip
-            room = room_of(snapshot, fit(cluster, asked), given.book)
+            room = room_of(snapshot, fit(cluster, pod_shape), inputs.book)
             rooms.append(room)
             if is_idle:
                 continue  # nothing of it takes room now
@@ -126,23 +126,23 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
             total += (room.usd_per_month or 0.0) * (number or 1)
     return ClusterRoom(
         cluster=name,
-        verdict=result.verdict,
-        sentence=result.sentence,
+        verdict=rollout_answer.verdict,
+        sentence=rollout_answer.sentence,
         room=tuple(rooms),
         usd_per_month=total if priced and rooms else None,
     )
 
 
-def _sentence(found: Sequence[ClusterRoom]) -> Text:
-    good = [cluster_room for cluster_room in found if cluster_room.verdict is Verdict.COMPLETES]
-    unknown = sum(cluster_room.verdict is Verdict.UNKNOWN for cluster_room in found)
+def _sentence(rooms: Sequence[ClusterRoom]) -> Text:
+    good = [cluster_room for cluster_room in rooms if cluster_room.verdict is Verdict.COMPLETES]
+    unknown = sum(cluster_room.verdict is Verdict.UNKNOWN for cluster_room in rooms)
     apart = f"; {count(unknown, 'cluster')} not known" if unknown else ""
     if not good:
-        return Text(f"It fits in {'none of these clusters' if len(found) > 1 else 'no cluster'}{apart}.")
-    said = [
+        return Text(f"It fits in {'none of these clusters' if len(rooms) > 1 else 'no cluster'}{apart}.")
+    cluster_texts = [
         one.cluster + (f" ({usd(one.usd_per_month)} a month)" if one.usd_per_month is not None else "") for one in good
     ]
-    return Text(f"It fits in {len(good)} of {count(len(found), 'cluster')}: {listing(said, most=5)}{apart}.")
+    return Text(f"It fits in {len(good)} of {count(len(rooms), 'cluster')}: {listing(cluster_texts, most=5)}{apart}.")
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -69,15 +69,15 @@ def for_people(
     unknown : columns of which it is said that nothing is known
     """
     said = [{name: cell if name in raw else words_of(name, cell, row) for name, cell in row.items()} for row in rows]
-    there = columns(said)
-    wanted = dict.fromkeys(there, "") if shown is None else shown
-    names = {name: head or heading(name) for name, head in wanted.items() if name in there}
-    kept = [
+    column_names = columns(said)
+    headings = dict.fromkeys(column_names, "") if shown is None else shown
+    names = {name: head or heading(name) for name, head in headings.items() if name in column_names}
+    shown_names = [
         name
         for name in names
         if is_money(name) or name in unknown or any(_says_something(row.get(name)) for row in said)
     ]
-    return [{names[name]: row.get(name) for name in kept} for row in said]
+    return [{names[name]: row.get(name) for name in shown_names} for row in said]
 
 
 def _says_something(cell: object) -> bool:
@@ -95,18 +95,18 @@ def listed(
     if names:
         columns = sorted((column for column in columns if column.name in names), key=lambda one: names.index(one.name))
     items = listing.items(answer) if items is None else items
-    rows = [{column.name: _told(column, item, is_money_raw=is_money_raw) for column in columns} for item in items]
+    rows = [{column.name: _told(column, element, is_money_raw=is_money_raw) for column in columns} for element in items]
     raw = {one.name for one in columns if one.is_money or one.words or one.is_said_only}  # made for people already
     unknown = {column.name for column in columns if column.metric and any(column.value(item) is None for item in items)}
     return for_people(rows, {column.name: _head(column) for column in columns}, raw, unknown)
 
 
-def _told(column: Column[R], item: R, *, is_money_raw: bool) -> object:
+def _told(column: Column[R], listed_row: R, *, is_money_raw: bool) -> object:
     if column.words:
-        return column.words(item)
+        return column.words(listed_row)
     if column.is_money and is_money_raw:
-        return column.value(item)
-    cell = column.cell(item)
+        return column.value(listed_row)
+    cell = column.cell(listed_row)
     return cell if cell is None or not column.is_money else usd_cents(cell)
 
 
@@ -148,7 +148,7 @@ def words_of(name: str, value: object, row: Row) -> object:
         return value
     if name in _MOMENTS:
         return moment(value)
-    return _amount(value, _unit(name) or str(row.get("unit", "")), is_written=any(one in name for one in _WRITTEN))
+    return _amount(value, _unit(name) or str(row.get("unit", "")), is_written=any(word in name for word in _WRITTEN))
 
 
 def _unit(name: str) -> str:

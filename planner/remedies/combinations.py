@@ -13,12 +13,12 @@ from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
-from planner.remedies.knobs import Knobs, Plan
-from planner.remedies.player import Costs, Outcome, Player
+from planner.remedies.lever_ranges import Knobs, Plan
+from planner.remedies.player import Costs, PlanOutcome, Player
 from planner.remedies.scenario import PlanCase
 
 
-class Found(Record):
+class SearchOutcome(Record):
     """What the search came to.
 
     Attributes
@@ -32,7 +32,7 @@ class Found(Record):
     is_refused : the API server takes no new pod, whatever is pulled
     """
 
-    best: tuple[Outcome, ...]
+    best: tuple[PlanOutcome, ...]
     looked_at: int
     played: int
     total: int
@@ -46,37 +46,37 @@ class Found(Record):
         return self.is_whole and not self.unsure and all(outcome.is_proven for outcome in self.best)
 
 
-def dominates(one: Costs, other: Costs) -> bool:
-    """Whether nothing of `other` is better than `one`; equals dominate each other. That it is done sooner doesn't count for who leaves
+def dominates(costs: Costs, other: Costs) -> bool:
+    """Whether nothing of `other` is better than `costs`; equals dominate each other. That it is done sooner doesn't count for who leaves
     more pods as they are."""
-    if one[-1] < other[-1]:
-        one, other = one[:-2], other[:-2]
-    return all(a <= b for a, b in zip(one, other, strict=True))
+    if costs[-1] < other[-1]:
+        costs, other = costs[:-2], other[:-2]
+    return all(a <= b for a, b in zip(costs, other, strict=True))
 
 
 def search(
     case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most,
-    does: Callable[[Outcome], bool] | None = None,
-) -> Found:  # fmt: skip
+    does: Callable[[PlanOutcome], bool] | None = None,
+) -> SearchOutcome:  # fmt: skip
     """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
     looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
-    looking = _Search(Player(case, knobs, book), knobs, does)
-    found = looking.run(units)
-    is_lost = looking.anchor is not None and looking.anchor not in found.best  # beaten by one that isn't looked for
-    return search(case, knobs, book, units=units) if is_lost else found
+    looking = _PlanSearch(Player(case, knobs, book), knobs, does)
+    outcomes = looking.run(units)
+    is_lost = looking.anchor is not None and looking.anchor not in outcomes.best  # beaten by one that isn't looked for
+    return search(case, knobs, book, units=units) if is_lost else outcomes
 
 
-class _Search:
-    def __init__(self, player: Player, knobs: Knobs, does: Callable[[Outcome], bool] | None = None) -> None:
+class _PlanSearch:
+    def __init__(self, player: Player, knobs: Knobs, does: Callable[[PlanOutcome], bool] | None = None) -> None:
         self.player, self.knobs, self.does = player, knobs, does
-        self.anchor: Outcome | None = None  # what does and asks least of others
-        self.best: list[Outcome] = []
-        self.unsure: list[tuple[Costs, Outcome]] = []
+        self.anchor: PlanOutcome | None = None  # what does and asks least of others
+        self.best: list[PlanOutcome] = []
+        self.unsure: list[tuple[Costs, PlanOutcome]] = []
         self.looked_at = 0
         self._without_quota: dict[Plan, bool] = {}
-        self._none_made: dict[tuple[int, ...], Outcome] = {}
+        self._none_made: dict[tuple[int, ...], PlanOutcome] = {}
 
-    def run(self, units: int) -> Found:
+    def run(self, units: int) -> SearchOutcome:
         is_whole = True
         try:
             with part(units=units):
@@ -84,8 +84,12 @@ class _Search:
         except TooLargeError:
             is_whole = False
         best = sorted(self.best, key=_ease)
-        unsure = [one for bound, one in self.unsure if not any(dominates(b.costs, bound) for b in best if b.is_proven)]
-        return Found(
+        unsure = [
+            unsure_plan
+            for bound, unsure_plan in self.unsure
+            if not any(dominates(b.costs, bound) for b in best if b.is_proven)
+        ]
+        return SearchOutcome(
             best=tuple(best), looked_at=self.looked_at, played=self.player.played, total=self.knobs.total,
             is_whole=is_whole, unsure=len(unsure), is_refused=self.player.is_refused,
         )  # fmt: skip
@@ -115,7 +119,7 @@ class _Search:
 
     def _plans(self, around: Plan) -> Iterator[Plan]:
         """With every way of the changes' own, those first of which most can be hoped for."""
-        number, every = len(self.knobs.ways), product(*(range(len(some)) for some in self.knobs.ways))
+        number, every = len(self.knobs.ways), product(*(range(len(workload_ways)) for workload_ways in self.knobs.ways))
         plans = [replace(around, ways=ways) for ways in every]
         return iter(sorted(plans, key=lambda plan: (self._changed(plan), self.player.bound(plan)[:number], plan.ways)))
 
@@ -138,23 +142,23 @@ class _Search:
         bound = self.player.bound(plan)
         if self._is_beaten(bound) or self._asks_more(bound):
             return
-        found = self.player.play(plan)
-        run = found.run
+        plan_outcome = self.player.play(plan)
+        run = plan_outcome.run
         if run is not None and self.knobs.quota and not plan.quota:
             self._without_quota[plan] = self.player.is_never_refused(run)
         # Remembered for `_makes_none`: a quota that lets in no new pod does so however many nodes are added or pods moved.
-        if run is not None and plan == _by_itself(plan) and not found.completes and self.player.made_none(run):
-            self._none_made[plan.ways] = found
-        is_worth = found.completes and not self._is_beaten(found.costs)
+        if run is not None and plan == _by_itself(plan) and not plan_outcome.completes and self.player.made_none(run):
+            self._none_made[plan.ways] = plan_outcome
+        is_worth = plan_outcome.completes and not self._is_beaten(plan_outcome.costs)
         # Other placements are drawn only for a plan that would be kept: most plans are beaten, and a draw costs as much as the play.
-        found = self.player.confirmed(found) if is_worth else found
-        if not found.is_proven:
-            self.unsure.append((bound, replace(found, run=None)))
-        if found.completes and is_worth:
-            self.best = [outcome for outcome in self.best if not dominates(found.costs, outcome.costs)]
-            self.best.append(found)
-            if self.does is not None and not self._asks_more(found.costs) and self.does(found):
-                self.anchor = found
+        plan_outcome = self.player.confirmed(plan_outcome) if is_worth else plan_outcome
+        if not plan_outcome.is_proven:
+            self.unsure.append((bound, replace(plan_outcome, run=None)))
+        if plan_outcome.completes and is_worth:
+            self.best = [outcome for outcome in self.best if not dominates(plan_outcome.costs, outcome.costs)]
+            self.best.append(plan_outcome)
+            if self.does is not None and not self._asks_more(plan_outcome.costs) and self.does(plan_outcome):
+                self.anchor = plan_outcome
 
     def _asks_more(self, costs: Costs) -> bool:
         """Than one that does."""
@@ -188,8 +192,8 @@ def _by_itself(plan: Plan) -> Plan:
     return Plan(ways=plan.ways, lent=(0,) * len(plan.lent), nodes=(0,) * len(plan.nodes))
 
 
-def _ease(one: Outcome) -> tuple[float, ...]:
+def _ease(outcome: PlanOutcome) -> tuple[float, ...]:
     """What is easiest to agree to first: no money, no other workload disturbed, no downtime."""
-    money = float(sum(one.plan.nodes)) if one.usd is None else one.usd
-    lowest = (-number for number in one.lowest)
-    return (money, one.disturbed, one.left, one.down_seconds > 0, *lowest, one.seconds, *one.costs)
+    money = float(sum(outcome.plan.nodes)) if outcome.usd is None else outcome.usd
+    lowest = (-number for number in outcome.lowest)
+    return (money, outcome.disturbed, outcome.left, outcome.down_seconds > 0, *lowest, outcome.seconds, *outcome.costs)

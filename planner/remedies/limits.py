@@ -24,8 +24,8 @@ class Limit(Record, kw_only=False):
     most: int
     words: str = ""
 
-    def reached(self, **given: object) -> str:
-        return self.words.format(most=f"{self.most:,}", **given)
+    def reached(self, **parameters: object) -> str:
+        return self.words.format(most=f"{self.most:,}", **parameters)
 
 
 # ── how far a lever goes ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,22 +41,26 @@ class DeviceSet(Record):
 
 
 def devices_of(
-    spec: PodSpec, namespace: str, given: Snapshot, read: Callable[[Object], ResourceSlice]
+    spec: PodSpec, namespace: str, file_objects: Snapshot, read: Callable[[Object], ResourceSlice]
 ) -> tuple[tuple[DeviceSet, ...], tuple[str, str]]:
     """The devices that the pod's claims ask for, and ("", ""); or none, with why they aren't known and what would tell.
 
     Parameters
     ----------
-    given : the objects that the files hold beside workloads
+    file_objects : the objects that the files hold beside workloads
     read : reads a ResourceSlice
     """
-    templates = {one.name: one.spec for one in given.resource_claim_templates if one.namespace == namespace}
-    classes = {one.name: one.selectors for one in given.device_classes}
-    found: list[DeviceSet] = []
-    for entry in spec.resource_claims:
-        name = entry.resource_claim_template_name
+    templates = {
+        claim_template.name: claim_template.spec
+        for claim_template in file_objects.resource_claim_templates
+        if claim_template.namespace == namespace
+    }
+    classes = {device_class.name: device_class.selectors for device_class in file_objects.device_classes}
+    sets: list[DeviceSet] = []
+    for claim in spec.resource_claims:
+        name = claim.resource_claim_template_name
         if name is None:
-            what = f"ResourceClaim {entry.resource_claim_name} is shared by its pods, and on which node its devices are isn't known without a cluster"
+            what = f"ResourceClaim {claim.resource_claim_name} is shared by its pods, and on which node its devices are isn't known without a cluster"
             return (), (what, _ASK)
         if name not in templates:
             return (), (
@@ -69,20 +73,20 @@ def devices_of(
                 what = f"DeviceClass {first.device_class_name} isn't in the files, so which devices it stands for isn't known"
                 return (), (what, _GIVE)
             selectors = (*classes[first.device_class_name], *first.selectors)
-            made = _made(first, selectors, templates[name], read)
-            if made is None:
+            device_document = _made(first, selectors, templates[name], read)
+            if device_document is None:
                 what = f"which device the selectors of DeviceClass {first.device_class_name} and of its claims select isn't known without a cluster"
                 return (), (what, _ASK)
             called = request.name if first is request else f"{request.name}/{first.name}"
-            driver, document = made
-            found.append(DeviceSet(entry=entry.name, template=name, request=called, device_class=first.device_class_name, driver=driver,
+            driver, document = device_document
+            sets.append(DeviceSet(entry=claim.name, template=name, request=called, device_class=first.device_class_name, driver=driver,
                                    count=first.count, document=document))  # fmt: skip
-    return tuple(found), ("", "")
+    return tuple(sets), ("", "")
 
 
 def slice_document(node: str, driver: str, devices: Iterable[Object]) -> Object:
     """The ResourceSlice of a node's devices."""
-    every = [{"name": f"device-{number}", **one} for number, one in enumerate(devices)]
+    every = [{"name": f"device-{number}", **device} for number, device in enumerate(devices)]
     return {
         "apiVersion": API, "kind": "ResourceSlice", "metadata": {"name": f"{node}-{driver}"},
         "spec": {"driver": driver, "nodeName": node, "devices": every, "pool": {"name": node, "generation": 1, "resourceSliceCount": 1}},
@@ -117,6 +121,6 @@ def _made(
     from planner.scheduling.cel import satisfies  # only manifests with selectors pay for its library
 
     try:
-        return (driver, document) if all(satisfies(one, driver, device) for one in every) else None
+        return (driver, document) if all(satisfies(selector, driver, device) for selector in every) else None
     except (CelError, NotEvaluated):
         return None

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.filming import Shot, of_shot
-from planner.capacity.movable import Least, Movable, Prices, Stays, movable
+from planner.capacity.movable import Movable, MoveObjective, Prices, Stays, movable
 from planner.capacity.moves_plan import MovesPlan, plan_moves
 from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, replay
@@ -21,7 +21,7 @@ from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
-from planner.inventory.account import list_command
+from planner.inventory.input_report import list_command
 from planner.kubernetes import queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import several
@@ -37,9 +37,9 @@ from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
 from planner.rollout.film import Film
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.kueue_admission import held, let_in
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.queue_evictions import eviction_words
-from planner.rollout.queued import held, let_in
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -118,7 +118,7 @@ class MadeRoom(Record):
 
     sentence: Text
     waiting: int
-    least: Least
+    least: MoveObjective
     moves: tuple[Move, ...]
     starts: tuple[Start, ...]
     left: tuple[StillWaiting, ...]
@@ -139,7 +139,7 @@ class MadeRoom(Record):
     doubts: tuple[Doubt, ...] = ()
 
 
-class Asked(Record):
+class RoomRequest(Record):
     """What room is made for: the pods of `workload` that wait, `number` places for `shape`, or places for the pods of what
     `change` makes; else all that wait."""
 
@@ -147,7 +147,7 @@ class Asked(Record):
     shape: str = ""
     number: int = 1
     change: Scenario | None = None
-    least: Least = Least.MOVES
+    least: MoveObjective = MoveObjective.MOVES
     book: PriceBook | None = None  # for the least cost
     checkpoint_minutes: float | None = None
 
@@ -161,7 +161,7 @@ class Asked(Record):
         NotKnownError
             Where a pod's isn't known.
         """
-        if self.least is not Least.COST:
+        if self.least is not MoveObjective.COST:
             return movable(cluster, self.least)
         if self.book is None:
             raise InputError("the cheapest moves need prices", where="least", mend="Give a price book")
@@ -171,15 +171,15 @@ class Asked(Record):
         return movable(cluster, self.least, prices)
 
 
-_ALL_THAT_WAIT: Final = Asked()
+_ALL_THAT_WAIT: Final = RoomRequest()
 
 
-def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
+def make_room(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> MadeRoom:
     """The least moves that do. Raises what `room_made` does."""
     return room_made(snapshot, what)[0]
 
 
-def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
+def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
     """The least moves that do, and the cluster after them in the first draw.
 
     Raises
@@ -194,7 +194,7 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
     put, found, plan = _planned(snapshot, what)
     made = _described(snapshot, put, found, plan, what.least, is_of_places=bool(what.shape or what.change))
     keeps = "keeps back" if put.is_queue_known else "may keep back"
-    more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
+    more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
     made = replace(
         made, unread=_unread(snapshot), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
         asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
@@ -202,7 +202,7 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
     return made, plan.replays[0].snapshot
 
 
-def _planned(snapshot: Snapshot, what: Asked) -> tuple[_Put, Movable, MovesPlan]:
+def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
     put = _put(snapshot, what)
     found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     return put, found, plan_moves(put.cluster, put.asked, found, _draws(put.cluster))
@@ -212,7 +212,9 @@ def _draws(cluster: Cluster) -> int:
     return (limits.DRAWS if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS).most
 
 
-def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
+def room_film(
+    snapshot: Snapshot, room_request: RoomRequest, is_wanted: Callable[[], bool] | None = None
+) -> Film | None:
     """The film of the moves that make room, stage by stage, in the first draw of kube-scheduler's choices. None where there are none.
 
     Raises
@@ -221,7 +223,7 @@ def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | 
         As `make_room`.
     """
     with part(is_wanted):
-        put, _, plan = _planned(snapshot, asked)
+        put, _, plan = _planned(snapshot, room_request)
         if not plan.held or not plan.moves.leaves:
             return None
         shot = Shot()
@@ -230,13 +232,13 @@ def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | 
         return of_shot(put.cluster, shot, uids, title="Moves that make room", words="started and Ready")
 
 
-def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
+def _there_today(snapshot: Snapshot, cluster: Cluster, movable_pods: Movable) -> Movable:
     """Without pods that controllers make until the cluster is at rest (of what is preempted): their names aren't known yet."""
     # The script evicts by name: a pod that is made while the cluster comes to rest has a random end that no script can know.
     today, pods = {pod.uid for pod in snapshot.pods}, cluster.snapshot.pods
-    weights = {number: weight for number, weight in found.weights.items() if pods[number].uid in today}
-    new = len(found.weights) - len(weights)
-    return replace(found, weights=weights, stays={**found.stays, Stays.NEW: new}) if new else found
+    weights = {number: weight for number, weight in movable_pods.weights.items() if pods[number].uid in today}
+    new = len(movable_pods.weights) - len(weights)
+    return replace(movable_pods, weights=weights, stays={**movable_pods.stays, Stays.NEW: new}) if new else movable_pods
 
 
 class _Put(NamedTuple):
@@ -252,17 +254,22 @@ class _Put(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
-def _put(snapshot: Snapshot, what: Asked) -> _Put:
+def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
     places: Wanted = ()
     put = _Put(compiled(snapshot), compiled(snapshot), [])
     if what.change is not None:
         places, put = _made_by(snapshot, what.change)
     elif not what.shape:
         waiting = held(snapshot)
-        kept = [one for one in waiting.kept if what.workload in ("", one.owner)]
-        queued = tuple(StillWaiting(workload=one.owner, pods=one.pods, why=Text(one.why)) for one in kept)
+        waiting_groups = [queued_pods for queued_pods in waiting.kept if what.workload in ("", queued_pods.owner)]
+        queued = tuple(
+            StillWaiting(workload=queued_pods.owner, pods=queued_pods.pods, why=Text(queued_pods.why))
+            for queued_pods in waiting_groups
+        )
         doubts = (_QUEUES,) if waiting.opened or waiting.kept else ()
-        put = put._replace(queued=queued, is_queue_known=all(one.is_known for one in kept), doubts=doubts)
+        put = put._replace(
+            queued=queued, is_queue_known=all(queued_pods.is_known for queued_pods in waiting_groups), doubts=doubts
+        )
         snapshot = waiting.snapshot
     cluster = at_rest(compiled(snapshot).snapshot)
     if what.shape:
@@ -270,8 +277,8 @@ def _put(snapshot: Snapshot, what: Asked) -> _Put:
         like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
         places = ((like, what.number),)
     cluster = _with_pods(cluster, places) if places else cluster
-    asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(put.queued))
-    return put._replace(cluster=cluster, asked=asked)
+    pod_numbers = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(put.queued))
+    return put._replace(cluster=cluster, asked=pod_numbers)
 
 
 def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
@@ -283,11 +290,18 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
         When it costs more than a question may.
     """
     cluster = _with_pods(at_rest(snapshot), ((pod, number),))
-    asked, found = _asked(cluster, "", _PLACE), _there_today(snapshot, cluster, movable(cluster, Least.MOVES))
-    plan = plan_moves(cluster, asked, found, _draws(cluster))
-    made = _described(snapshot, _Put(compiled(snapshot), cluster, asked), found, plan, Least.MOVES, is_of_places=True)
+    pod_numbers, pods = (
+        _asked(cluster, "", _PLACE),
+        _there_today(snapshot, cluster, movable(cluster, MoveObjective.MOVES)),
+    )
+    plan = plan_moves(cluster, pod_numbers, pods, _draws(cluster))
+    room_plan = _described(
+        snapshot, _Put(compiled(snapshot), cluster, pod_numbers), pods, plan, MoveObjective.MOVES, is_of_places=True
+    )
     after = plan.replays[0].snapshot
-    return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
+    return room_plan, replace(
+        after, pods=tuple(existing_pod for existing_pod in after.pods if not existing_pod.uid.startswith(f"{_PLACE}-"))
+    )
 
 
 Wanted = Sequence[tuple[Pod, int]]
@@ -302,15 +316,17 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
         raise NotKnownError(prepared.unknown[0].what)
     revisions, is_known = let_in(prepared.snapshot, prepared.revisions), True
     admission = Admission(prepared.snapshot)
-    for plain, asked in zip(prepared.revisions, revisions, strict=True):
-        revision, after = asked, asked.after
-        said, known = _of_queue(prepared.snapshot, asked)
-        is_known = is_known and known
-        if said:
-            queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
+    for plain, changed_revision in zip(prepared.revisions, revisions, strict=True):
+        revision, after = changed_revision, changed_revision.after
+        queue_sentence, is_queue_known = _of_queue(prepared.snapshot, changed_revision)
+        is_known = is_known and is_queue_known
+        if queue_sentence:
+            queued.append(
+                StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(queue_sentence))
+            )
             # Kueue keeps the pods back today, but may let them in later: the room is asked for without its flavors' nodes.
             revision = plain
-        doubts += [_QUEUES] if said or asked.queued is not None else []
+        doubts += [_QUEUES] if queue_sentence or changed_revision.queued is not None else []
         if plain.placed is not None and plain.placed.assumes:
             doubts.append(decisive(after.key, plain.placed.assumes))
         if revision.before is not None:
@@ -341,29 +357,31 @@ def _refused(admission: Admission, namespace: str, name: str, spec: PodSpec, num
     return ""
 
 
-def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
+def _of_queue(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
-    if one.queued is None:
-        after = one.after
-        said = queues.queued(snapshot, after.namespace, after.labels, [template for template, _ in one.templates])
-        return (f"not known: {said}" if said else ""), not said
-    if one.queued.unknown:
-        return f"not known: {one.queued.unknown}", False
-    if one.evicts:
-        return f"its pods start once {eviction_words(one.evicts)}", True
-    return (one.queued.said if one.queued.keeps_out else ""), True
+    if revision.queued is None:
+        after = revision.after
+        queue_sentence = queues.queued(
+            snapshot, after.namespace, after.labels, [template for template, _ in revision.templates]
+        )
+        return (f"not known: {queue_sentence}" if queue_sentence else ""), not queue_sentence
+    if revision.queued.unknown:
+        return f"not known: {revision.queued.unknown}", False
+    if revision.evicts:
+        return f"its pods start once {eviction_words(revision.evicts)}", True
+    return (revision.queued.said if revision.queued.keeps_out else ""), True
 
 
 def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     """So many more pods that wait for a place, and preempt no pod."""
-    made = list[Pod]()
+    place_pods = list[Pod]()
     for pod, number in places:
         # A place is free room: a pod of high priority that preempts would find one everywhere, at others' cost.
         spec = replace(pod.spec, preemption_policy="Never")
         for _ in range(number):
-            name = f"{_PLACE}-{len(made) + 1}"
-            made.append(replace(pod, name=name, uid=name, spec=spec))
-    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *made)))
+            name = f"{_PLACE}-{len(place_pods) + 1}"
+            place_pods.append(replace(pod, name=name, uid=name, spec=spec))
+    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *place_pods)))
 
 
 def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = False) -> list[int]:
@@ -384,14 +402,14 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
-    today: Snapshot, put: _Put, found: Movable, plan: MovesPlan, least: Least, *, is_of_places: bool
+    today: Snapshot, put: _Put, movable_pods: Movable, plan: MovesPlan, least: MoveObjective, *, is_of_places: bool
 ) -> MadeRoom:  # fmt: skip
     """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
-    cluster, asked = put.cluster, put.asked
+    cluster, pod_numbers = put.cluster, put.asked
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
-    named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in asked if is_of_places}
+    named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in pod_numbers if is_of_places}
     first, holds = plan.replays[0], plan.held > 0
-    unit = 100.0 if least is Least.COST else 1.0  # cents are weighed
+    unit = 100.0 if least is MoveObjective.COST else 1.0  # cents are weighed
     pods = {pod.uid: pod for pod in snapshot.pods}
     acts = list(enumerate(first.acts, 1)) if holds else []
     moves = [move for stage, act in acts for move in _moves(stage, act, pods, keys)]
@@ -402,20 +420,22 @@ def _described(
         if uid in first.started
         for name in (moving.name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",)
     ]
-    left = [n for n in asked if not holds or snapshot.pods[n].uid not in first.started]
-    doubts = _doubts(today, put, found, keys, {one.workload for one in moves}, is_done=bool(starts), is_whole=not left)
+    left = [n for n in pod_numbers if not holds or snapshot.pods[n].uid not in first.started]
+    doubts = _doubts(
+        today, put, movable_pods, keys, {move.workload for move in moves}, is_done=bool(starts), is_whole=not left
+    )
     is_sure = is_proven(doubts, ())
     is_least = plan.moves.is_proven and plan.moves.is_most and holds
-    made = MadeRoom(
+    room_plan = MadeRoom(
         sentence=Text(),
-        waiting=len(asked),
+        waiting=len(pod_numbers),
         least=least,
         moves=tuple(moves),
         starts=tuple(starts),
         left=_left(cluster, left, plan),
         kept=tuple(
-            Kept(pods=number, why=why, whose=found.unknown if why is Stays.UNKNOWN_OWNER else ())
-            for why, number in Counter(found.stays).most_common()
+            Kept(pods=number, why=why, whose=movable_pods.unknown if why is Stays.UNKNOWN_OWNER else ())
+            for why, number in Counter(movable_pods.stays).most_common()
         ),
         weight=plan.moves.weight / unit if holds else 0.0,
         at_least=max(0.0, plan.moves.at_least) / unit,
@@ -426,12 +446,12 @@ def _described(
         held=plan.held,
         seconds=first.seconds + sum(moving.in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=moving.steps(cluster, plan, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
-        curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
+        curve=tuple(Places(places=i, moves=cost / unit) for i, cost in enumerate(plan.moves.curve, 1))
         if is_of_places
         else (),
         doubts=doubts,
     )
-    return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
+    return replace(room_plan, sentence=Text(_sentence(room_plan, is_of_places=is_of_places)))
 
 
 _QUEUES: Final = decisive(
@@ -446,7 +466,7 @@ def _unread(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _doubts(
-    today: Snapshot, put: _Put, found: Movable, keys: Mapping[str, str], moved: set[str], *, is_done: bool, is_whole: bool
+    today: Snapshot, put: _Put, pods: Movable, keys: Mapping[str, str], moved: set[str], *, is_done: bool, is_whole: bool
 ) -> tuple[Doubt, ...]:  # fmt: skip
     """What could make another plan the least: what every rule doubts of the new pods and of those that controllers make for the moved ones.
     Where pods go on waiting, the successors of all that may be moved count: a webhook may make them smaller."""
@@ -454,7 +474,7 @@ def _doubts(
     if is_done:
         doubts += decisive_doubts(put.today, [*put.changes, *made_anew(put.today, moved)])
     if not is_whole:
-        movable = {keys[put.cluster.snapshot.pods[number].uid] for number in found.weights}
+        movable = {keys[put.cluster.snapshot.pods[number].uid] for number in pods.weights}
         doubts += decisive_doubts(put.today, [*put.changes, *made_anew(put.today, movable)], is_done=False)
     for kind in _unread(today) if moved else ():
         why = f"whether one holds a move back isn't known: no {several(kind)} were read"
@@ -490,68 +510,66 @@ def _left(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[St
             why = "rules between pods or budgets keep the moves from it"
         elif plan.moves.is_most:
             why = "no moves of pods that may be moved start it too"
-        said = pods[number].unschedulable_message
-        groups[keys[pods[number].uid], f"{why}: {said}" if said else why] += 1
+        scheduler_message = pods[number].unschedulable_message
+        groups[keys[pods[number].uid], f"{why}: {scheduler_message}" if scheduler_message else why] += 1
     return tuple(
         StillWaiting(workload=name, pods=number, why=Text(why)) for (name, why), number in groups.most_common()
     )
 
 
-def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
+def _sentence(room_plan: MadeRoom, *, is_of_places: bool) -> str:
     """``194 moves start all 47 waiting pods; no plan needs fewer (proven)``."""
-    noun, one, many = ("place", "makes", "make") if is_of_places else ("waiting pod", "starts", "start")
-    if not made.waiting:
+    noun, verb, many = ("place", "makes", "make") if is_of_places else ("waiting pod", "starts", "start")
+    if not room_plan.waiting:
         return "no pod waits for a node"
-    each = f"the {noun}" if made.waiting == 1 else f"any of the {count(made.waiting, noun)}"
-    if not made.starts:
-        return f"no moves {many} {each} (proven)" if made.is_most else f"no moves were found that {many} {each}"
-    number, started = len(made.moves), len(made.starts)
-    who = f"{started:,} of {count(made.waiting, noun)}"
-    if started == made.waiting:
+    each = f"the {noun}" if room_plan.waiting == 1 else f"any of the {count(room_plan.waiting, noun)}"
+    if not room_plan.starts:
+        return f"no moves {many} {each} (proven)" if room_plan.is_most else f"no moves were found that {many} {each}"
+    number, started = len(room_plan.moves), len(room_plan.starts)
+    who = f"{started:,} of {count(room_plan.waiting, noun)}"
+    if started == room_plan.waiting:
         who = f"the {noun}" if started == 1 else f"all {count(started, noun)}"
-    words = f"{count(number, 'move')} {plural(number, one, many)} {who}"
+    words = f"{count(number, 'move')} {plural(number, verb, many)} {who}"
     if not number:
         words = f"{who} {plural(started, 'needs', 'need')} no move"
-    is_counted = made.least is Least.MOVES
-    words += f" ({weighed(made.least, made.weight)})" if number and not is_counted else ""
-    if made.is_least:
+    is_counted = room_plan.least is MoveObjective.MOVES
+    words += f" ({weighed(room_plan.least, room_plan.weight)})" if number and not is_counted else ""
+    if room_plan.is_least:
         least = "no plan needs fewer" if is_counted else "no plan costs less"
-        words += f"; {least}{' (proven)' if made.is_proven else ', as far as is known'}" if number else ""
+        words += f"; {least}{' (proven)' if room_plan.is_proven else ', as far as is known'}" if number else ""
     else:
-        whose = "any plan" if made.is_most else "any plan for these"
-        words += (
-            f"; {whose} needs at least {f'{made.at_least:,.0f}' if is_counted else weighed(made.least, made.at_least)}"
-        )
-    if started < made.waiting:
-        words += "; no moves start more (proven)" if made.is_most else "; that no more can start isn't proven"
-    if made.held < made.draws:
-        words += f"; this in {made.held} of {made.draws} draws of what kube-scheduler may choose"
+        whose = "any plan" if room_plan.is_most else "any plan for these"
+        words += f"; {whose} needs at least {f'{room_plan.at_least:,.0f}' if is_counted else weighed(room_plan.least, room_plan.at_least)}"
+    if started < room_plan.waiting:
+        words += "; no moves start more (proven)" if room_plan.is_most else "; that no more can start isn't proven"
+    if room_plan.held < room_plan.draws:
+        words += f"; this in {room_plan.held} of {room_plan.draws} draws of what kube-scheduler may choose"
     return words
 
 
-def weighed(least: Least, weight: float) -> str:
+def weighed(least: MoveObjective, weight: float) -> str:
     """``72 moves``, ``12 min of pods in all``, ``$3.20``."""
-    if least is Least.COST:
+    if least is MoveObjective.COST:
         return usd(weight)
-    return f"{duration(60 * weight)} of pods in all" if least is Least.MINUTES else count(round(weight), "move")
+    return f"{duration(60 * weight)} of pods in all" if least is MoveObjective.MINUTES else count(round(weight), "move")
 
 
-def notes(made: MadeRoom) -> list[str]:
+def notes(room_plan: MadeRoom) -> list[str]:
     """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
-    found = [
-        f"{count(one.pods, 'pod')} may not be moved: {one.why}{f' ({listing(one.whose[: limits.UNMOVED.most])})' if one.whose else ''}."
-        for one in made.kept
+    remarks = [
+        f"{count(pods_held.pods, 'pod')} may not be moved: {pods_held.why}{f' ({listing(pods_held.whose[: limits.UNMOVED.most])})' if pods_held.whose else ''}."
+        for pods_held in room_plan.kept
     ]
-    if made.moves:
-        took = f"It takes {about(made.seconds)}, as far as start-ups are known."
-        found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
-    found += [str(one.sentence) for one in made.doubts]
-    if made.least is Least.COST:
-        found += [_COST]
-    if made.asks_no_quota:
-        found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
-    if made.queued:
-        found += [
+    if room_plan.moves:
+        took = f"It takes {about(room_plan.seconds)}, as far as start-ups are known."
+        remarks += [f"{took} Played in {count(room_plan.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    remarks += [str(doubt.sentence) for doubt in room_plan.doubts]
+    if room_plan.least is MoveObjective.COST:
+        remarks += [_COST]
+    if room_plan.asks_no_quota:
+        remarks += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
+    if room_plan.queued:
+        remarks += [
             "Places and quota are asked each by itself: no move gives quota. See who waits: headroom capacity --queues"
         ]
-    return found
+    return remarks

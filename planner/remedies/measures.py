@@ -14,7 +14,7 @@ from planner.inventory.applied import applied
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
-from planner.remedies.levered import LeveredCluster
+from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import lending, quota
 from planner.remedies.levers.strategy import as_change
 from planner.remedies.price import priced
@@ -89,14 +89,18 @@ def strategy_measure(today: LeveredCluster, now: LeveredCluster, key: str, strat
 def _instead(strategy: Strategy) -> str:
     if strategy.kind != ROLLING_UPDATE:
         return f" instead of {strategy.kind}"
-    known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
-    return f" instead of {', '.join(known)}"
+    settings = [str(bound) for bound in (strategy.max_surge, strategy.max_unavailable) if bound is not None]
+    return f" instead of {', '.join(settings)}"
 
 
 def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, int]]) -> Change:
     """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
     space = key.split("/")[1]
-    today = {one.name: one.hard for one in snapshot.resource_quotas if one.namespace == space}
+    today = {
+        resource_quota.name: resource_quota.hard
+        for resource_quota in snapshot.resource_quotas
+        if resource_quota.namespace == space
+    }
     step = quota.raise_quotas(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
     measure = Measure(
@@ -109,13 +113,15 @@ def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, i
 def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], waiting: Collection[str]) -> Measure:
     """Who lends while those roll out, as a measure of the last. `waiting`: those of them none of whose pods is on a node."""
     parts, commands_, undo = [], list[str](), list[str]()
-    for workload, left in lent:
+    for workload, replicas_left in lent:
         is_pending = ", which is only pending today" if workload.key in waiting else ""
-        parts.append(f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}{is_pending}")
-        step = lending.scale(workload, left)
+        parts.append(
+            f"{short_name(workload.key)} at {replicas_left:,} of {count(workload.replicas, 'replica')}{is_pending}"
+        )
+        step = lending.scale(workload, replicas_left)
         commands_ += step.commands
         undo += step.undo
-    names = listing([short_name(one) for one in whose], None)
+    names = listing([short_name(lender_key) for lender_key in whose], None)
     what = f"while {names} {plural(len(whose), 'rolls', 'roll')} out: {listing(parts, None)}"
     return Measure(
         kind=MeasureKind.LEND, what=Text(what), workload=whose[-1], command=" && ".join(commands_),
@@ -125,7 +131,7 @@ def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], wai
 
 def order_measure(key: str, before: tuple[str, ...], share: float) -> Change:
     """That others are rolled out before it, as a measure."""
-    others, own = listing([short_name(one) for one in before], None), short_name(key)
+    others, own = listing([short_name(workload_key) for workload_key in before], None), short_name(key)
     measure = Measure(
         kind=MeasureKind.ORDER, what=Text(f"{own} after {others}: what they leave lets it through"), workload=key, makes=(),
         command=commands.remark(f"roll out {others}, each once the one before is complete, then {own}"),
@@ -161,6 +167,6 @@ def together(some: tuple[Numbered, ...]) -> str:
     return f"{_priced(some[0])}{f'; the same for {listing(more)} (--script has all)' if more else ''}"
 
 
-def price_of(one: Measure) -> str:
+def price_of(measure: Measure) -> str:
     """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
-    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, one.kept_nodes)
+    return priced(measure.usd_per_month, measure.usd_per_rollout, measure.nodes, measure.kept_nodes)

@@ -27,22 +27,22 @@ from planner.kubernetes.units import Units, units_of
 from planner.remedies import limits
 from planner.remedies.rollouts import rollout
 from planner.remedies.scenario import other_draws
-from planner.remedies.tightest_cluster import DAEMON_NODES, Files, Place, Stand
+from planner.remedies.tightest_cluster import DAEMON_NODES, Files, RoomPlace, Stand
 from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
-from planner.rollout.own_ways import own_ways, recreate_way, rolling_way
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.custom_strategies import own_ways, recreate_way, rolling_way
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 
 
-class Asked(Record):
+class WorkloadNeed(Record):
     """What was found of one workload: its need, and the rollout that tells: with that room, or without where none is enough. `places`: that
     room; `why`: of what isn't known, with what would tell."""
 
     need: RoomNeed
     result: RolloutResult | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[RoomPlace, ...] = ()
     why: Text = Text("")
     advice: str = ""
 
@@ -56,7 +56,7 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
     if not scaling:
         return (max(1, workload.replicas),)
     least = max(1, min(map(lowest, scaling)))
-    most = max(least, *(one.maximum for one in scaling))
+    most = max(least, *(autoscaler.maximum for autoscaler in scaling))
     if most <= limits.REPLICAS_EACH.most:
         return tuple(range(least, most + 1))
     return tuple(
@@ -66,25 +66,25 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
     )
 
 
-def asked(files: Files, key: str, *, with_cures: bool = True) -> Asked:
+def asked(files: Files, key: str, *, with_cures: bool = True) -> WorkloadNeed:
     """What the rollout of one workload needs, at each number of replicas that it may have; and changes of the manifest with which it needs
     nothing, where they are wanted."""
     stand = files.stands[key]
     if stand.lacks[0]:
-        return Asked(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
+        return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
     counts = counts_of(files, key)
     every = [_at(files, stand, number) for number in counts]
-    grave = max(every, key=lambda one: (_GRAVITY.index(one.need.need), one.need.places))
+    grave = max(every, key=lambda replica_need: (_GRAVITY.index(replica_need.need.need), replica_need.need.places))
     if len(every) == 1:
         return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave
     steps = []
-    for (need, places), some in groupby(
-        zip(counts, every, strict=True), lambda one: (one[1].need.need, one[1].need.places)
+    for (need, places), group in groupby(
+        zip(counts, every, strict=True), lambda pair: (pair[1].need.need, pair[1].need.places)
     ):
-        numbers = [number for number, _ in some]
+        numbers = [number for number, _ in group]
         last = None if numbers[-1] == counts[-1] else numbers[-1]
         steps.append(NeedAtReplicas(first=numbers[0], last=last, need=need, places=places))
-    need = replace(grave.need, by_replicas=tuple(steps), is_proven=all(one.need.is_proven for one in every))
+    need = replace(grave.need, by_replicas=tuple(steps), is_proven=all(need_at.need.is_proven for need_at in every))
     return replace(grave, need=replace(need, cures=_cures(files, stand, need) if with_cures else ()))
 
 
@@ -99,28 +99,28 @@ _BY_HAND: Final = {
 _GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.NEVER)
 
 
-def _at(files: Files, stand: Stand, number: int) -> Asked:
+def _at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
     """The same at one number of replicas."""
     key = stand.workload.key
     counts = {key: number}
-    found = _fewest(files, stand, counts)
-    if found is None:
-        result = _result(files.cluster(counts, _most_room(stand, number)), [key])
-        if result.reason in _BY_HAND:
-            why, advice = result.workloads[0].headline, _BY_HAND[result.reason]
-            return Asked(need=RoomNeed(need=Need.UNKNOWN), result=result, why=why, advice=advice)
-        if result.verdict is not Verdict.STUCK or (
-            result.ties is not None and result.ties.completed_runs
+    fewest_places = _fewest(files, stand, counts)
+    if fewest_places is None:
+        rollout_result = _result(files.cluster(counts, _most_room(stand, number)), [key])
+        if rollout_result.reason in _BY_HAND:
+            why, advice = rollout_result.workloads[0].headline, _BY_HAND[rollout_result.reason]
+            return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result, why=why, advice=advice)
+        if rollout_result.verdict is not Verdict.STUCK or (
+            rollout_result.ties is not None and rollout_result.ties.completed_runs
         ):  # in some draws
-            return Asked(
+            return WorkloadNeed(
                 need=RoomNeed(need=Need.UNKNOWN),
-                result=result,
+                result=rollout_result,
                 why=Text("no room was found with which it completes in every draw"),
             )
-        return Asked(need=RoomNeed(need=Need.NEVER, replicas=number), result=result)
-    result, places = found
-    if result.verdict is Verdict.UNKNOWN:
-        return Asked(need=RoomNeed(need=Need.UNKNOWN), result=result)
+        return WorkloadNeed(need=RoomNeed(need=Need.NEVER, replicas=number), result=rollout_result)
+    rollout_result, places = fewest_places
+    if rollout_result.verdict is Verdict.UNKNOWN:
+        return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result)
     is_same = bool(stand.one_node_claims) and not _completes(
         files.cluster(counts, places=(), rooms_elsewhere=[key]), {key: ""}
     )
@@ -130,10 +130,10 @@ def _at(files: Files, stand: Stand, number: int) -> Asked:
         is_per_node=stand.workload.traits.is_per_node, is_on_its_node=bool(places) and places[0].host is not None,
         in_other_zone=any(place.domain >= stand.domains for place in places),
         needs_same_node=is_same, shares_one_node=is_same and number > 1, claims=stand.one_node_claims if is_same else (),
-        is_proven=bool(result.ties and result.ties.proven) and not stand.one_node_claims and not any(pod.devices for pod in stand.unit),
-        lowest_ready=result.workloads[0].lowest_ready, replicas=number, size=len(stand.unit), seconds=result.seconds,
+        is_proven=bool(rollout_result.ties and rollout_result.ties.proven) and not stand.one_node_claims and not any(pod.devices for pod in stand.unit),
+        lowest_ready=rollout_result.workloads[0].lowest_ready, replicas=number, size=len(stand.unit), seconds=rollout_result.seconds,
     )  # fmt: skip
-    return Asked(need=need, result=result, places=places)
+    return WorkloadNeed(need=need, result=rollout_result, places=places)
 
 
 def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
@@ -155,7 +155,9 @@ def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
 
 
 # ── the search ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _fewest(files: Files, stand: Stand, counts: Mapping[str, int]) -> tuple[RolloutResult, tuple[Place, ...]] | None:
+def _fewest(
+    files: Files, stand: Stand, counts: Mapping[str, int]
+) -> tuple[RolloutResult, tuple[RoomPlace, ...]] | None:
     """The rollout with the fewest places that are enough, and these; None where none are. One that isn't known needs no places."""
     key = stand.workload.key
     today = _result(files.cluster(counts), [key])
@@ -174,32 +176,32 @@ def _fewest(files: Files, stand: Stand, counts: Mapping[str, int]) -> tuple[Roll
 
 def _with(
     files: Files, stand: Stand, counts: Mapping[str, int], number: int
-) -> tuple[RolloutResult, tuple[Place, ...]] | None:
+) -> tuple[RolloutResult, tuple[RoomPlace, ...]] | None:
     """The rollout with so many places, in whichever zones, that completes in every draw."""
     key = stand.workload.key
     for places in _distributions(stand, counts[key], number):
         snapshot = files.cluster(counts, places)
-        if _completes(snapshot, {key: ""}) and _is_sure(result := _result(snapshot, [key])):
-            return result, places
+        if _completes(snapshot, {key: ""}) and _is_sure(rollout_result := _result(snapshot, [key])):
+            return rollout_result, places
     return None
 
 
-def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[Place, ...]]:
+def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[RoomPlace, ...]]:
     """Where so many places may be: on the nodes that its pods share, or on new ones, in whichever zones."""
     key = stand.workload.key
     if stand.workload.traits.is_per_node:
-        yield (Place(workload=key),) * number
+        yield (RoomPlace(workload=key),) * number
         return
     if stand.is_on_one_node:
-        options = [Place(workload=key, host=0)]
+        options = [RoomPlace(workload=key, host=0)]
     elif stand.beside:
-        options = [Place(workload=key, host=place) for place in range(min(replicas, limits.HOSTS_BESIDE.most))]
+        options = [RoomPlace(workload=key, host=place) for place in range(min(replicas, limits.HOSTS_BESIDE.most))]
     elif stand.is_in_one_domain:
-        options = [Place(workload=key)]
+        options = [RoomPlace(workload=key)]
     else:
-        options = [Place(workload=key, domain=domain) for domain in range(stand.domains)]
+        options = [RoomPlace(workload=key, domain=domain) for domain in range(stand.domains)]
         if stand.is_apart_by_domain:
-            options += [Place(workload=key, domain=max(stand.domains, replicas) + more) for more in range(number)]
+            options += [RoomPlace(workload=key, domain=max(stand.domains, replicas) + more) for more in range(number)]
     every = combinations_with_replacement(options, number)
     evenly = sorted(islice(every, limits.DISTRIBUTIONS_SORTED.most), key=lambda places: max(Counter(places).values()))
     yield from evenly[: limits.DISTRIBUTIONS.most]
@@ -216,7 +218,7 @@ def _most_places(stand: Stand, replicas: int) -> int:
     return max(1, surge, stand.domains)  # a spread may want one in each zone
 
 
-def _most_room(stand: Stand, replicas: int) -> tuple[Place, ...]:
+def _most_room(stand: Stand, replicas: int) -> tuple[RoomPlace, ...]:
     """All the places that may be of use."""
     return next(_distributions(stand, replicas, _most_places(stand, replicas)))
 
@@ -226,10 +228,10 @@ def _result(snapshot: Snapshot, keys: Iterable[str], runs: int = RUNS) -> Rollou
     return rollout(snapshot, Scenario(changes=changes, with_remedies=False, runs=runs))
 
 
-def _is_sure(result: RolloutResult) -> bool:
+def _is_sure(outcome: RolloutResult) -> bool:
     """Whether it completes in every draw."""
-    ties = result.ties
-    return result.verdict is Verdict.COMPLETES and (ties is None or ties.proven or ties.completed_runs == ties.runs)
+    ties = outcome.ties
+    return outcome.verdict is Verdict.COMPLETES and (ties is None or ties.proven or ties.completed_runs == ties.runs)
 
 
 def _played(snapshot: Snapshot, patches: Mapping[str, str]) -> Iterator[Run]:
@@ -237,8 +239,8 @@ def _played(snapshot: Snapshot, patches: Mapping[str, str]) -> Iterator[Run]:
     cluster = compiled(snapshot)
     changes = tuple(WorkloadChange(workload=key) for key in patches)
     revisions = [
-        _patched(one, patches[one.after.key])
-        for one in prepare(snapshot, Scenario(changes=changes, with_remedies=False)).revisions
+        _patched(revision, patches[revision.after.key])
+        for revision in prepare(snapshot, Scenario(changes=changes, with_remedies=False)).revisions
     ]
     run = simulate(cluster, revisions)
     yield run
@@ -258,13 +260,13 @@ def _completes(snapshot: Snapshot, patches: Mapping[str, str]) -> bool:
 
 
 # ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────
-def asked_together(files: Files, singles: Mapping[str, Asked]) -> Asked | None:
+def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> WorkloadNeed | None:
     """What the rollouts of all of these need that are applied one right after the other, each workload on nodes of its own: the fewest of
     their own places with which all complete in every draw. A place that one of them frees may be taken by another. None for fewer than
     two; DaemonSets, whose pods would come to the others' nodes too, are asked alone."""
     keys = [
-        key for key, one in singles.items()
-        if one.need.need in (Need.NOTHING, Need.ROOM, Need.SAME_NODE) and not files.workloads[key].traits.is_per_node
+        key for key, single_need in singles.items()
+        if single_need.need.need in (Need.NOTHING, Need.ROOM, Need.SAME_NODE) and not files.workloads[key].traits.is_per_node
     ]  # fmt: skip
     if not 2 <= len(keys) <= limits.TOGETHER.most:
         return None
@@ -274,7 +276,9 @@ def asked_together(files: Files, singles: Mapping[str, Asked]) -> Asked | None:
     }  # where a place of each is
     needs = {key: len(singles[key].places) for key in keys}
     patches = dict.fromkeys(keys, "")
-    roomiest = next((key for key in keys if all(_holds(files.stands[key], files.stands[one]) for one in keys)), "")
+    roomiest = next(
+        (key for key in keys if all(_holds(files.stands[key], files.stands[other_key]) for other_key in keys)), ""
+    )
     for total in range(max(needs.values()), sum(max(1, number) for number in needs.values()) + 1):
         if roomiest and not _completes(_with_places(files, counts, own, {roomiest: total})[0], patches):
             continue
@@ -282,18 +286,18 @@ def asked_together(files: Files, singles: Mapping[str, Asked]) -> Asked | None:
             snapshot, places = _with_places(files, counts, own, numbers)
             if not _completes(snapshot, patches):
                 continue
-            result = _result(snapshot, keys, limits.DRAWS.most)
-            if _is_sure(result):
+            rollout_result = _result(snapshot, keys, limits.DRAWS.most)
+            if _is_sure(rollout_result):
                 need = RoomNeed(need=Need.ROOM if places else Need.NOTHING, places=total, pods=_pods_of(files, numbers),
-                                is_proven=bool(result.ties and result.ties.proven), seconds=result.seconds)  # fmt: skip
-                return Asked(need=need, result=result, places=places)
+                                is_proven=bool(rollout_result.ties and rollout_result.ties.proven), seconds=rollout_result.seconds)  # fmt: skip
+                return WorkloadNeed(need=need, result=rollout_result, places=places)
     why = Text("no room of their own was found with which all complete in every draw")
-    return Asked(need=RoomNeed(need=Need.UNKNOWN), why=why)
+    return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), why=why)
 
 
 def _with_places(
-    files: Files, counts: Mapping[str, int], own: Mapping[str, tuple[Place, ...]], numbers: Mapping[str, int]
-) -> tuple[Snapshot, tuple[Place, ...]]:
+    files: Files, counts: Mapping[str, int], own: Mapping[str, tuple[RoomPlace, ...]], numbers: Mapping[str, int]
+) -> tuple[Snapshot, tuple[RoomPlace, ...]]:
     """The cluster with so many places of each, and these."""
     places = tuple(own[key][place % len(own[key])] for key, number in numbers.items() for place in range(number))
     return files.cluster(counts, places), places
@@ -306,21 +310,21 @@ def _shares(files: Files, needs: Mapping[str, int], total: int, roomiest: str) -
     first = product(*(range(number + 1) for number in needs.values()))
     last: Iterable[tuple[int, ...]] = product(range(total + 1), repeat=len(needs))
     last = [tuple(total * (key == roomiest) for key in needs)] if roomiest else last
-    seen: set[frozenset[tuple[str, int]]] = set()
-    for some, most in (
+    seen_shares: set[frozenset[tuple[str, int]]] = set()
+    for share_numbers, most in (
         (first, limits.OWN_SHARES.most if roomiest else limits.DISTRIBUTIONS.most),
         (last, limits.DISTRIBUTIONS.most),
     ):
-        most += len(seen)
-        for numbers in islice(some, limits.WALKED.most):
-            if sum(numbers) != total or len(seen) >= most:
+        most += len(seen_shares)
+        for numbers in islice(share_numbers, limits.WALKED.most):
+            if sum(numbers) != total or len(seen_shares) >= most:
                 continue
             counted: Counter[str] = Counter()
             for key, number in zip(needs, numbers, strict=True):
                 counted[names[key]] += number
             shape = frozenset(counted.items())
-            if shape not in seen:
-                seen.add(shape)
+            if shape not in seen_shares:
+                seen_shares.add(shape)
                 yield dict(zip(needs, numbers, strict=True))
 
 
@@ -338,10 +342,10 @@ def _pods_of(files: Files, numbers: Mapping[str, int]) -> tuple[PodsToPlace, ...
     """The pods of so many places of each workload, with its name where there are several."""
     several = sum(map(bool, numbers.values())) > 1
     return tuple(
-        replace(one, role=" ".join(filter(None, (one.role, f"of {key.partition('/')[2]}" if several else ""))),
-                count=one.count if files.stands[key].workload.groups is None else one.count * number)
+        replace(pods, role=" ".join(filter(None, (pods.role, f"of {key.partition('/')[2]}" if several else ""))),
+                count=pods.count if files.stands[key].workload.groups is None else pods.count * number)
         for key, number in numbers.items()
-        for one in _pods(files, files.stands[key], number)
+        for pods in _pods(files, files.stands[key], number)
     )  # fmt: skip
 
 
@@ -363,8 +367,8 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
     if need.need not in (Need.ROOM, Need.SAME_NODE, Need.NEVER):
         return ()
     workload = stand.workload
-    numbers = [one.first for one in need.by_replicas if one.need is not Need.NOTHING] or [need.replicas]
-    found = []
+    numbers = [step.first for step in need.by_replicas if step.need is not Need.NOTHING] or [need.replicas]
+    cures = []
     for title, patch in _patches(stand, need):
         lowest_of = []
         for number in numbers:
@@ -376,12 +380,12 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
                 break
             lowest_of.append((number, fewest))
         if len(lowest_of) == len(numbers):
-            replicas, fewest = min(lowest_of, key=lambda one: one[1])
-            found.append(
+            replicas, fewest = min(lowest_of, key=lambda lowest_pair: lowest_pair[1])
+            cures.append(
                 ManifestCure(title=title, lowest_ready=fewest, replicas=replicas * len(stand.unit), manifest=as_yaml(_written(patch)),
                      kustomize=_kustomize(stand, workload, patch))
             )  # fmt: skip
-    return tuple(found)
+    return tuple(cures)
 
 
 def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], units: Units) -> ManifestCure | None:
@@ -429,10 +433,10 @@ def _patches(stand: Stand, need: RoomNeed) -> Iterator[tuple[str, dict[str, Any]
     if near is None:
         yield from ((title, {"spec": {workload.traits.strategy_field: patch}}) for title, patch in ways)
         return
-    said = "required podAffinity to its own pods"
-    yield said, {"spec": near}
+    description = "required podAffinity to its own pods"
+    yield description, {"spec": near}
     for title, patch in ways:
-        yield f"{said}, {title}", {"spec": {workload.traits.strategy_field: patch, **near}}
+        yield f"{description}, {title}", {"spec": {workload.traits.strategy_field: patch, **near}}
 
 
 def _ways(workload: Workload) -> Iterator[tuple[str, dict[str, Any]]]:

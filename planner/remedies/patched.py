@@ -12,7 +12,7 @@ from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import GROWING_REASONS, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 
 
 class Patched(Record):
@@ -42,11 +42,11 @@ def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     command = commands.patch(workload.key, patch)
     change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
     try:
-        found = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
+        rollout_result = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
     except HeadroomError as error:
         note = f"The rollout can't be worked out: {error.what}."
         return Patched(patch_yaml=written, command=command, note=note, error=error)
-    return Patched(patch_yaml=written, command=command, rollout=found)
+    return Patched(patch_yaml=written, command=command, rollout=rollout_result)
 
 
 def refusal(snapshot: Snapshot, patch: str, *, key: str) -> str:
@@ -57,10 +57,10 @@ def refusal(snapshot: Snapshot, patch: str, *, key: str) -> str:
         return ""
     change = WorkloadChange(workload=key, patch=patch)
     try:
-        found = rollouts.rollout(snapshot, Scenario(changes=(change,), runs=0, with_remedies=False))
+        outcome = rollouts.rollout(snapshot, Scenario(changes=(change,), runs=0, with_remedies=False))
     except HeadroomError:  # what the engine can't answer it doesn't refuse
         return ""
-    if found.verdict is not Verdict.STUCK or found.reason not in GROWING_REASONS:
+    if outcome.verdict is not Verdict.STUCK or outcome.reason not in GROWING_REASONS:
         return ""
-    message, _, _ = str(found.workloads[0].scheduler_message).partition(". ")  # without what it says of preemption
-    return message or str(found.headline)
+    message, _, _ = str(outcome.workloads[0].scheduler_message).partition(". ")  # without what it says of preemption
+    return message or str(outcome.headline)

@@ -14,7 +14,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.remedies.price import price_of_nodes
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 
 
@@ -71,15 +71,15 @@ def _rank(node: PendingNode) -> tuple[bool, bool, float, int, str]:
 def _with_one_more(
     today: Cluster, pool: NodePool, limits: tuple[PoolLimits, ...], book: PriceBook | None
 ) -> PendingNode:
-    made = apply(today, (Change(kind=ChangeKind.ADD, target=pool.name, value="1"),), limits, is_at_rest=True)
-    fewer = _pending(today.snapshot) - _pending(made.snapshot)
-    (new,) = (node for node in made.snapshot.nodes if node.name not in today.node_index)
+    changed_state = apply(today, (Change(kind=ChangeKind.ADD, target=pool.name, value="1"),), limits, is_at_rest=True)
+    fewer = _pending(today.snapshot) - _pending(changed_state.snapshot)
+    (new,) = (node for node in changed_state.snapshot.nodes if node.name not in today.node_index)
     price = price_of_nodes(book, today.snapshot.nodes, new, 1, 0.0, kept=1)
     return PendingNode(
         pool=pool.name,
         started=tuple(fewer.most_common()),
         usd_per_month=price.usd_per_month if price else None,
-        is_within_limit=made.steps[0].is_done,
+        is_within_limit=changed_state.steps[0].is_done,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, spelled, usd
-from planner.inventory.account import list_command
+from planner.inventory.input_report import list_command
 from planner.kubernetes.kinds import several
 from planner.kubernetes.owners import Unjudged, unjudged
 from planner.remedies import limits
@@ -20,7 +20,7 @@ from planner.remedies.sequential_rollouts import RolloutTurn, playable_order
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.doubt_rules import decisive_doubts
 from planner.rollout.doubts import Doubt, decisive, is_proven
-from planner.rollout.glance import OwnRollout, unjudged_words
+from planner.rollout.rollout_summary import OwnRollout, unjudged_words
 
 _CENT: Final = 0.01
 SEARCH: Final = "the search for a plan"  # what a doubt is about that says what wasn't looked at
@@ -136,9 +136,9 @@ class Planner:
         nodes = [(measure, effect) for measure, effect in self.state.taken if measure.kind is MeasureKind.NODES]
         for_nothing = self._played(free, self.state.now)
         self.state.states = self._played(nodes, for_nothing, free) if nodes else for_nothing
-        found = self._answer(for_nothing)
+        plan_answer = self._answer(for_nothing)
         self.state.tell("Done", 1.0)
-        return found
+        return plan_answer
 
     def _played(
         self, taken: Sequence[Change], before: dict[str, OwnRollout], base: Sequence[Change] = ()
@@ -154,9 +154,9 @@ class Planner:
 
     def _take_back(self) -> None:
         """Each measure left out once, the dearest first: what all the others do without it isn't needed."""
-        wanted = [key for key in self.state.states if self.state.is_ready(key)]
+        ready_keys = [key for key in self.state.states if self.state.is_ready(key)]
         touched = {key for measure, _ in self.state.taken for key in (*measure.makes, measure.workload)}
-        free = [one for one in self.state.taken if one[0].kind is not MeasureKind.NODES]
+        free = [change for change in self.state.taken if change[0].kind is not MeasureKind.NODES]
         is_shared = any(measure.kind is not MeasureKind.STRATEGY for measure, _ in self.state.taken)
         for own in sorted(
             self.state.taken, key=lambda t: (t[0].kind is not MeasureKind.NODES, -(t[0].usd_per_month or 0.0))
@@ -164,25 +164,25 @@ class Planner:
             is_strategy = own[0].kind is MeasureKind.STRATEGY
             if is_strategy and not is_shared:
                 continue  # nothing else has changed for that workload since
-            rest = [one for one in self.state.taken if one is not own]
-            asked = [key for key in wanted if key in touched]
+            remaining_changes = [change for change in self.state.taken if change is not own]
+            touched_keys = [key for key in ready_keys if key in touched]
             if is_strategy:  # counts for its own rollout, and for those that come after it
                 turns = self.state.world.turns
-                asked = [key for key in wanted if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
-            if self._does_without(rest, asked) and (own not in free or self._is_spare(own, free)):
-                self.state.taken, self.state.world = rest, with_all(self.state.today, rest)
-                free = [one for one in free if one is not own]
+                touched_keys = [key for key in ready_keys if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
+            if self._does_without(remaining_changes, touched_keys) and (own not in free or self._is_spare(own, free)):
+                self.state.taken, self.state.world = remaining_changes, with_all(self.state.today, remaining_changes)
+                free = [change for change in free if change is not own]
 
-    def _does_without(self, rest: Sequence[Change], asked: Iterable[str]) -> bool:
-        world = with_all(self.state.today, rest)
-        return all(world.state(key).keeps(self.state.share) for key in asked)
+    def _does_without(self, remaining_changes: Sequence[Change], workload_keys: Iterable[str]) -> bool:
+        world = with_all(self.state.today, remaining_changes)
+        return all(world.state(key).keeps(self.state.share) for key in workload_keys)
 
     def _is_spare(self, own: Change, free: Sequence[Change]) -> bool:
         """Whether what costs nothing isn't needed before the nodes are there either."""
         world = with_all(self.state.today, free)
         touched = {key for measure, _ in free for key in (*measure.makes, measure.workload)}
         ready = [key for key in touched if world.state(key).keeps(self.state.share)]
-        return self._does_without([one for one in free if one is not own], ready)
+        return self._does_without([change for change in free if change is not own], ready)
 
     def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
         measures = tuple(measure for measure, _ in self.state.taken)
@@ -199,7 +199,7 @@ class Planner:
         order, is_order_played = self._order(measures)
         of_nodes = list(dict.fromkeys(key for node in nodes for key in node.makes))
         bounds = [self.nodes.at_least(key) for key in of_nodes]
-        found = PlanAnswer(
+        plan_answer = PlanAnswer(
             sentence=Text(), total=len(self.state.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(state.verdict is Verdict.UNKNOWN for state in self.state.states.values()), measures=measures,
             order=order, left=tuple(self._left()), nodes=sum(node.nodes for node in nodes),
@@ -210,7 +210,7 @@ class Planner:
             doubt=Text(" ".join(self.state.doubts)), doubts=tuple(self._doubts(of_nodes)), is_order_played=is_order_played,
             unjudged=unjudged(self.state.snapshot), price_note=Text("" if not nodes or self.state.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
-        return replace(found, sentence=Text(_sentence(found, self.state.aims)))
+        return replace(plan_answer, sentence=Text(_sentence(plan_answer, self.state.aims)))
 
     def _doubts(self, keys: Sequence[str]) -> Iterator[Doubt]:
         """What could make another number of nodes of it: what every rule doubts of the pods of the workloads that need them, lists without
@@ -224,26 +224,30 @@ class Planner:
             commands_of = "; ".join(map(list_command, lists))
             advice = f"To add them, also where they are empty: {commands_of}" if lists else ""
             yield decisive(names, f"whether fewer nodes do isn't known without {names}", advice)
-        for said in self.state.doubts:
-            yield decisive(SEARCH, said.rstrip("."))
+        for doubt in self.state.doubts:
+            yield decisive(SEARCH, doubt.rstrip("."))
 
     def _order(self, measures: Sequence[Measure]) -> tuple[tuple[Turn, ...], bool]:
         """The turns in an order that was played as a whole, with all measures (True); where none was found that completes, each by itself."""
         turns = {turn.workload: turn for turn in self._turns(measures)}
         if not measures:
             return tuple(turns.values()), False
-        asked = [RolloutTurn(revision=self.state.world.revision(key), lent=self.state.world.lent(key)) for key in turns]
-        found = playable_order(self.state.world.cluster, asked, self.state.share)
-        if not found.is_played:
-            self.state.doubt(found.why)
-        return tuple(turns[turn.revision.after.key] for turn in found.turns), found.is_played
+        rollout_turns = [
+            RolloutTurn(revision=self.state.world.revision(key), lent=self.state.world.lent(key)) for key in turns
+        ]
+        order = playable_order(self.state.world.cluster, rollout_turns, self.state.share)
+        if not order.is_played:
+            self.state.doubt(order.why)
+        return tuple(turns[turn.revision.after.key] for turn in order.turns), order.is_played
 
     def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
         """Those that let one another through first, as they were played; then who needs nothing, who needs what costs nothing, and pool by
         pool who needs spare nodes, so that these are there once and for as short as can be; in each those with fewest pods first."""
         needs: dict[str, tuple[int, ...]] = {}
-        for place, one in enumerate(measures, 1):
-            for key in dict.fromkeys((*one.makes, *([one.workload] if one.kind is not MeasureKind.NODES else []))):
+        for place, plan_measure in enumerate(measures, 1):
+            for key in dict.fromkeys(
+                (*plan_measure.makes, *([plan_measure.workload] if plan_measure.kind is not MeasureKind.NODES else []))
+            ):
                 needs[key] = (*needs.get(key, ()), place)
         pools = {place: measure.pool for place, measure in enumerate(measures, 1)}
 
@@ -251,10 +255,10 @@ class Planner:
         turns = [key for key in self.state.turns if key in played]
 
         def rank(key: str) -> tuple[int, int, str, int, str]:
-            mine = needs.get(key, ())
-            pool = max((pools[place] for place in mine), default="")
+            own_needs = needs.get(key, ())
+            pool = max((pools[place] for place in own_needs), default="")
             turn = turns.index(key) - len(turns) if key in turns else 0
-            return (turn, 2 if pool else 1 if mine else 0, pool, self.state.states[key].replicas, key)
+            return (turn, 2 if pool else 1 if own_needs else 0, pool, self.state.states[key].replicas, key)
 
         for key in sorted((key for key in self.state.states if self.state.is_ready(key)), key=rank):
             state = self.state.states[key]
@@ -273,63 +277,65 @@ class Planner:
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 
-def _sentence(found: PlanAnswer, aims: Aims) -> str:
+def _sentence(plan: PlanAnswer, aims: Aims) -> str:
     """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
-    beside = unjudged_words(found.unjudged)
-    if not found.total:
+    unjudged_text = unjudged_words(plan.unjudged)
+    if not plan.total:
         return (
-            f"there is no workload whose rollout is played; {beside}"
-            if beside
+            f"there is no workload whose rollout is played; {unjudged_text}"
+            if unjudged_text
             else "there is no workload that rolls out"
         )
-    kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
-    parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
-    for_nothing = {one.workload for one in found.measures if one.kind is not MeasureKind.NODES and one.makes}
-    free = _changes([one for one in found.measures if one.makes or one.workload in for_nothing])
+    ready_text = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
+    parts = [f"{plan.ready_now:,} of {count(plan.total, 'workload')} can be rolled out now{ready_text}"]
+    for_nothing = {change.workload for change in plan.measures if change.kind is not MeasureKind.NODES and change.makes}
+    free = _changes([measure for measure in plan.measures if measure.makes or measure.workload in for_nothing])
     if free:
-        parts.append(f"{found.ready_free:,} with {listing(free)} and no money")
-    nodes = [measure for measure in found.measures if measure.kind is MeasureKind.NODES]
+        parts.append(f"{plan.ready_free:,} with {listing(free)} and no money")
+    nodes = [measure for measure in plan.measures if measure.kind is MeasureKind.NODES]
     if nodes:
-        price = _node_price(found, nodes, aims)
-        rest = [one for one in found.measures if not one.makes and one.workload not in for_nothing]
-        more = [f"{change} more" for change in _changes(rest)]
+        price = _node_price(plan, nodes, aims)
+        other_measures = [change for change in plan.measures if not change.makes and change.workload not in for_nothing]
+        more = [f"{change} more" for change in _changes(other_measures)]
         pools = [_node_words(nodes, pool) for pool in dict.fromkeys(node.pool for node in nodes)]
-        parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}; {_least_words(found)}")
-    if not free and not nodes and found.ready_all < found.total:
+        parts.append(f"{plan.ready_all:,} with {listing([*more, *pools], None)}, {price}; {_least_words(plan)}")
+    if not free and not nodes and plan.ready_all < plan.total:
         parts.append("no measure was found that would make it more")
-    if found.unknown:
-        parts.append(f"of {found.unknown:,} it isn't known")
-    return "; ".join([*parts, beside] if beside else parts)
+    if plan.unknown:
+        parts.append(f"of {plan.unknown:,} it isn't known")
+    return "; ".join([*parts, unjudged_text] if unjudged_text else parts)
 
 
-def _least_words(found: PlanAnswer) -> str:
+def _least_words(plan: PlanAnswer) -> str:
     """How far that is from the least: what no plan for the same workloads can do without."""
-    sure = " (proven)" if is_proven(found.doubts, ()) else ", as far as is known"
-    counts_peak = all(one.kept_nodes in (0, one.nodes) for one in found.measures)  # as the bound does, kept all month
-    if counts_peak and found.usd_per_month is not None and (found.at_least_usd or 0.0) >= found.usd_per_month - _CENT:
+    sure = " (proven)" if is_proven(plan.doubts, ()) else ", as far as is known"
+    counts_peak = all(
+        measure.kept_nodes in (0, measure.nodes) for measure in plan.measures
+    )  # as the bound does, kept all month
+    if counts_peak and plan.usd_per_month is not None and (plan.at_least_usd or 0.0) >= plan.usd_per_month - _CENT:
         return f"no plan for them costs less{sure}"
-    if found.at_least_nodes >= found.nodes:
+    if plan.at_least_nodes >= plan.nodes:
         return f"no plan for them needs fewer nodes{sure}"
-    if found.uncounted:
-        return f"fewer nodes may do: the input has no {listing([several(kind) for kind in found.uncounted])}"
-    if not found.at_least_nodes:
+    if plan.uncounted:
+        return f"fewer nodes may do: the input has no {listing([several(kind) for kind in plan.uncounted])}"
+    if not plan.at_least_nodes:
         return "that none does with fewer isn't proven"
-    more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd and counts_peak else ""
-    return f"any plan for them needs at least {count(found.at_least_nodes, 'node')}{more}"
+    more = f", {usd(plan.at_least_usd)} a month" if plan.at_least_usd and counts_peak else ""
+    return f"any plan for them needs at least {count(plan.at_least_nodes, 'node')}{more}"
 
 
-def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
+def _node_price(plan: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     """``$438 a month, or $4.57 if added for each of 20 rollouts``; of nodes that pods stay on, only the month."""
-    if found.usd_per_month is None:
+    if plan.usd_per_month is None:
         return "whose price isn't known"
     if any(node.is_kept for node in nodes):
         going = sum(node.nodes - node.kept_nodes for node in nodes if node.is_kept)
-        on = f"{found.nodes - going:,} of them" if going else plural(found.nodes, "it", "them")
-        each = "" if found.usd_per_rollout is None else f", and {usd(found.usd_per_rollout)} for one rollout"
-        return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {on}{each}"
-    once = 0.0 if found.usd_per_rollout is None else found.usd_per_rollout
+        on = f"{plan.nodes - going:,} of them" if going else plural(plan.nodes, "it", "them")
+        each = "" if plan.usd_per_rollout is None else f", and {usd(plan.usd_per_rollout)} for one rollout"
+        return f"{usd(plan.usd_per_month)} a month, since pods that have no other node stay on {on}{each}"
+    once = 0.0 if plan.usd_per_rollout is None else plan.usd_per_rollout
     added = f"if added for each of {aims.rollouts_per_month:g} {plural(aims.rollouts_per_month, 'rollout')}"
-    return f"{usd(found.usd_per_month)} a month, or {usd(once * aims.rollouts_per_month)} {added}"
+    return f"{usd(plan.usd_per_month)} a month, or {usd(once * aims.rollouts_per_month)} {added}"
 
 
 def _changes(measures: Sequence[Measure]) -> list[str]:
@@ -340,13 +346,13 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
     }  # fmt: skip
     means = {MeasureKind.ORDER: " (after other rollouts)", MeasureKind.LEND: " (others scaled down for a while)"}
     counts = [(sum(measure.kind is kind for measure in measures), kind) for kind in names]
-    said = [f"{spelled(n)} {plural(n, names[kind])}{means.get(kind, '')}" for n, kind in counts if n]
+    change_texts = [f"{spelled(n)} {plural(n, names[kind])}{means.get(kind, '')}" for n, kind in counts if n]
     moves = sum(measure.moves for measure in measures)
-    return [f"{count(moves, 'move')} of pods", *said] if moves else said
+    return [f"{count(moves, 'move')} of pods", *change_texts] if moves else change_texts
 
 
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:
-    mine = [node for node in nodes if node.pool == pool]
-    number = sum(measure.nodes for measure in mine)
-    model = mine[0].gpu_model
+    pool_nodes = [node for node in nodes if node.pool == pool]
+    number = sum(measure.nodes for measure in pool_nodes)
+    model = pool_nodes[0].gpu_model
     return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"

@@ -15,7 +15,7 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import Node
 from planner.remedies import limits
-from planner.remedies.levered import LeveredCluster
+from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import nodes
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_search import FreeMeasures
@@ -57,9 +57,9 @@ class SpareNodes:
         node_of = {node.name: node for node in self.state.snapshot.nodes}
         offers = []
         for changes in ([], *([change] for change in self.free.strategies_that_wait(key))):
-            for one in self.state.remedies(key, RemedyKind.ADD_NODE, with_all(self.state.world, changes)):
-                nodes = [(node_of[one.node_template], one.extra_nodes)]
-                offers.append(self._offer(changes, nodes, one.seconds - one.arrival_seconds, [one.kept_nodes]))
+            for remedy in self.state.remedies(key, RemedyKind.ADD_NODE, with_all(self.state.world, changes)):
+                nodes = [(node_of[remedy.node_template], remedy.extra_nodes)]
+                offers.append(self._offer(changes, nodes, remedy.seconds - remedy.arrival_seconds, [remedy.kept_nodes]))
         taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
@@ -70,19 +70,25 @@ class SpareNodes:
 
         searched = (
             self._offer(
-                self.free.changes_of(key, one),
-                one.nodes,
-                one.outcome.seconds - one.outcome.arrival_seconds,
-                [stay for stay, number in zip(one.outcome.kept, one.outcome.plan.nodes, strict=True) if number],
+                self.free.changes_of(key, rollout_plan),
+                rollout_plan.nodes,
+                rollout_plan.outcome.seconds - rollout_plan.outcome.arrival_seconds,
+                [
+                    stay
+                    for stay, number in zip(rollout_plan.outcome.kept, rollout_plan.outcome.plan.nodes, strict=True)
+                    if number
+                ],
             )
-            for one in self.free.least(key, worth)
-            if one.nodes
+            for rollout_plan in self.free.least(key, worth)
+            if rollout_plan.nodes
         )
-        better, why = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank])
+        better, why = self._first_that_does(
+            key, [candidate for candidate in searched if taken is None or candidate.rank < taken.rank]
+        )
         return better or taken, refused or why
 
-    def add(self, key: str, found: tuple[_Offer | None, str]) -> None:
-        taken, why = found
+    def add(self, key: str, offer_or_reason: tuple[_Offer | None, str]) -> None:
+        taken, why = offer_or_reason
         if taken is not None:
             self.state.take(key, self._all_of(key, taken))
         elif why:
@@ -91,38 +97,46 @@ class SpareNodes:
     def do_with_fewer(self, before: tuple[Any, ...]) -> None:
         """Nodes that were found for one workload after another may be more than all need: cheaper ones are tried, with all that costs
         nothing anew beside them. `before`: what was adopted before any of them."""
-        mine = [measure for measure, _ in self.state.taken if measure.kind is MeasureKind.NODES]
-        if not mine or self.state.today.cluster.node_count > limits.LARGE_CLUSTER.most:
+        node_measures = [measure for measure, _ in self.state.taken if measure.kind is MeasureKind.NODES]
+        if not node_measures or self.state.today.cluster.node_count > limits.LARGE_CLUSTER.most:
             return
-        number, month = sum(measure.nodes for measure in mine), total_of([measure.usd_per_month for measure in mine])
+        number, month = (
+            sum(measure.nodes for measure in node_measures),
+            total_of([measure.usd_per_month for measure in node_measures]),
+        )
         after = self.state.so_far()
-        wanted = [key for key in self.state.states if self.state.is_ready(key)]
-        least_of_all = max(self.at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
+        ready_keys = [key for key in self.state.states if self.state.is_ready(key)]
+        least_of_all = max(
+            self.at_least(key).nodes for measure in node_measures for key in measure.makes or (measure.workload,)
+        )
         likes = {pool_key(template): template for template in self.state.world.templates}
         most = [sum(pool_key(template) == pool for template in self.state.world.templates) for pool in likes]
-        stay = [sum(measure.kept_nodes for measure in mine if measure.pool == pool_of(like)) for like in likes.values()]
+        stay = [
+            sum(measure.kept_nodes for measure in node_measures if measure.pool == pool_of(like))
+            for like in likes.values()
+        ]
 
         def offer_of(numbers: Sequence[int]) -> _Offer:
-            some = [(like, n, min(n, k)) for like, n, k in zip(likes.values(), numbers, stay, strict=True) if n]
-            return self._offer((), [(like, n) for like, n, _ in some], 0.0, [k for *_, k in some])
+            node_counts = [(like, n, min(n, k)) for like, n, k in zip(likes.values(), numbers, stay, strict=True) if n]
+            return self._offer((), [(like, n) for like, n, _ in node_counts], 0.0, [k for *_, k in node_counts])
 
         offers = [
-            offer_of(some)
-            for some in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
-            if max(1, least_of_all) <= sum(some) < number
+            offer_of(numbers)
+            for numbers in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
+            if max(1, least_of_all) <= sum(numbers) < number
         ]
-        for offer in sorted(offers, key=lambda one: one.rank)[: limits.FEWER_NODES.most]:
+        for offer in sorted(offers, key=lambda candidate: candidate.rank)[: limits.FEWER_NODES.most]:
             if month is not None and (offer.usd_per_month or 0.0) >= month:
                 break
             self.state.go_back(before)
-            if self._does_with(offer, wanted):
+            if self._does_with(offer, ready_keys):
                 return
         self.state.go_back(after)
 
-    def _does_with(self, offer: _Offer, wanted: Sequence[str]) -> bool:
+    def _does_with(self, offer: _Offer, workload_keys: Sequence[str]) -> bool:
         """Adopt those nodes, and what costs nothing with them; whether all who are wanted are ready then."""
         first = len(self.state.taken)
-        lacking = [key for key in wanted if not self.state.is_ready(key)]
+        lacking = [key for key in workload_keys if not self.state.is_ready(key)]
         for pair in offer.nodes:
             self.state.take(lacking[0], [self._nodes(lacking[0], offer, *pair)])
         for key in lacking:
@@ -132,12 +146,12 @@ class SpareNodes:
             for changes in self.free.search(key) if not self.state.is_ready(key) else ():
                 self.state.take(key, changes)
         self.free.roll_in_turn([key for key in lacking if not self.state.is_ready(key)])
-        if not all(map(self.state.is_ready, wanted)):
+        if not all(map(self.state.is_ready, workload_keys)):
             return False
         new = [(replace(measure, makes=()), effect) for measure, effect in self.state.taken[first:]]
-        nodes = [one for one in new if one[0].kind is MeasureKind.NODES]
+        nodes = [change for change in new if change[0].kind is MeasureKind.NODES]
         last, effect = nodes.pop()
-        free = [one for one in new if one[0].kind is not MeasureKind.NODES]
+        free = [change for change in new if change[0].kind is not MeasureKind.NODES]
         self.state.taken[first:] = [*free, *nodes, (replace(last, makes=tuple(lacking)), effect)]
         return True
 
@@ -145,22 +159,22 @@ class SpareNodes:
         return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
 
     def _offer(
-        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, kept: Sequence[int] = ()
+        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, staying_nodes: Sequence[int] = ()
     ) -> _Offer:  # fmt: skip
-        kept = kept or (0,) * len(nodes)
-        months = [self._price(*pair, seconds, stay)[0] for pair, stay in zip(nodes, kept, strict=True)]
-        return _Offer(tuple(changes), tuple(nodes), seconds, tuple(kept), total_of(months))
+        staying_nodes = staying_nodes or (0,) * len(nodes)
+        months = [self._price(*pair, seconds, stay)[0] for pair, stay in zip(nodes, staying_nodes, strict=True)]
+        return _Offer(tuple(changes), tuple(nodes), seconds, tuple(staying_nodes), total_of(months))
 
-    def _price(self, like: Node, number: int, seconds: float, kept: int) -> tuple[float | None, float | None]:
+    def _price(self, like: Node, number: int, seconds: float, staying_nodes: int) -> tuple[float | None, float | None]:
         """USD a month, and for one rollout, of so many nodes beside all that there are by now (`NodesPrice`)."""
-        there = [*self.state.snapshot.nodes, *self.state.world.templates]
-        price = price_of_nodes(self.state.book, there, like, number, seconds, kept=kept)
+        priced_nodes = [*self.state.snapshot.nodes, *self.state.world.templates]
+        price = price_of_nodes(self.state.book, priced_nodes, like, number, seconds, kept=staying_nodes)
         return (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
 
     def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> tuple[_Offer | None, str]:
         """The cheapest within the budgets that makes the rollout go, and why the first of those cheaper isn't it."""
         refused = ""
-        for offer in sorted(offers, key=lambda one: one.rank):
+        for offer in sorted(offers, key=lambda candidate: candidate.rank):
             why = self._over_budget(offer)
             if not why and self.state.does(self._all_of(key, offer), key):
                 return offer, refused
@@ -181,8 +195,8 @@ class SpareNodes:
         if offer.usd_per_month is None:
             names = listing([template.name for template, _ in offer.nodes])
             return f"needs nodes like {names}, whose price isn't known"
-        kept = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
-        if kept + offer.usd_per_month > self.state.aims.most_usd:
+        committed_usd = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
+        if committed_usd + offer.usd_per_month > self.state.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
         return ""
 
@@ -204,8 +218,8 @@ class SpareNodes:
         """More nodes of a pool, of an offer, as a measure."""
         pool = pool_of(template)
         step = nodes.added(self.state.world.cluster, template, number)
-        kept = offer.kept[offer.nodes.index((template, number))]
-        month, once = self._price(template, number, offer.seconds, kept)
+        staying_nodes = offer.kept[offer.nodes.index((template, number))]
+        month, once = self._price(template, number, offer.seconds, staying_nodes)
         known, already = self.state.pools.get(pool_key(template)), self.state.already(pool_key(template))
         limit = known.grows(number, capacity_of(self.state.today.cluster, known), already) if known else ""
         sizes = f" ({step.before} → {step.after})" if step.target else ""
@@ -214,7 +228,7 @@ class SpareNodes:
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
             makes=(), pool=pool, change=f"add:{pool}={number}" if pool else "", nodes=number,
             gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
-            usd_per_month=month, is_kept=kept > 0, kept_nodes=kept, limit=Text(limit),
+            usd_per_month=month, is_kept=staying_nodes > 0, kept_nodes=staying_nodes, limit=Text(limit),
             usd_per_rollout=once,
         )  # fmt: skip
         return measure, partial(LeveredCluster.more, templates=(template,) * number)

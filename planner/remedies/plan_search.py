@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import product
 
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -19,7 +19,7 @@ from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
-from planner.remedies.levered import LeveredCluster
+from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
@@ -27,9 +27,9 @@ from planner.remedies.measures import Change, Measure, MeasureKind, loan_measure
 from planner.remedies.plan_state import PlanState
 from planner.remedies.rollout_plans import Least, least
 from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
-from planner.rollout.glance import OwnRollout, OwnRollouts
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.surroundings import surroundings
+from planner.rollout.rollout_dependencies import surroundings
+from planner.rollout.rollout_summary import OwnRollout, OwnRollouts
 from planner.scheduling.cluster import Cluster
 
 _Changed = tuple[Pair, OwnRollout]
@@ -47,8 +47,8 @@ class FreeMeasures:
 
     def look_ahead(self, wanting: Sequence[str]) -> None:
         """Their other strategies, in parts."""
-        found = parts.each(wanting, self._strategy_for)
-        self._ahead = self.state.world.cluster, dict(zip(wanting, found, strict=True))
+        strategies = parallel_parts.each(wanting, self._strategy_for)
+        self._ahead = self.state.world.cluster, dict(zip(wanting, strategies, strict=True))
 
     def cure(self, key: str) -> None:
         if self.state.states[key].verdict is Verdict.UNKNOWN:
@@ -61,11 +61,11 @@ class FreeMeasures:
     def _change_strategy(self, key: str) -> bool:
         """Another strategy of its own, if one keeps enough pods Ready."""
         cluster, ahead = self._ahead
-        found = ahead.get(key) if self.state.world.cluster is cluster else self._strategy_for(key)
-        change = None if found is None else self.state.with_strategy(key, rolling(*found[0]))
-        if found is None or change is None:
+        strategy_change = ahead.get(key) if self.state.world.cluster is cluster else self._strategy_for(key)
+        change = None if strategy_change is None else self.state.with_strategy(key, rolling(*strategy_change[0]))
+        if strategy_change is None or change is None:
             return False
-        change[1](self.state.world).know(key, found[1])
+        change[1](self.state.world).know(key, strategy_change[1])
         self.state.adopt(*change, [key])
         return True
 
@@ -77,10 +77,10 @@ class FreeMeasures:
         if alike is None:
             return self._strategy_found(key, workload, state)
         of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
-        asked = (Same(self.state.world.cluster), alike, before and before.strategy, of)
-        if asked not in self._found_before:
-            self._found_before[asked] = self._strategy_found(key, workload, state)
-        return self._found_before[asked]
+        cache_key = (Same(self.state.world.cluster), alike, before and before.strategy, of)
+        if cache_key not in self._found_before:
+            self._found_before[cache_key] = self._strategy_found(key, workload, state)
+        return self._found_before[cache_key]
 
     def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> _Changed | None:
         if (
@@ -123,7 +123,7 @@ class FreeMeasures:
             return []
         pairs = [(surge, missing) for surge, missing in self._few(workload) if surge == 0][:1]
         found = (self.state.with_strategy(key, rolling(*pair)) for pair in pairs)
-        return [one for one in found if one is not None]
+        return [measure for measure in found if measure is not None]
 
     def _raise_quota(self, key: str) -> None:
         for remedy in self.state.remedies(key, RemedyKind.RAISE_QUOTA):
@@ -144,23 +144,23 @@ class FreeMeasures:
                 self.state.doubt(limits.LENT.reached(number=count(len(lacking) - place, "more workload")))
                 break
             self.state.tell(f"Who could lend: {key}", 0.5 + 0.1 * place / limits.LENT.most)
-            found = self.search(key)
-            loans += [(key, one) for one in found]
-            in_vain = 0 if found or self.state.is_ready(key) else in_vain + 1
+            loans_of_key = self.search(key)
+            loans += [(key, loan) for loan in loans_of_key]
+            in_vain = 0 if loans_of_key or self.state.is_ready(key) else in_vain + 1
         return loans
 
     def search(self, key: str) -> list[list[Change]]:
         """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
         pods of others end for it, it is given back and not taken yet."""
 
-        def does(one: Least) -> bool:
-            changes = self.changes_of(key, one)
+        def does(rollout_plan: Least) -> bool:
+            changes = self.changes_of(key, rollout_plan)
             return bool(changes) and self.state.does(changes, key)
 
-        for one in self.least(key, does=does):
-            if does(one):
-                changes = self.changes_of(key, one)
-                if any(lender.disturbed(left) for lender, left in one.outcome.lent):
+        for least_plan in self.least(key, does=does):
+            if does(least_plan):
+                changes = self.changes_of(key, least_plan)
+                if any(lender.disturbed(replicas_left) for lender, replicas_left in least_plan.outcome.lent):
                     return [changes]
                 self.state.take(key, changes)
                 break
@@ -181,27 +181,27 @@ class FreeMeasures:
         cluster, revision = self.state.world.cluster, self.state.world.revision(key)
         try:
             with part():
-                seen = self.state.seen(cluster, revision)
-                if seen.run is None or seen.why is None:
+                glance = self.state.seen(cluster, revision)
+                if glance.run is None or glance.why is None:
                     return ()
                 in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
-                pools, played = tuple(self.state.pools.values()), seen.run.revisions[-1]  # as Kueue lets it in
-                return least(cluster, played, seen.run, seen.why, self.state.share, in_vain, pools, worth, does)
+                pools, played = tuple(self.state.pools.values()), glance.run.revisions[-1]  # as Kueue lets it in
+                return least(cluster, played, glance.run, glance.why, self.state.share, in_vain, pools, worth, does)
         except HeadroomError:
             return ()
 
-    def changes_of(self, key: str, one: Least) -> list[Change]:
+    def changes_of(self, key: str, rollout_plan: Least) -> list[Change]:
         """All that such a plan does but for its nodes, in the order in which it is done."""
-        hard = tuple((name, resource, most) for _, name, resource, _, most in one.quota)
+        hard = tuple((name, resource, most) for _, name, resource, _, most in rollout_plan.quota)
         changes = [quota_measure(self.state.snapshot, key, hard)] if hard else []
-        change = None if one.strategy is None else self.state.with_strategy(key, one.strategy)
+        change = None if rollout_plan.strategy is None else self.state.with_strategy(key, rollout_plan.strategy)
         changes += [] if change is None else [change]
-        if not one.lent:
+        if not rollout_plan.lent:
             return changes
-        lent = one.outcome.lent
+        lent = rollout_plan.outcome.lent
         waiting = {lender.workload.key for lender, _ in lent if not lender.bound}
-        loan = loan_measure((key,), ((lender.workload, left) for lender, left in lent), waiting)
-        return [*changes, (loan, partial(LeveredCluster.more, loans={key: one.lent}))]
+        loan = loan_measure((key,), ((lender.workload, replicas_left) for lender, replicas_left in lent), waiting)
+        return [*changes, (loan, partial(LeveredCluster.more, loans={key: rollout_plan.lent}))]
 
     def roll_in_turn(self, wanting: Sequence[str]) -> None:
         """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
@@ -223,32 +223,38 @@ class FreeMeasures:
         if not self.state.wants_room(key):
             return None
         idle = [(workload, 0) for workload in self._who_only_waits(key)]
-        lent = {workload.key: left for workload, left in idle}
+        lent = {workload.key: replicas_left for workload, replicas_left in idle}
         loan = loan_measure((key,), idle, lent), partial(LeveredCluster.more, loans={key: lent})
         own = [None, *self.strategies_that_wait(key)]
-        changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
-        ways = [(then.revision(key), then.lent(key)) for then in (with_all(world, some) for some in changes)]
-        before, others = ([*map(world.revision, some)] for some in (self.state.turns, self.state.others_ready()))
+        changes = [[change for change in pair if change] for pair in product((None, loan) if idle else (None,), own)]
+        ways = [
+            (then.revision(key), then.lent(key)) for then in (with_all(world, change_set) for change_set in changes)
+        ]
+        before, others = ([*map(world.revision, keys)] for keys in (self.state.turns, self.state.others_ready()))
         with part():
-            found = in_turn.first_turns(world.cluster, before, others, ways, self.state.share)
-        if found is None:
+            order = in_turn.first_turns(world.cluster, before, others, ways, self.state.share)
+        if order is None:
             return None
-        turns, way = [turn.after.key for turn in found[0]], changes[ways.index(found[1])]
+        turns, way = [turn.after.key for turn in order[0]], changes[ways.index(order[1])]
         whose = (*self.state.turns, *turns, key)  # they lend for all of them
         of_all = loan_measure(whose, idle, lent), loan[1]
         return turns, [of_all if one[0].kind is MeasureKind.LEND else one for one in way]
 
-    def _come_after(self, key: str, found: tuple[list[str], list[Change]] | None) -> None:
-        if found is not None:
-            first = (*self.state.turns, *found[0])
+    def _come_after(self, key: str, order: tuple[list[str], list[Change]] | None) -> None:
+        if order is not None:
+            first = (*self.state.turns, *order[0])
             self.state.turns = (*first, key)
-            self.state.take(key, [*found[1], order_measure(key, first, self.state.share)])
+            self.state.take(key, [*order[1], order_measure(key, first, self.state.share)])
 
     def _who_only_waits(self, key: str) -> list[Workload]:
         """Others none of whose pods is on a node, so that scaling them down for a while disturbs no pod."""
-        cluster, known = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
+        cluster, workloads = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
-        others = (known[one] for one in waiting if one in known and one != key and one not in self.state.turns)
+        others = (
+            workloads[pending_key]
+            for pending_key in waiting
+            if pending_key in workloads and pending_key != key and pending_key not in self.state.turns
+        )
         return [
             workload for workload in others
             if workload.traits.surges_freely and settled(cluster.snapshot, replace(workload, replicas=0)) == 0
@@ -272,13 +278,15 @@ class FreeMeasures:
         turns = (*late, *self.state.turns)
         with part():
             if in_turn.played(world.cluster, [world.revision(turn) for turn in turns], self.state.share) is None:
-                self.state.doubt(f"After {names}, {listing([short_name(one) for one in late])} can't be rolled out.")
+                self.state.doubt(f"After {names}, {listing([short_name(name) for name in late])} can't be rolled out.")
                 return
         self.state.turns = turns
-        for place, (one, _) in enumerate(self.state.taken):
-            if one.kind is MeasureKind.ORDER:
-                measure, effect = order_measure(one.workload, turns[: turns.index(one.workload)], self.state.share)
-                self.state.taken[place] = replace(measure, makes=one.makes), effect
+        for place, (taken_measure, _) in enumerate(self.state.taken):
+            if taken_measure.kind is MeasureKind.ORDER:
+                measure, effect = order_measure(
+                    taken_measure.workload, turns[: turns.index(taken_measure.workload)], self.state.share
+                )
+                self.state.taken[place] = replace(measure, makes=taken_measure.makes), effect
         self.state.world = with_all(self.state.today, self.state.taken)
 
     def make_room(self, wanting: Sequence[str]) -> None:
@@ -296,16 +304,16 @@ class FreeMeasures:
         self.state.tell("Which pods could move", 0.6)
         try:
             with part():
-                made, after = room_made(self.state.snapshot)
+                room_plan, after = room_made(self.state.snapshot)
         except HeadroomError:
             return
-        if not made.moves or made.held < made.draws:
+        if not room_plan.moves or room_plan.held < room_plan.draws:
             return
-        before, mine = self.state.so_far(), len(self.state.taken)
+        before, own_place = self.state.so_far(), len(self.state.taken)
         ready = {key for key in self.state.states if self.state.is_ready(key)}
         effect = partial(LeveredCluster.with_room, after=Cluster(after))
         moves = Measure(
-            kind=MeasureKind.MOVES, what=made.sentence, workload=wanting[0], moves=len(made.moves), makes=(),
+            kind=MeasureKind.MOVES, what=room_plan.sentence, workload=wanting[0], moves=len(room_plan.moves), makes=(),
             command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
             undo=commands.remark("pods that were moved aren't brought back"),
         )  # fmt: skip
@@ -318,4 +326,4 @@ class FreeMeasures:
             self.state.go_back(before)
             return
         makes = tuple(key for key in self.state.states if key in now - ready)
-        self.state.taken[mine] = replace(self.state.taken[mine][0], makes=makes), effect
+        self.state.taken[own_place] = replace(self.state.taken[own_place][0], makes=makes), effect

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from planner.capacity.node_pools import NodePool, pool_key
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
@@ -17,14 +17,14 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.records import Snapshot, Strategy
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
-from planner.remedies.levered import LeveredCluster
+from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers.nodes import grown_by
 from planner.remedies.measures import Change, Effect, Measure, MeasureKind, strategy_measure, with_all
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
-from planner.rollout.glance import OwnRollout, glance
-from planner.rollout.prepared import pod_times_of
-from planner.rollout.surroundings import surroundings
+from planner.rollout.prepared_change import pod_times_of
+from planner.rollout.rollout_dependencies import surroundings
+from planner.rollout.rollout_summary import OwnRollout, glance
 
 T = TypeVar("T")
 
@@ -83,7 +83,11 @@ class PlanState:
 
     def others_ready(self) -> list[str]:
         """Workloads that can roll out on their own, and aren't in turn yet."""
-        return [one for one in self.states if self.is_ready(one) and one not in (*self.world.loans, *self.turns)]
+        return [
+            workload_key
+            for workload_key in self.states
+            if self.is_ready(workload_key) and workload_key not in (*self.world.loans, *self.turns)
+        ]
 
     def with_strategy(self, key: str, strategy: Strategy) -> Change | None:
         """Another strategy than the one adopted so far; None where it is that."""
@@ -127,40 +131,40 @@ class PlanState:
     ) -> None:  # fmt: skip
         """One workload after another, as far as it isn't ready. As long as nothing is adopted they don't need one another, so that in
         parts more and more are asked ahead; few where a search may take long. `takes`: the share of the whole."""
-        left, ahead = list(wanting), 1
+        remaining_keys, ahead = list(wanting), 1
         is_large = self.today.cluster.node_count > limits.LARGE_CLUSTER.most
         most = (limits.AHEAD if is_large else limits.FEWER_AHEAD).most
-        while left:
-            self.tell(f"{what}: {left[0]}", 0.6 + takes * (len(wanting) - len(left)) / len(wanting))
-            some, world = left[:ahead], self.world
-            ahead = min(2 * ahead, most) if parts.are_shared() else 1
-            for key, found in zip(some, parts.each(some, ask), strict=True):
-                left.remove(key)
-                take(key, found)
+        while remaining_keys:
+            self.tell(f"{what}: {remaining_keys[0]}", 0.6 + takes * (len(wanting) - len(remaining_keys)) / len(wanting))
+            batch, world = remaining_keys[:ahead], self.world
+            ahead = min(2 * ahead, most) if parallel_parts.are_shared() else 1
+            for key, part_answer in zip(batch, parallel_parts.each(batch, ask), strict=True):
+                remaining_keys.remove(key)
+                take(key, part_answer)
                 if self.world is not world:
                     ahead = 1
                     break
-            left = [key for key in left if not self.is_ready(key)]
+            remaining_keys = [key for key in remaining_keys if not self.is_ready(key)]
 
     def remedies(self, key: str, kind: RemedyKind, world: LeveredCluster | None = None) -> list[Remedy]:
         world = world or self.world
         revision = world.revision(key)
         before, alike = revision.before, surroundings(world.cluster, revision.after)
-        asked = (kind, Same(world.cluster), alike, before.strategy if before else None)
-        if alike is not None and asked in self._in_vain:
+        cache_key = (kind, Same(world.cluster), alike, before.strategy if before else None)
+        if alike is not None and cache_key in self._in_vain:
             return []
         try:
             with part():
-                found = self.seen(world.cluster, revision)
-            if found.run is None or found.why is None:
+                state = self.seen(world.cluster, revision)
+            if state.run is None or state.why is None:
                 return []
             ways = find_remedies(
-                world.cluster, found.run.revisions, key, found.run, found.why, pod_times_of(world.cluster, revision),
+                world.cluster, state.run.revisions, key, state.run, state.why, pod_times_of(world.cluster, revision),
                 kinds=frozenset({kind}), grown=self._grown,
             )  # fmt: skip
             remedies = sorted(ways, key=preference)
         except HeadroomError:
             return []
         if alike is not None and not remedies:
-            self._in_vain.add(asked)
+            self._in_vain.add(cache_key)
         return remedies

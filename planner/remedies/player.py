@@ -21,7 +21,7 @@ from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
-from planner.remedies.knobs import Knobs, Plan
+from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.way import Way
@@ -32,7 +32,7 @@ from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
 from planner.rollout.room import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster, IntArray
 
@@ -43,7 +43,7 @@ Costs = tuple[float, ...]
 seconds, pods that don't get the change: less is better in each."""
 
 
-class Outcome(Record, eq=False):
+class PlanOutcome(Record, eq=False):
     """What a plan came to.
 
     Attributes
@@ -108,11 +108,11 @@ class Player:
         all others only that no more can be Ready than are today.
         """
         ways = [[way] for way in self.knobs.ways_of(plan)] if plan.ways else self.knobs.ways
-        each = [[self._best(place, way) for way in some] for place, some in enumerate(ways)]
-        lowest = tuple(-max(most for most, _, _ in some) for some in each)
-        seconds = max(min(least for _, least, _ in some) for some in each) + self._moving(plan)
-        left = sum(min(left for *_, left in some) for some in each)
-        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), left, self._price(plan, seconds))
+        each = [[self._best(place, way) for way in workload_ways] for place, workload_ways in enumerate(ways)]
+        lowest = tuple(-max(most for most, _, _ in workload_bests) for workload_bests in each)
+        seconds = max(min(least for _, least, _ in workload_bests) for workload_bests in each) + self._moving(plan)
+        remaining_old = sum(min(old_count for *_, old_count in workload_bests) for workload_bests in each)
+        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), remaining_old, self._price(plan, seconds))
 
     def _best(self, place: int, way: Way) -> tuple[float, float, int]:
         """Of one change pods Ready at worst at most, seconds at least, and pods that stay as they are: below a StatefulSet's partition."""
@@ -120,8 +120,8 @@ class Player:
         if key not in self._bests:
             revision = self.case.revisions[place]
             after = way.changed(revision.after)
-            left = min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
-            self._bests[key] = (*self._ready_and_seconds(place, way, after), left)
+            old_pods = min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
+            self._bests[key] = (*self._ready_and_seconds(place, way, after), old_pods)
         return self._bests[key]
 
     def _ready_and_seconds(self, place: int, way: Way, after: Workload) -> tuple[float, float]:
@@ -141,7 +141,7 @@ class Player:
     def _is_plain(self) -> tuple[bool, ...]:
         """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
         no pod waiting who could preempt them."""
-        cluster, found = self.case.cluster, list[bool]()
+        cluster, plain_flags = self.case.cluster, list[bool]()
         for place, revision in enumerate(self.case.revisions):
             before, after = revision.before, revision.after
             first = self.case.run.moments[after.key][0]
@@ -151,11 +151,11 @@ class Player:
             is_left = settled(cluster.snapshot, after) == after.replicas
             level = self.case.shape(place).priority
             is_safe = all(cluster.priority_of(cluster.snapshot.pods[i].spec) <= level for i in cluster.waiting)
-            found.append(is_same and is_restarted and at_rest and is_left and is_safe)
-        return tuple(found)
+            plain_flags.append(is_same and is_restarted and at_rest and is_left and is_safe)
+        return tuple(plain_flags)
 
     # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────
-    def play(self, plan: Plan) -> Outcome:
+    def play(self, plan: Plan) -> PlanOutcome:
         """What the plan comes to.
 
         Raises
@@ -165,40 +165,40 @@ class Player:
         """
         cluster, revisions, lent = self._cluster(plan), self._revisions(plan), self._lent(plan)
         if self.is_refused or self._is_short(plan, cluster):
-            return Outcome(plan=plan, completes=False, is_proven=True)
+            return PlanOutcome(plan=plan, completes=False, is_proven=True)
         self.played += 1
         changes = [*self._scaled(lent), *revisions]
         run = simulate(cluster, changes, seed=self.case.seed).whole()
         is_sure = self._is_sure(cluster, changes, run, lent)
         if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
-            return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
+            return PlanOutcome(plan=plan, completes=False, is_proven=is_sure, run=run)
         new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
         preempted = preempted_of_others(run, [r.after.key for r in self.case.revisions])
         lowest, rolling, down = self._times(plan, run)
-        kept = self._kept(plan, run)
-        price = self._price(plan, rolling, kept)
+        staying_nodes = self._kept(plan, run)
+        price = self._price(plan, rolling, staying_nodes)
         seconds = round(rolling + self._arrival(plan), _PRECISION)
         disturbed = self._lent_disturbed(plan) + preempted
-        left = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
-        return Outcome(
+        old_pods = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
+        return PlanOutcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
-                tuple(-one for one in lowest), rolling, plan, disturbed, left, price),
-            lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price, kept=kept,
+                tuple(-ready_count for ready_count in lowest), rolling, plan, disturbed, old_pods, price),
+            lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price, kept=staying_nodes,
             arrival_seconds=self._arrival(plan),
-            disturbed=disturbed, left=left, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
+            disturbed=disturbed, left=old_pods, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent), new_nodes=tuple(new),
         )  # fmt: skip
 
-    def confirmed(self, found: Outcome) -> Outcome:
+    def confirmed(self, outcome: PlanOutcome) -> PlanOutcome:
         """A plan that completes, once it did in other placements, where chance has a say; it completes in all of them or not."""
-        if found.is_proven or found.run is None:
-            return found
-        cluster = self._cluster(found.plan)
-        changes = [*self._scaled(found.lent), *found.revisions]
+        if outcome.is_proven or outcome.run is None:
+            return outcome
+        cluster = self._cluster(outcome.plan)
+        changes = [*self._scaled(outcome.lent), *outcome.revisions]
         for draw, other in enumerate(other_draws(cluster, changes, seed=self.case.seed), 1):
             if not all(other.whole().done.values()):
-                return replace(found, completes=False, costs=(), runs=draw + 1)
-        return replace(found, runs=limits.DRAWS.most)
+                return replace(outcome, completes=False, costs=(), runs=draw + 1)
+        return replace(outcome, runs=limits.DRAWS.most)
 
     def _is_sure(
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
@@ -208,8 +208,8 @@ class Player:
         snapshot = cluster.snapshot
         if self._may_be_moved or not holds_in_every_placement(run, changes):
             return False
-        for lender, left in lent:
-            if moves_between(autoscalers_of(snapshot, lender.workload.key), left) is not None:
+        for lender, replicas_left in lent:
+            if moves_between(autoscalers_of(snapshot, lender.workload.key), replicas_left) is not None:
                 return False
         clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
         return clocks.is_proven and not clocks.sentence
@@ -242,12 +242,12 @@ class Player:
         key = (plan.nodes, *sorted(lent))
         if key not in self._lacking:
             cluster, after = self._cluster(plan), self.case.revisions[0].after
-            beside = np.zeros_like(cluster.allocatable)
-            beside[:, : self.case.cluster.node_count] = sum(
-                one for own, one in self._staying.items() if own not in lent
+            lent_amounts = np.zeros_like(cluster.allocatable)
+            lent_amounts[:, : self.case.cluster.node_count] = sum(
+                stay_amounts for own, stay_amounts in self._staying.items() if own not in lent
             )
             self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(
-                cluster, after, beside
+                cluster, after, lent_amounts
             )
         return self._lacking[key]
 
@@ -259,29 +259,33 @@ class Player:
     @cached_property
     def is_refused(self) -> bool:
         """Whether the API server takes no new pod of a change, however large quotas are: no lever helps there."""
-        wanted = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
-        if all(r.after.key in self.case.run.new_shapes for r in wanted):
+        revisions = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
+        if all(r.after.key in self.case.run.new_shapes for r in revisions):
             return False
         lifted = Plan(ways=(0,) * len(self.case.revisions), lent=(0,) * len(self.knobs.lenders), quota=1,
             nodes=(0,) * len(self.knobs.pools))  # fmt: skip
         run = simulate(self._cluster(lifted), self.case.revisions, seed=self.case.seed)
-        return not run.is_cut and bool(run.refusals) and any(r.after.key not in run.new_shapes for r in wanted)
+        return not run.is_cut and bool(run.refusals) and any(r.after.key not in run.new_shapes for r in revisions)
 
     def is_never_refused(self, run: Run) -> bool:
         """Whether the most that was used of each quota concerned leaves room for the largest pod of its namespace: then no pod was
         refused at any time, and larger quotas change nothing."""
         admission, snapshot = run.simulation.admission, self.case.cluster.snapshot
         spaces = {r.after.namespace for r in self.case.revisions}
-        asked: dict[str, dict[str, int]] = {space: {} for space in spaces}
+        quota_requests: dict[str, dict[str, int]] = {space: {} for space in spaces}
         changed = [r.after for r in self.case.revisions]
-        for workload in (*changed, *(one for one in snapshot.every_workload if one.namespace in spaces)):
-            of = asked[workload.namespace]
+        for workload in (
+            *changed,
+            *(other_workload for other_workload in snapshot.every_workload if other_workload.namespace in spaces),
+        ):
+            of = quota_requests[workload.namespace]
             for template, _ in workload.templates:
                 for key, amount in usage(admission.prepare(workload.namespace, template.spec, template.labels)).items():
                     of[key] = max(of.get(key, 0), amount)
         return not run.refusals and all(
-            key in asked[quota.namespace]
-            and admission.most_used[quota.namespace, quota.name].get(key, 0) + asked[quota.namespace][key] <= bound
+            key in quota_requests[quota.namespace]
+            and admission.most_used[quota.namespace, quota.name].get(key, 0) + quota_requests[quota.namespace][key]
+            <= bound
             for quota in snapshot.resource_quotas
             if quota.namespace in spaces
             for key, bound in quota.hard.items()
@@ -304,17 +308,17 @@ class Player:
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────────────────
     def _cluster(self, plan: Plan) -> Cluster:
         key = (plan.moves, plan.quota, plan.nodes)
-        found = self._clusters.get(key)
-        if found is None:
+        cluster = self._clusters.get(key)
+        if cluster is None:
             moved = self.knobs.moves_of(plan)
-            found = moved.cluster if moved else self.case.cluster
+            cluster = moved.cluster if moved else self.case.cluster
             if plan.quota:
-                found = quota.lifted(found, {r.after.namespace for r in self.case.revisions})
+                cluster = quota.lifted(cluster, {r.after.namespace for r in self.case.revisions})
             likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
-            found = self._clusters[key] = nodes.grown(found, likes)
+            cluster = self._clusters[key] = nodes.grown(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
-            found = way.happens_to(found)
-        return found
+            cluster = way.happens_to(cluster)
+        return cluster
 
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
         pairs = zip(self.knobs.lenders, plan.lent, strict=True)
@@ -322,12 +326,16 @@ class Player:
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:
-        return [lending.scaled(lender.workload, left) for lender, left in lent]
+        return [lending.scaled(lender.workload, replicas_left) for lender, replicas_left in lent]
 
     def _lent_disturbed(self, plan: Plan) -> int:
         moved = self.knobs.moves_of(plan)
         away = sum(way.disturbs for way in self.knobs.ways_of(plan)) if plan.ways else 0
-        return (moved.moves if moved else 0) + away + sum(lender.disturbed(left) for lender, left in self._lent(plan))
+        return (
+            (moved.moves if moved else 0)
+            + away
+            + sum(lender.disturbed(replicas_left) for lender, replicas_left in self._lent(plan))
+        )
 
     def _revisions(self, plan: Plan) -> list[Revision]:
         ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
@@ -336,7 +344,8 @@ class Player:
         if order:
             revisions = [revisions[place] for place in order]
             return [
-                replace(one, after_seconds=WHEN_AT_REST) if turn or waits else one for turn, one in enumerate(revisions)
+                replace(revision, after_seconds=WHEN_AT_REST) if turn or waits else revision
+                for turn, revision in enumerate(revisions)
             ]
         if order is None or (waits and len(revisions) == 1):
             return [replace(revision, after_seconds=WHEN_AT_REST) for revision in revisions]
@@ -345,7 +354,7 @@ class Player:
     @cached_property
     def _is_midway(self) -> bool:
         """Whether a change meets its own workload in flight: what a later one begins with isn't known."""
-        flying = {one.key for one in in_flight(self.case.cluster)}
+        flying = {flight.key for flight in in_flight(self.case.cluster)}
         return any(r.after.key in flying for r in self.case.revisions)
 
     def _times(self, plan: Plan, run: Run) -> tuple[tuple[int, ...], float, float]:
@@ -387,13 +396,13 @@ class Player:
         staying = [pools[place] for place in kept_nodes(run, len(pools))]
         return tuple(staying.count(pool) for pool in range(len(plan.nodes)))
 
-    def _price(self, plan: Plan, rollout_seconds: float, kept: Sequence[int] = ()) -> NodesPrice | None:
-        return self.prices.price(plan.nodes, kept or (0,) * len(plan.nodes), rollout_seconds)
+    def _price(self, plan: Plan, rollout_seconds: float, staying_nodes: Sequence[int] = ()) -> NodesPrice | None:
+        return self.prices.price(plan.nodes, staying_nodes or (0,) * len(plan.nodes), rollout_seconds)
 
     def _costs(
-        self, lowest: Costs, rollout_seconds: float, plan: Plan, disturbed: int, left: int, price: NodesPrice | None
+        self, lowest: Costs, rollout_seconds: float, plan: Plan, disturbed: int, old_pods: int, price: NodesPrice | None
     ) -> Costs:  # fmt: skip
         usd = 0.0 if price is None else round(price.usd, _PRECISION)
         money = (usd,) if self.prices.is_priced else tuple(map(float, plan.nodes))
         seconds = round(rollout_seconds + self._arrival(plan), _PRECISION)
-        return (*lowest, *money, float(disturbed), seconds, float(left))
+        return (*lowest, *money, float(disturbed), seconds, float(old_pods))

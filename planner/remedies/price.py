@@ -61,19 +61,19 @@ class AddedNodes:
         starts = (start for start, number in zip(self._starts, numbers, strict=True) if number)
         return max(starts, default=0.0)
 
-    def price(self, numbers: Sequence[int], kept: Sequence[int], rollout_seconds: float) -> NodesPrice | None:
-        """Of so many of each, `kept` of them, for a rollout that takes so long once they are there; None without a price."""
+    def price(self, numbers: Sequence[int], staying_nodes: Sequence[int], rollout_seconds: float) -> NodesPrice | None:
+        """Of so many of each, `staying_nodes` of them, for a rollout that takes so long once they are there; None without a price."""
         terms = replace(self._terms, node_start_seconds=self.arrival_seconds(numbers))
         hours, month, once = terms.added_hours(rollout_seconds), 0.0, 0.0
-        for each, paid, number, stay in zip(self._each, self._paid, numbers, kept, strict=True):
+        for each, paid, number, stay in zip(self._each, self._paid, numbers, staying_nodes, strict=True):
             if number and each is None:
                 return None
             hourly, monthly = each or (0.0, 0.0)
-            month += max(0, (stay if any(kept) else number) - paid) * monthly
+            month += max(0, (stay if any(staying_nodes) else number) - paid) * monthly
             once += max(0, number - stay - max(0, paid - stay)) * hourly * hours
         return NodesPrice(
-            number=sum(numbers), kept=sum(kept), usd_per_month=month,
-            usd_per_rollout=None if sum(kept) == sum(numbers) else once,
+            number=sum(numbers), kept=sum(staying_nodes), usd_per_month=month,
+            usd_per_rollout=None if sum(staying_nodes) == sum(numbers) else once,
         )  # fmt: skip
 
 
@@ -95,31 +95,31 @@ def _hour_and_month(book: PriceBook | None, node: Node) -> tuple[float, float] |
 
 def _paid(book: PriceBook | None, nodes: Sequence[Node], likes: Iterable[Node]) -> list[int]:
     """Nodes like each that commitments pay for already, which cover none; of pools alike the first has them."""
-    seen, paid = set[tuple[str, str]](), list[int]()
+    seen_kinds, paid = set[tuple[str, str]](), list[int]()
     for like in likes:
         kind = (machine_type(like), region(like))
-        paid.append(0 if book is None or kind in seen else paid_for(book, nodes, like))
-        seen |= {kind} if paid[-1] else set()
+        paid.append(0 if book is None or kind in seen_kinds else paid_for(book, nodes, like))
+        seen_kinds |= {kind} if paid[-1] else set()
     return paid
 
 
-def money(month: float | None, once: float | None, kept: int) -> str:
+def money(month: float | None, once: float | None, staying_nodes: int) -> str:
     """``$438 a month kept, $4.57 for one rollout``; where pods stay on some ``$438 a month``, with ``, $4.57 for one rollout`` for
     those that go again."""
     if month is None:
         return "no price"
     each = "" if once is None else f", {usd(once)} for one rollout"
-    return f"{usd(month)} a month{'' if kept else ' kept'}{each}"
+    return f"{usd(month)} a month{'' if staying_nodes else ' kept'}{each}"
 
 
-def priced(month: float | None, once: float | None, number: int, kept: int) -> str:
+def priced(month: float | None, once: float | None, number: int, staying_nodes: int) -> str:
     """`money`, and on how many of the nodes pods stay: ``$438 a month: it stays in use afterwards``."""
-    if month is None or not kept:
-        return money(month, once, kept)
+    if month is None or not staying_nodes:
+        return money(month, once, staying_nodes)
     which = plural(number, "it stays", "they stay")
-    if kept < number:
-        which = f"{kept:,} of them {plural(kept, 'stays', 'stay')}"
-    return f"{money(month, once, kept)}: {which} in use afterwards"
+    if staying_nodes < number:
+        which = f"{staying_nodes:,} of them {plural(staying_nodes, 'stays', 'stay')}"
+    return f"{money(month, once, staying_nodes)}: {which} in use afterwards"
 
 
 def price_of_remedy(

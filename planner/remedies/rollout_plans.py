@@ -13,14 +13,14 @@ from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
-from planner.remedies.knobs import Knobs, Lever, Plan, knobs
+from planner.remedies.lever_ranges import Knobs, Lever, Plan, knobs
 from planner.remedies.levers import quota
 from planner.remedies.levers.lending import is_given_back
-from planner.remedies.player import Outcome, Player
+from planner.remedies.player import PlanOutcome, Player
 from planner.remedies.scenario import PlanCase
-from planner.rollout.prepared import pod_times_of
+from planner.rollout.prepared_change import pod_times_of
+from planner.rollout.rollout_dependencies import surroundings
 from planner.rollout.run import Revision, Run
-from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 
@@ -30,7 +30,7 @@ _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 class Least(Record, eq=False):
     """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which."""
 
-    outcome: Outcome
+    outcome: PlanOutcome
     strategy: Strategy | None
     lent: Mapping[str, int]
     quota: tuple[tuple[str, str, str, int, int], ...]
@@ -53,75 +53,77 @@ def least(
         return ()
     case = PlanCase(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
     levers = (_LEVERS | {Lever.QUOTA} if is_small else _LEVERS) | ({Lever.NODES} if worth else set())
-    known = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
-    if not (known.pools if worth else known.lenders or is_small):
+    case_knobs = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
+    if not (case_knobs.pools if worth else case_knobs.lenders or is_small):
         return ()
-    if not known.pools and least_nodes(cluster, revision.after, lambda *_: None).nodes:
+    if not case_knobs.pools and least_nodes(cluster, revision.after, lambda *_: None).nodes:
         return ()  # not all would have their pods again
-    asked = _asked(cluster, revision, known)
-    if asked is not None and asked in in_vain:
+    cache_key = _asked(cluster, revision, case_knobs)
+    if cache_key is not None and cache_key in in_vain:
         return ()
 
-    def of(one: Outcome) -> Iterator[Least]:
+    def of(outcome: PlanOutcome) -> Iterator[Least]:
         """None where it keeps too few Ready, or a lender isn't given back."""
-        is_enough = one.lowest[0] >= enough(share, revision.after.pods_wanted)
-        if is_enough and all(one.run is not None and is_given_back(one.run, *pair) for pair in one.lent):
+        is_enough = outcome.lowest[0] >= enough(share, revision.after.pods_wanted)
+        if is_enough and all(outcome.run is not None and is_given_back(outcome.run, *pair) for pair in outcome.lent):
             yield Least(
-                outcome=one, strategy=known.ways_of(one.plan)[0].strategy, quota=raised(cluster.snapshot, one),
-                lent={lender.workload.key: left for lender, left in one.lent},
-                nodes=tuple((pool.template, n) for pool, n in known.grown(one.plan)),
+                outcome=outcome, strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
+                lent={lender.workload.key: replicas_left for lender, replicas_left in outcome.lent},
+                nodes=tuple((pool.template, n) for pool, n in case_knobs.grown(outcome.plan)),
             )  # fmt: skip
 
     try:
-        can = is_small or _does_with_all(case, known)
+        can = is_small or _does_with_all(case, case_knobs)
         units = limits.SEARCH_UNITS.most if is_small else limits.PLAN_UNITS.most
-        best = search(case, known, units=units, does=lambda one: any(map(does, of(one)))).best if can else ()
+        best = (
+            search(case, case_knobs, units=units, does=lambda outcome: any(map(does, of(outcome)))).best if can else ()
+        )
     except HeadroomError:
         return ()
-    plans = tuple(told for outcome in best for told in of(outcome))
-    if asked is not None and not plans:
-        in_vain.add(asked)
+    plans = tuple(least_plan for outcome in best for least_plan in of(outcome))
+    if cache_key is not None and not plans:
+        in_vain.add(cache_key)
     return plans
 
 
-def _does_with_all(case: PlanCase, known: Knobs) -> bool:
+def _does_with_all(case: PlanCase, case_knobs: Knobs) -> bool:
     """Whether it goes in any way while everybody lends all that he may: in a large cluster nothing less is looked for otherwise."""
-    player, most = Player(case, known), tuple(len(lender.replicas) for lender in known.lenders)
-    plans = (Plan(ways=(way,), lent=most) for way in range(len(known.ways[0])))
+    player, most = Player(case, case_knobs), tuple(len(lender.replicas) for lender in case_knobs.lenders)
+    plans = (Plan(ways=(way,), lent=most) for way in range(len(case_knobs.ways[0])))
     return any(player.play(plan).completes for plan in plans)
 
 
-def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
+def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
     """The knobs without what isn't asked for: fewer replicas of its own, pods that don't get the change, others with too few."""
     today = revision.after.strategy.partition
     ways = tuple(
         way
-        for way in known.ways[0]
+        for way in case_knobs.ways[0]
         if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
     )
     lenders = (
         replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
-        for lender in known.lenders
+        for lender in case_knobs.lenders
     )
-    pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in known.pools)
+    pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in case_knobs.pools)
     return replace(
-        known, ways=(ways,), lenders=tuple(one for one in lenders if one.replicas), pools=tuple(one for one in pools if one.most)
+        case_knobs, ways=(ways,), lenders=tuple(lender for lender in lenders if lender.replicas), pools=tuple(pool for pool in pools if pool.most)
     )  # fmt: skip
 
 
-def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, int], ...]:
+def raised(snapshot: Snapshot, outcome: PlanOutcome) -> tuple[tuple[str, str, str, int, int], ...]:
     """The quotas that stood in the way of it (`quota.raised`)."""
-    if not one.plan.quota or one.run is None:
+    if not outcome.plan.quota or outcome.run is None:
         return ()
-    return tuple(quota.raised(snapshot, one.run, {r.after.namespace for r in one.revisions}))
+    return tuple(quota.raised(snapshot, outcome.run, {r.after.namespace for r in outcome.revisions}))
 
 
-def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:
+def _asked(cluster: Cluster, revision: Revision, case_knobs: Knobs) -> Hashable | None:
     """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
     quota with the rollout."""
     alike, space = surroundings(cluster, revision.after), revision.after.namespace
-    if alike is None or any(lender.bound or lender.workload.namespace == space for lender in known.lenders):
+    if alike is None or any(lender.bound or lender.workload.namespace == space for lender in case_knobs.lenders):
         return None
     before = revision.before.strategy if revision.before else None
-    lenders = tuple((lender.workload.key, lender.replicas) for lender in known.lenders)
-    return alike, before, lenders, tuple((pool.pool, pool.most) for pool in known.pools)
+    lenders = tuple((lender.workload.key, lender.replicas) for lender in case_knobs.lenders)
+    return alike, before, lenders, tuple((pool.pool, pool.most) for pool in case_knobs.pools)

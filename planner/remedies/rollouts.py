@@ -13,7 +13,7 @@ from planner.capacity.growth import tied_to
 from planner.capacity.node_pools import NodePool
 from planner.capacity.overview import ClusterOverview
 from planner.capacity.scale_ups import on_their_way
-from planner.capacity.timeline import Beside, timeline, told
+from planner.capacity.timeline import LaterEvents, timeline, told
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -28,16 +28,16 @@ from planner.pricing.model import PriceBook
 from planner.remedies.levers.nodes import within_limit
 from planner.remedies.price import with_price
 from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference
-from planner.rollout import told as telling
+from planner.rollout import run_result as telling
 from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Remedy, RolloutResult, Verdict, VolumeCure
 from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.film import Film
-from planner.rollout.glance import held_by_unknown
 from planner.rollout.in_flight import told as told_of
+from planner.rollout.kueue_admission import crowded, found_of_queues
 from planner.rollout.meanwhile import (
-    Acting,
+    IndependentActor,
     OtherClocks,
     doubts_of_acting,
     doubts_of_chance,
@@ -48,11 +48,11 @@ from planner.rollout.meanwhile import (
     ties_beside,
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.queue_evictions import GROWTH_BESIDE
-from planner.rollout.queued import crowded, found_of_queues
+from planner.rollout.rollout_summary import held_by_unknown
 from planner.rollout.run import simulate
-from planner.rollout.ties import sample
+from planner.rollout.tie_breaks import sample
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import explain, pending_pods
 
@@ -62,7 +62,7 @@ _QUEUES: Final = "See who waits: headroom capacity --queues"
 @part()
 def rollout(
     snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...] = (), how: Autoscaling | None = None,
-    beside: Beside | None = None, book: PriceBook | None = None, starts: PodStarts = EMPTY,
+    beside: LaterEvents | None = None, book: PriceBook | None = None, starts: PodStarts = EMPTY,
 ) -> RolloutResult:  # fmt: skip
     """Will these changes finish, why not, and what would help.
 
@@ -75,19 +75,21 @@ def rollout(
         When the scenario doesn't apply to the snapshot.
     """
     how = how or Autoscaling()
-    asked = prepare(snapshot, scenario)
-    planned = timeline(asked, beside or Beside(), namespace=scenario.namespace)
+    prepared_scenario = prepare(snapshot, scenario)
+    planned = timeline(prepared_scenario, beside or LaterEvents(), namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed, may_count=True)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     is_queued = any(revision.queued is not None for revision in prepared.revisions)
     limit = "as Kueue's queues stand" if is_queued else ""
-    if run.completed and any(one.placed is not None and one.placed.assumes for one in prepared.revisions):
+    if run.completed and any(
+        revision.placed is not None and revision.placed.assumes for revision in prepared.revisions
+    ):
         limit = limit or "of what is counted of its pods"
     if ties.proven and limit:
         outcome = Text(f"{ties.outcome}, {limit}")
         ties = replace(ties, proven=False, sentence=outcome, outcome=outcome)
-    clocks, moves = OtherClocks(), tuple[Acting, ...]()
+    clocks, moves = OtherClocks(), tuple[IndependentActor, ...]()
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
@@ -101,13 +103,13 @@ def rollout(
     which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
     buts = [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
     buts += [str(clocks.sentence)] if clocks.sentence else []
-    but = ". ".join(f"But {one}" for one in buts)
+    but = ". ".join(f"But {caveat}" for caveat in buts)
     parts = tuple(
         telling.workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict in (Verdict.STUCK, Verdict.UNKNOWN)), None)
-    is_evicting = any(one.evicts for one in prepared.revisions)
+    is_evicting = any(revision.evicts for revision in prepared.revisions)
     unknown = [
         (r.after.key, u)
         for first in prepared.revisions
@@ -116,8 +118,8 @@ def rollout(
     ]
     unknown += [(one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown]
     unknown += dict.fromkeys(unknown_drivers(run, run.done))
-    if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
-        unknown.append((prepared.revisions[0].after.key, Unknown(what=said, mend=_QUEUES)))
+    if (run.completed or pools) and (queue_sentence := crowded(cluster, prepared.revisions)):
+        unknown.append((prepared.revisions[0].after.key, Unknown(what=queue_sentence, mend=_QUEUES)))
     remedies: list[Remedy] = []
     reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
@@ -132,7 +134,7 @@ def rollout(
         sorted_ways = (with_price(prepared.snapshot, book, remedy) for remedy in sorted(ways, key=preference))
         remedies = [within_limit(remedy, pools, cluster) for remedy in sorted_ways]
         doubts += [_doubt_of_limits(reached)] if reached else []
-    cures = tuple(_as_cure(one) for one in remedies if one.kind in VOLUME_CURES)
+    cures = tuple(_as_cure(remedy) for remedy in remedies if remedy.kind in VOLUME_CURES)
     evicting = next((p for p in parts if p.verdict is Verdict.EVICTIONS_BY_QUEUE), None)
     shown = stuck or evicting or max(parts, key=lambda p: p.seconds)
     sentence, headline = telling.jointly(parts, shown, but)
@@ -156,7 +158,7 @@ def rollout(
         *(spare.not_played(prepared.snapshot) if pools else ()),
     )
     ties = ties_beside(ties, doubts, findings)
-    result = RolloutResult(
+    rollout_result = RolloutResult(
         verdict=shown.verdict,
         reason=shown.reason,
         sentence=sentence,
@@ -173,12 +175,14 @@ def rollout(
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=tuple(remedies),
         volume_cures=cures,
-        findings=tuple(one for one in findings if one.severity is not Severity.ERROR),
+        findings=tuple(finding for finding in findings if finding.severity is not Severity.ERROR),
         doubts=each_once(doubts),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
-            OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
-            for one in run.others
+            OtherInFlight(
+                workload=flight.key, since=flight.since, is_overdue=flight.is_overdue, sentence=told_of(cluster, flight)
+            )
+            for flight in run.others
         ),
         meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),
@@ -186,23 +190,23 @@ def rollout(
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
         unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
-        result = grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+        rollout_result = grown(rollout_result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
         run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
     )
     if stuck is None and pools and may_be_asked:
-        result = with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
-    may_grow = result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS
+        rollout_result = with_unasked(rollout_result, prepared, cluster, pools, how, scenario.seed, book)
+    may_grow = rollout_result.verdict is Verdict.STUCK and rollout_result.reason in GROWING_REASONS
     if may_grow and not tied_to(run, prepared.revisions):
-        result = of_todays_nodes(result, snapshot, pools)
-    errors = [one for one in findings if one.severity is Severity.ERROR]
-    lacking = [one for _, one in unknown] + [Unknown(what=one.what, mend=one.mend) for one in errors]
-    found = as_far_as_known(result, lacking)
+        rollout_result = of_todays_nodes(rollout_result, snapshot, pools)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    lacking = [gap for _, gap in unknown] + [Unknown(what=error.what, mend=error.mend) for error in errors]
+    limited_result = as_far_as_known(rollout_result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
-        found = telling.unplayed(found, unknown)
-    each = zip(prepared.revisions, found.workloads, strict=True)
+        limited_result = telling.unplayed(limited_result, unknown)
+    each = zip(prepared.revisions, limited_result.workloads, strict=True)
     timed = tuple(with_duration(cluster, revision.after, one, starts) for revision, one in each)
-    return telling.with_unknowns(replace(found, workloads=timed), unknown, errors)
+    return telling.with_unknowns(replace(limited_result, workloads=timed), unknown, errors)
 
 
 def _as_cure(remedy: Remedy) -> VolumeCure:
@@ -219,10 +223,10 @@ def _doubt_of_limits(reached: Sequence[str]) -> Doubt:
     )  # fmt: skip
 
 
-def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
+def stuck_film(snapshot: Snapshot, overview: ClusterOverview | None) -> Film | None:
     """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
-    stuck = [workload for workload in found.workloads if workload.verdict is Verdict.STUCK] if found else []
-    first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
+    stuck = [workload for workload in overview.workloads if workload.verdict is Verdict.STUCK] if overview else []
+    first = min(stuck, key=lambda workload: workload.reason is not Reason.HOLD_AND_WAIT, default=None)
     if first is None:
         return None
     scenario = Scenario(changes=(WorkloadChange(workload=first.workload),), with_remedies=False)

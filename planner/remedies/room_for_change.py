@@ -9,7 +9,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
 from planner.remedies import limits
 from planner.remedies.levers.moves import Moved
-from planner.remedies.make_room import Asked, places_for
+from planner.remedies.make_room import RoomRequest, places_for
 from planner.remedies.make_room import room_made as room_for
 from planner.remedies.scenario import PlanCase
 from planner.scheduling.cluster import Cluster
@@ -36,15 +36,22 @@ def room_made(case: PlanCase) -> RoomMade:
     for number in range(1, min(limits.PLACES.most, max(1, after.pods_wanted)) + 1):
         try:
             with part(units=limits.MOVES_UNITS.most):
-                made, left = places_for(cluster.snapshot, pod, number)
+                room_plan, snapshot_after = places_for(cluster.snapshot, pod, number)
         except TooLargeError:
             return RoomMade(moved=tuple(moved), doubt=limits.MOVES_UNITS.reached())
-        if len(made.starts) < number or made.held < made.draws:
-            if not moved and not made.starts and (made.is_most or made.doubts):
-                return RoomMade(doubt="; ".join(str(one.why) for one in made.doubts))
+        if len(room_plan.starts) < number or room_plan.held < room_plan.draws:
+            if not moved and not room_plan.starts and (room_plan.is_most or room_plan.doubts):
+                return RoomMade(doubt="; ".join(str(doubt.why) for doubt in room_plan.doubts))
             break
-        if made.moves:
-            moved.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
+        if room_plan.moves:
+            moved.append(
+                Moved(
+                    cluster=Cluster(snapshot_after),
+                    moves=len(room_plan.moves),
+                    seconds=room_plan.seconds,
+                    steps=room_plan.steps,
+                )
+            )
     return RoomMade(moved=tuple(moved), doubt=limits.PLACES.reached())
 
 
@@ -53,15 +60,22 @@ def _own_started(case: PlanCase) -> list[Moved]:
     cluster, key = case.cluster, case.revisions[0].after.key
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
     waiting = {keys[pods[number].uid] for number in cluster.waiting}
-    found: list[Moved] = []
+    moves: list[Moved] = []
     for whose in dict.fromkeys((key, "" if waiting - {key} else key)) if key in waiting else ():
         if whose and waiting - {key} and cluster.node_count > limits.MOVES_OF_ALL.most:
             continue
         try:
             with part(units=2 * limits.MOVES_UNITS.most):
-                made, left = room_for(cluster.snapshot, Asked(workload=whose))
+                room_plan, snapshot_after = room_for(cluster.snapshot, RoomRequest(workload=whose))
         except HeadroomError:
             continue
-        if made.moves and made.held == made.draws and len(made.starts) == made.waiting:
-            found.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
-    return found
+        if room_plan.moves and room_plan.held == room_plan.draws and len(room_plan.starts) == room_plan.waiting:
+            moves.append(
+                Moved(
+                    cluster=Cluster(snapshot_after),
+                    moves=len(room_plan.moves),
+                    seconds=room_plan.seconds,
+                    steps=room_plan.steps,
+                )
+            )
+    return moves

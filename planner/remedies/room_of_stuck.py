@@ -24,12 +24,12 @@ from planner.remedies.tightest_cluster import SOURCE, Files, admitted_template
 from planner.rollout.admission import Admission
 from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.doubts import has_error
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.room_need import Need, RoomNeed
 from planner.rollout.run import Revision
 
 if TYPE_CHECKING:  # the gate's answer has prices, which a rollout's doesn't load
-    from planner.capacity.gated import GatedWorkload
+    from planner.capacity.gate_result import GatedWorkload
 
 _OF_POD: Final = {
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "hostNetwork", "priorityClassName", "runtimeClassName",
@@ -41,22 +41,26 @@ _OF_PORT: Final = {"containerPort", "hostPort", "protocol"}
 _REASONS: Final = (*GROWING_REASONS, Reason.VOLUME_ATTACHED)
 
 
-def with_room(result: RolloutResult, snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
-    """`result` with the room of each workload that is stuck for want of room; of others it isn't worked out. On the tightest cluster of a
+def with_room(rollout_result: RolloutResult, snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
+    """`rollout_result` with the room of each workload that is stuck for want of room; of others it isn't worked out. On the tightest cluster of a
     manifest, where no cluster was given, such a workload isn't stuck: it needs that room."""
     is_made = snapshot.source == SOURCE
-    if result.verdict is not Verdict.STUCK or result.reason not in _REASONS or not (scenario.with_remedies or is_made):
-        return result
+    if (
+        rollout_result.verdict is not Verdict.STUCK
+        or rollout_result.reason not in _REASONS
+        or not (scenario.with_remedies or is_made)
+    ):
+        return rollout_result
     prepared = prepare(snapshot, scenario)
-    revisions = {one.after.key: one for one in prepared.revisions}
+    revisions = {revision.after.key: revision for revision in prepared.revisions}
     parts = tuple(
         replace(part, room=_room(prepared.snapshot, revisions[part.workload]))
         if part.verdict is Verdict.STUCK and part.reason in _REASONS and part.workload in revisions
         else part
-        for part in result.workloads
+        for part in rollout_result.workloads
     )
-    result = replace(result, workloads=parts)
-    return _needing_room(result) if is_made else result
+    rollout_result = replace(rollout_result, workloads=parts)
+    return _needing_room(rollout_result) if is_made else rollout_result
 
 
 def _needing_room(result: RolloutResult) -> RolloutResult:
@@ -123,7 +127,11 @@ def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
     holders = [document["spec"]]
     if workload.groups is not None:
         parts = document["spec"]["leaderWorkerTemplate"]
-        holders = [{"template": one} for one in (parts.get("leaderTemplate"), parts["workerTemplate"]) if one]
+        holders = [
+            {"template": pod_template}
+            for pod_template in (parts.get("leaderTemplate"), parts["workerTemplate"])
+            if pod_template
+        ]
     for holder, (template, _) in zip(holders, workload.templates, strict=False):
         spec = admission.prepare(workload.namespace, template.spec, template.labels)
         holder["template"]["spec"] = admitted_template(_placed(holder["template"]["spec"]), spec)
@@ -135,7 +143,7 @@ def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
             metadata = {"name": claim.name, "namespace": claim.namespace}
             spec_of = {**claim_document(claim.template)["spec"], "volumeName": claim.volume_name}
             yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec_of}
-            yield from (_volume(one) for one in snapshot.persistent_volumes if one.name == claim.volume_name)
+            yield from (_volume(disk) for disk in snapshot.persistent_volumes if disk.name == claim.volume_name)
             classes.add(claim.template.storage_class_name or "")
     for storage in snapshot.storage_classes:
         if storage.name in classes:
@@ -148,19 +156,19 @@ def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
 
 def _placed(spec: Object) -> Object:
     """Of a pod's spec what tells where it may run: a snapshot has the rest sealed, which an API server would refuse."""
-    kept = {name: one for name, one in spec.items() if name in _OF_POD}
-    kept["volumes"] = [
-        {key: one for key, one in volume.items() if key in _OF_VOLUME}
+    pod_spec_fields = {name: pod_field for name, pod_field in spec.items() if name in _OF_POD}
+    pod_spec_fields["volumes"] = [
+        {key: volume_field for key, volume_field in volume.items() if key in _OF_VOLUME}
         for volume in spec.get("volumes") or ()
         if len(_OF_VOLUME & set(volume)) > 1
     ]
     for field in ("containers", "initContainers"):
-        kept[field] = [
-            {"image": "image", **{name: one for name, one in container.items() if name in _OF_CONTAINER},
-             "ports": [{name: one for name, one in port.items() if name in _OF_PORT} for port in container.get("ports") or ()]}
+        pod_spec_fields[field] = [
+            {"image": "image", **{name: content for name, content in container.items() if name in _OF_CONTAINER},
+             "ports": [{name: port_field for name, port_field in port.items() if name in _OF_PORT} for port in container.get("ports") or ()]}
             for container in spec.get(field) or ()
         ]  # fmt: skip
-    return kept
+    return pod_spec_fields
 
 
 def _volume(volume: PersistentVolume) -> Object:

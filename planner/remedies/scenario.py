@@ -8,7 +8,7 @@ from planner.ground.records import Record
 from planner.ground.words import count, plural
 from planner.remedies import limits
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
@@ -27,8 +27,8 @@ class PlanCase(Record):
     def shape(self, place: int) -> Shape:
         """Of the new pods of a change, as admitted where any were made."""
         after = self.revisions[place].after
-        made = self.run.new_shapes.get(after.key)
-        return made or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+        new_shape = self.run.new_shapes.get(after.key)
+        return new_shape or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
 
     @property
     def shapes(self) -> list[Shape]:

@@ -19,10 +19,10 @@ from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to
 from planner.remedies.scenario import holds_under_chance
+from planner.rollout.kueue_admission import let_in
 from planner.rollout.ownership import pods_of
-from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape
 
@@ -72,9 +72,9 @@ def first_turns(
     return None
 
 
-def _shape_with_room(cluster: Cluster, one: Revision) -> Shape | None:
+def _shape_with_room(cluster: Cluster, revision: Revision) -> Shape | None:
     """Of its new pods; None where not even all that is free in the cluster is enough for one of them, wherever others are."""
-    after = one.after
+    after = revision.after
     shape = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
     open_nodes = [place for place, node in enumerate(cluster.nodes) if not node.is_cordoned]
     free = (cluster.allocatable - cluster.requested)[:, open_nodes].clip(min=0).sum(axis=1)
@@ -84,7 +84,7 @@ def _shape_with_room(cluster: Cluster, one: Revision) -> Shape | None:
 def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterator[Revision]:
     """Those with pods where its own may go, first those that hold what it asks for that is rarest, with the fewest pods."""
     may, pods = shape.static == Static.PASSES, cluster.snapshot.pods
-    rarest, found = {row for row, _ in shape.asks[-1:]}, []
+    rarest, near_revisions = {row for row, _ in shape.asks[-1:]}, []
     for revision in others:
         after = revision.after
         if after.traits.is_per_node:
@@ -92,8 +92,8 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
         own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):
-            found.append(((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key), revision))
-    yield from (revision for _, revision in sorted(found, key=itemgetter(0))[: limits.ASKED_BEFORE.most])
+            near_revisions.append(((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key), revision))
+    yield from (revision for _, revision in sorted(near_revisions, key=itemgetter(0))[: limits.ASKED_BEFORE.most])
 
 
 # ── the order of a plan ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,12 +115,12 @@ class PlayedOrder(Record, eq=False):
 
 def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> PlayedOrder:
     """`turns` in an order that completes as a whole: as they are, or with the first that is stuck put before those that let it get stuck."""
-    asked = tuple(turns)
-    if len(asked) < 2:
-        return PlayedOrder(turns=asked, is_played=True)
-    if len(asked) > limits.ORDER_TURNS.most or cluster.node_count > limits.LARGE_CLUSTER.most:
-        return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_TURNS.reached())
-    order, tried = list(asked), set[tuple[int, ...]]()
+    requested_turns = tuple(turns)
+    if len(requested_turns) < 2:
+        return PlayedOrder(turns=requested_turns, is_played=True)
+    if len(requested_turns) > limits.ORDER_TURNS.most or cluster.node_count > limits.LARGE_CLUSTER.most:
+        return PlayedOrder(turns=requested_turns, is_played=False, why=limits.ORDER_TURNS.reached())
+    order, tried = list(requested_turns), set[tuple[int, ...]]()
     try:
         with part(units=limits.ORDER_UNITS.most):
             for _ in range(limits.ORDERS_PLAYED.most):
@@ -132,9 +132,9 @@ def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float)
                 if tuple(map(id, order)) in tried:
                     break
     except TooLargeError:
-        return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_UNITS.reached())
+        return PlayedOrder(turns=requested_turns, is_played=False, why=limits.ORDER_UNITS.reached())
     why = limits.ORDERS_PLAYED.reached(number=count(len(tried), "order"))
-    return PlayedOrder(turns=asked, is_played=False, why=why)
+    return PlayedOrder(turns=requested_turns, is_played=False, why=why)
 
 
 def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> int | None:
@@ -162,14 +162,14 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
 
 def _segments(turns: Sequence[RolloutTurn]) -> Iterator[list[RolloutTurn]]:
     """Turns that one run plays: those without loans together, one that others lend to alone."""
-    some: list[RolloutTurn] = []
+    segment: list[RolloutTurn] = []
     for turn in turns:
-        if some and (turn.lent or some[-1].lent):
-            yield some
-            some = []
-        some.append(turn)
-    if some:
-        yield some
+        if segment and (turn.lent or segment[-1].lent):
+            yield segment
+            segment = []
+        segment.append(turn)
+    if segment:
+        yield segment
 
 
 def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:
@@ -177,5 +177,5 @@ def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:
     lent = segment[0].lent
     if not lent:
         return run
-    back = [scaled_to(one.after, one.before.replicas) for one in lent if one.before]
+    back = [scaled_to(loan.after, loan.before.replicas) for loan in lent if loan.before]
     return simulate(Cluster(run.simulation.snapshot_now()), back, seed=draw)

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.vocabulary import (
@@ -44,7 +44,7 @@ from planner.ground.words import count
 from planner.inventory import hooks, wire
 from planner.inventory.manifest import Manifest, Object, objects_in, read_manifest, unread_in
 from planner.inventory.parse import Part, build_snapshot
-from planner.kubernetes.attaching import is_for_one_node
+from planner.kubernetes.attachable_volumes import is_for_one_node
 from planner.kubernetes.autoscalers import AUTOSCALERS
 from planner.kubernetes.kinds import (
     DAEMON_SET,
@@ -83,12 +83,12 @@ _HASH: Final = "1"
 _DISK: Final = "attached-to-one-node"  # the driver of a volume of which the files don't tell the driver
 _NOT_MADE: Final = frozenset({NODE.name, POD.name, "Event", "PodMetrics", "Service", *AUTOSCALERS,
                               *(kind.name for kind in (*WORKLOADS, *PARTS))})  # fmt: skip
-_DRIVERS: Final = typed.decode(table_beside(__name__, "tightest_cluster.json"), dict[str, dict[str, str]])
+_DRIVERS: Final = typed_json.decode(table_beside(__name__, "tightest_cluster.json"), dict[str, dict[str, str]])
 """Provisioners that attach no volume to a node, ``shared`` and ``local``, each → where it says so: what `attaching.ATTACHING` is not."""
 _CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-class Place(Record):
+class RoomPlace(Record):
     """One more node, or as much more on a node where pods must share one, for what rolls of `workload`: a pod, or a group of pods.
 
     `domain`: of zones and the like, the number of its; `host`: on which of the nodes that the workload has; None: on a new one.
@@ -110,7 +110,7 @@ class PodOf(Record):
     @property
     def device_words(self) -> tuple[str, ...]:
         """``2 devices of DeviceClass gpu.nvidia.com``."""
-        return tuple(f"{count(one.count, 'device')} of DeviceClass {one.device_class}" for one in self.devices)
+        return tuple(f"{count(device.count, 'device')} of DeviceClass {device.device_class}" for device in self.devices)
 
 
 class Stand(Record):
@@ -154,16 +154,30 @@ class Files:
 
     def __init__(self, text: str, *, namespace: str, unread: Sequence[str] = (), minor: int) -> None:
         self.minor = minor
-        self.objects = [one for one in objects_in(text, namespace) if not hooks.events(one) or hooks.stays(one)]
+        self.objects = [
+            document for document in objects_in(text, namespace) if not hooks.events(document) or hooks.stays(document)
+        ]
         self.manifest: Manifest = read_manifest(
             text, self._snapshot([], is_base=True), namespace=namespace, unread=unread
         )
-        self.documents = {_key(one): one for one in self.objects}
-        self.workloads = {one.after.key: one.after for one in self.manifest.workloads}
-        custom = [one for one in self.objects if kind_called(one["kind"]) in PLAYED and _key(one) not in self.workloads]
-        custom = [one for one in custom if one["apiVersion"].startswith(f"{kind_called(one['kind']).group}/")]
-        self.workloads |= {one.key: one for one in self._snapshot(custom).workloads} if custom else {}
-        self.beside = [one for one in self.objects if one["kind"] in wire.READ and one["kind"] not in _NOT_MADE]
+        self.documents = {_key(document): document for document in self.objects}
+        self.workloads = {
+            applied_workload.after.key: applied_workload.after for applied_workload in self.manifest.workloads
+        }
+        custom = [
+            document
+            for document in self.objects
+            if kind_called(document["kind"]) in PLAYED and _key(document) not in self.workloads
+        ]
+        custom = [
+            document
+            for document in custom
+            if document["apiVersion"].startswith(f"{kind_called(document['kind']).group}/")
+        ]
+        self.workloads |= {record.key: record for record in self._snapshot(custom).workloads} if custom else {}
+        self.beside = [
+            document for document in self.objects if document["kind"] in wire.READ and document["kind"] not in _NOT_MADE
+        ]
         self.assumed: list[str] = []
         self.beside += self._assumed()
         self._given = self._snapshot(self.beside)
@@ -175,13 +189,15 @@ class Files:
     # ── what is taken to be there ────────────────────────────────────────────────────────────────────────────────────
     def _assumed(self) -> list[Object]:
         """What pods refer to and the files don't hold: made as plain as it may be, and named in `assumed`."""
-        specs = [(one.namespace, template.spec) for one in self.workloads.values() for template, _ in one.templates]
-        named = {(one["kind"], one["metadata"].get("name")) for one in self.beside}
-        made: dict[tuple[str, str], Object] = {}
+        specs = [
+            (owner.namespace, template.spec) for owner in self.workloads.values() for template, _ in owner.templates
+        ]
+        named = {(document["kind"], document["metadata"].get("name")) for document in self.beside}
+        object_by_name: dict[tuple[str, str], Object] = {}
 
         def take(kind: str, name: str, document: Object) -> None:
-            if name and (kind, name) not in named and (kind, name) not in made:
-                made[kind, name] = {
+            if name and (kind, name) not in named and (kind, name) not in object_by_name:
+                object_by_name[kind, name] = {
                     "kind": kind,
                     "metadata": {"name": name, **document.pop("metadata", {})},
                     **document,
@@ -195,17 +211,17 @@ class Files:
         classes = [claim["spec"].get("storageClassName") for claim in self._claims().values()]
         for workload in self.workloads.values():
             every = [volume.claim_template for volume in workload.template.spec.volumes if volume.claim_template]
-            classes += [one.storage_class_name for one in (*workload.claim_templates, *every)]
+            classes += [claim_template.storage_class_name for claim_template in (*workload.claim_templates, *every)]
         late = {"apiVersion": STORAGE_API, "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
-        is_default = any("is-default-class" in str(one["metadata"].get("annotations")) for one in self.beside)
+        is_default = any("is-default-class" in str(document["metadata"].get("annotations")) for document in self.beside)
         for name in classes:
             take("StorageClass", name or "", dict(late))
         if None in classes and not is_default:
             note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
             take("StorageClass", "default", {**late, "metadata": note})
-        self.assumed = [f"{kind} {name}" for kind, name in made]
-        self.assumed += sorted({name for one in self.workloads.values() for name in self._referred(one)})
-        return list(made.values())
+        self.assumed = [f"{kind} {name}" for kind, name in object_by_name]
+        self.assumed += sorted({name for owner in self.workloads.values() for name in self._referred(owner)})
+        return list(object_by_name.values())
 
     def _referred(self, workload: Workload) -> Iterator[str]:
         """ConfigMaps, Secrets and ServiceAccounts that a template names and the files don't hold."""
@@ -216,8 +232,8 @@ class Files:
             names.append(("ConfigMap", (volume.get("configMap") or {}).get("name")))
             names.append(("Secret", (volume.get("secret") or {}).get("secretName")))
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-            sources = [(one.get("valueFrom") or {}, "KeyRef") for one in container.get("env") or ()]
-            sources += [(one, "Ref") for one in container.get("envFrom") or ()]
+            sources = [(variable.get("valueFrom") or {}, "KeyRef") for variable in container.get("env") or ()]
+            sources += [(env_source, "Ref") for env_source in container.get("envFrom") or ()]
             for source, end in sources:
                 for kind in ("ConfigMap", "Secret"):
                     field = f"{kind[0].lower()}{kind[1:]}{end}"
@@ -228,9 +244,9 @@ class Files:
 
     def _claims(self) -> dict[tuple[str, str], Object]:
         return {
-            (one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
-            for one in self.objects
-            if one["kind"] == "PersistentVolumeClaim"
+            (document["metadata"].get("namespace", ""), document["metadata"]["name"]): document
+            for document in self.objects
+            if document["kind"] == "PersistentVolumeClaim"
         }
 
     # ── what a workload stands on ────────────────────────────────────────────────────────────────────────────────────
@@ -244,22 +260,29 @@ class Files:
             roles = [("leader", admitted[0]), *[("worker", admitted[-1])] * (workload.groups.size - 1)]
         devices = [devices_of(spec, workload.namespace, self._given, self._read_slice) for _, spec in roles]
         unit = tuple(
-            PodOf(role=role, spec=spec, requests=pod_requests(spec), devices=some)
-            for (role, spec), (some, _) in zip(roles, devices, strict=True)
+            PodOf(role=role, spec=spec, requests=pod_requests(spec), devices=role_devices)
+            for (role, spec), (role_devices, _) in zip(roles, devices, strict=True)
         )
         spec, own = admitted[0], workload.template.labels
-        terms = [one for one in spec.pod_affinity if not one.weight]
-        apart = [one for one in spec.pod_anti_affinity if not one.weight]
-        spread = [one for one in spec.topology_spread if one.when_unsatisfiable == "DoNotSchedule"]
-        keys = [*(one.topology_key for one in (*terms, *apart)), *(one.topology_key for one in spread)]
+        terms = [affinity_term for affinity_term in spec.pod_affinity if not affinity_term.weight]
+        apart = [affinity_term for affinity_term in spec.pod_anti_affinity if not affinity_term.weight]
+        spread = [constraint for constraint in spec.topology_spread if constraint.when_unsatisfiable == "DoNotSchedule"]
+        keys = [
+            *(pod_term.topology_key for pod_term in (*terms, *apart)),
+            *(constraint.topology_key for constraint in spread),
+        ]
         exclusive = workload.annotations.get(LWS_EXCLUSIVE, "")
         keys += [exclusive] if exclusive else []
         keys = list(dict.fromkeys(key for key in keys if key != HOSTNAME))
-        mine = {one.topology_key for one in terms if _selects(one, workload, workload.namespace, own)}
-        aside = {one.topology_key for one in apart if _selects(one, workload, workload.namespace, own)}
-        beside, near, lacks = list[str](), list[str](), ("", "")
+        own_keys = {
+            affinity_term.topology_key
+            for affinity_term in terms
+            if _selects(affinity_term, workload, workload.namespace, own)
+        }
+        aside = {pod_term.topology_key for pod_term in apart if _selects(pod_term, workload, workload.namespace, own)}
+        same_node, near, lacks = list[str](), list[str](), ("", "")
         for term in terms:
-            if term.topology_key in mine and _selects(term, workload, workload.namespace, own):
+            if term.topology_key in own_keys and _selects(term, workload, workload.namespace, own):
                 continue
             others = [
                 other.key for other in self.workloads.values()
@@ -268,7 +291,7 @@ class Files:
             if not others:
                 lacks = (f"its pods have to be near to pods that the files don't hold (podAffinity, {term.topology_key})",
                          "Give the manifest of that workload too: -f FILE")  # fmt: skip
-            (beside if term.topology_key == HOSTNAME else near).extend(others[:1])
+            (same_node if term.topology_key == HOSTNAME else near).extend(others[:1])
         for volume in spec.volumes:
             if volume.kind == "persistentVolumeClaim" and (workload.namespace, volume.claim_name) not in self._claims():
                 what = f"PersistentVolumeClaim {volume.claim_name} isn't in the files, so whether it attaches to one node isn't known"
@@ -279,7 +302,7 @@ class Files:
         claims = tuple(self._one_node_claims(workload, spec))
         labels = _labels_for(spec)
         fixed = labels is not None and HOSTNAME in labels
-        wanted = max((one.min_domains or 0 for one in spread), default=0)
+        required_domains = max((spread_constraint.min_domains or 0 for spread_constraint in spread), default=0)
         own_devices = next((why for _, why in devices if why != ("", "")), ("", ""))
         for unread in unread_in(workload.key, self.documents[workload.key]):
             lacks = unread.what, unread.mend
@@ -288,10 +311,10 @@ class Files:
             lacks = "no node can have the labels that its selector and required affinity ask", "Check both"
         return Stand(
             workload=workload, document=self.documents[workload.key], unit=unit, labels=labels, keys=tuple(keys), values=values,
-            domains=(len(values) or max(_DOMAINS, wanted)) if keys else 1,
-            is_in_one_domain=bool(mine & set(keys)), is_apart_by_domain=bool((aside & set(keys)) or exclusive),
-            beside=tuple(beside), near=tuple(near),
-            is_on_one_node=HOSTNAME in mine or bool(claims) or fixed or bool(spec.node_name),
+            domains=(len(values) or max(_DOMAINS, required_domains)) if keys else 1,
+            is_in_one_domain=bool(own_keys & set(keys)), is_apart_by_domain=bool((aside & set(keys)) or exclusive),
+            beside=tuple(same_node), near=tuple(near),
+            is_on_one_node=HOSTNAME in own_keys or bool(claims) or fixed or bool(spec.node_name),
             one_node_claims=claims, lacks=lacks if lacks != ("", "") else own_devices,
         )  # fmt: skip
 
@@ -313,13 +336,13 @@ class Files:
     def _volume_of(self, claim: Object) -> Object | None:
         """The PersistentVolume of the files that the claim names, or that names it."""
         names = claim["metadata"].get("namespace", ""), claim["metadata"]["name"]
-        for one in self.objects:
-            if one["kind"] == "PersistentVolume":
-                ref = one["spec"].get("claimRef") or {}
-                if one["metadata"]["name"] == claim["spec"].get("volumeName") or names == (
+        for document in self.objects:
+            if document["kind"] == "PersistentVolume":
+                ref = document["spec"].get("claimRef") or {}
+                if document["metadata"]["name"] == claim["spec"].get("volumeName") or names == (
                     ref.get("namespace", ""), ref.get("name"),
                 ):  # fmt: skip
-                    return one
+                    return document
         return None
 
     def driver_of(self, claim: Object) -> str | None:
@@ -336,17 +359,26 @@ class Files:
                 return _DISK if spec.get("iscsi") or spec.get("fc") else None
         else:
             name = claim["spec"].get("storageClassName")
-            classes = [one for one in self.objects if one["kind"] == "StorageClass"]
-            found = next(
-                (one for one in classes if one["metadata"]["name"] == name or (name is None and _is_default(one))), None
+            classes = [document for document in self.objects if document["kind"] == "StorageClass"]
+            storage_class = next(
+                (
+                    candidate
+                    for candidate in classes
+                    if candidate["metadata"]["name"] == name or (name is None and _is_default(candidate))
+                ),
+                None,
             )
-            given = str(found.get("provisioner") or "") if found is not None else _DISK
-            driver = IN_TREE_PROVISIONERS.get(given, given)
+            provisioner = str(storage_class.get("provisioner") or "") if storage_class is not None else _DISK
+            driver = IN_TREE_PROVISIONERS.get(provisioner, provisioner)
         for sort in ("shared", "local"):
-            if driver in _DRIVERS[sort] or any(driver.endswith(f"/{one}") for one in _DRIVERS[sort]):
+            if driver in _DRIVERS[sort] or any(driver.endswith(f"/{suffix}") for suffix in _DRIVERS[sort]):
                 return sort
-        mine = [one for one in self.objects if one["kind"] == "CSIDriver" and one["metadata"]["name"] == driver]
-        return "shared" if any(one["spec"].get("attachRequired") is False for one in mine) else driver
+        csi_drivers = [
+            document
+            for document in self.objects
+            if document["kind"] == "CSIDriver" and document["metadata"]["name"] == driver
+        ]
+        return "shared" if any(document["spec"].get("attachRequired") is False for document in csi_drivers) else driver
 
     def _read_slice(self, document: Object) -> ResourceSlice:
         return self._snapshot([document]).resource_slices[0]
@@ -354,24 +386,26 @@ class Files:
     def claim_template(self, namespace: str, name: str) -> Object:
         """A ResourceClaimTemplate of the files."""
         return next(
-            one for one in self.objects if one["kind"] == "ResourceClaimTemplate" and _called(one) == (namespace, name)
+            document
+            for document in self.objects
+            if document["kind"] == "ResourceClaimTemplate" and _called(document) == (namespace, name)
         )
 
     def companions(self, keys: Iterable[str]) -> tuple[str, ...]:
         """`keys`, before them those that have to stand for them to stand: whom their pods have to be near to, and who shares a claim."""
-        found: dict[str, None] = {}
+        companion_keys: dict[str, None] = {}
 
         def add(key: str) -> None:
             stand = self.stands[key]
-            if key in found:
+            if key in companion_keys:
                 return
-            found[key] = None
+            companion_keys[key] = None
             for other in (*stand.beside, *stand.near):
                 add(other)
-            for one in self.stands.values():
-                is_same = one.workload.namespace == stand.workload.namespace
-                if is_same and set(one.one_node_claims) & set(stand.one_node_claims):
-                    add(one.workload.key)
+            for other_stand in self.stands.values():
+                is_same = other_stand.workload.namespace == stand.workload.namespace
+                if is_same and set(other_stand.one_node_claims) & set(stand.one_node_claims):
+                    add(other_stand.workload.key)
 
         for key in keys:
             add(key)
@@ -384,20 +418,20 @@ class Files:
             if key not in order:
                 order.append(key)
 
-        for key in found:
+        for key in companion_keys:
             put(key)
         return tuple(order)
 
     # ── the cluster ──────────────────────────────────────────────────────────────────────────────────────────────────
     def items(
-        self, counts: Mapping[str, int], places: Sequence[Place] = (), *, rooms_elsewhere: Iterable[str] = ()
+        self, counts: Mapping[str, int], places: Sequence[RoomPlace] = (), *, rooms_elsewhere: Iterable[str] = ()
     ) -> list[Object]:
         """The objects of the tightest cluster of the workloads of `counts` (key → replicas), with `places` more. `rooms_elsewhere`: of these
         workloads there is ample room on other nodes."""
         return _Making(self, counts).made(places, rooms_elsewhere)
 
     def cluster(
-        self, counts: Mapping[str, int], places: Sequence[Place] = (), *, rooms_elsewhere: Iterable[str] = ()
+        self, counts: Mapping[str, int], places: Sequence[RoomPlace] = (), *, rooms_elsewhere: Iterable[str] = ()
     ) -> Snapshot:
         """The same, read."""
         return self._snapshot(self.items(counts, places, rooms_elsewhere=rooms_elsewhere))
@@ -430,20 +464,20 @@ class _Host:
     def take(self, pod: PodOf, times: int = 1) -> None:
         for name, amount in pod.requests.items():
             self.amounts[name] += amount * times
-        for one in pod.devices:
-            self.devices[one.driver] += [one.document] * (one.count * times)
+        for device in pod.devices:
+            self.devices[device.driver] += [device.document] * (device.count * times)
 
     def slices(self) -> Iterator[Object]:
-        yield from (slice_document(self.name, driver, some) for driver, some in self.devices.items())
+        yield from (slice_document(self.name, driver, devices) for driver, devices in self.devices.items())
 
-    def handed(self, wanted: DeviceSet) -> list[Object]:
+    def handed(self, device_set: DeviceSet) -> list[Object]:
         """Devices for a request of a pod that is there, as its claim's allocation names them."""
-        suits = [place for place, one in enumerate(self.devices[wanted.driver]) if one is wanted.document]
-        first = self._handed[id(wanted.document)]
-        self._handed[id(wanted.document)] += wanted.count
+        suits = [place for place, device in enumerate(self.devices[device_set.driver]) if device is device_set.document]
+        first = self._handed[id(device_set.document)]
+        self._handed[id(device_set.document)] += device_set.count
         return [
-            {"request": wanted.request, "driver": wanted.driver, "pool": self.name, "device": f"device-{place}"}
-            for place in suits[first : first + wanted.count]
+            {"request": device_set.request, "driver": device_set.driver, "pool": self.name, "device": f"device-{place}"}
+            for place in suits[first : first + device_set.count]
         ]
 
 
@@ -454,12 +488,12 @@ class _Making:
         self.files, self.counts = files, counts
         self.hosts: list[_Host] = []
         standing = files.companions(counts)
-        self.keys = tuple(dict.fromkeys(key for one in standing for key in files.stands[one].keys))
+        self.keys = tuple(dict.fromkeys(key for workload_key in standing for key in files.stands[workload_key].keys))
         self.of: dict[str, list[list[_Host]]] = {}  # workload → of each of its units the nodes of its pods
         self.items: list[Object] = []
         self._claims: dict[tuple[str, str], _Host] = {}
 
-    def made(self, places: Sequence[Place], rooms_elsewhere: Iterable[str]) -> list[Object]:
+    def made(self, places: Sequence[RoomPlace], rooms_elsewhere: Iterable[str]) -> list[Object]:
         for key in self.files.companions(self.counts):
             self._place(self.files.stands[key], self.counts.get(key, self._of_today(key)))
         for place in places:
@@ -474,7 +508,7 @@ class _Making:
         for key in self.of:
             self._objects(self.files.stands[key])
         nodes = [_node(host.name, host.labels, host.amounts, self.files.minor) for host in self.hosts]
-        return [*nodes, *(one for host in self.hosts for one in host.slices()), *self._beside(), *self.items]
+        return [*nodes, *(document for host in self.hosts for document in host.slices()), *self._beside(), *self.items]
 
     def _of_today(self, key: str) -> int:
         workload = self.files.stands[key].workload
@@ -524,7 +558,7 @@ class _Making:
         self.hosts.append(host)
         return host
 
-    def _add(self, place: Place) -> None:
+    def _add(self, place: RoomPlace) -> None:
         stand = self.files.stands[place.workload]
         units = self.of[place.workload]
         if stand.workload.traits.is_per_node:
@@ -540,14 +574,14 @@ class _Making:
     # ── objects ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _beside(self) -> Iterator[Object]:
         """Everything else of the files, claims with their volumes."""
-        for one in self.files.beside:
-            if one["kind"] != "PersistentVolumeClaim":
-                if one["kind"] != "PersistentVolume":
-                    yield one
+        for document in self.files.beside:
+            if document["kind"] != "PersistentVolumeClaim":
+                if document["kind"] != "PersistentVolume":
+                    yield document
                 continue
-            names = one["metadata"].get("namespace", ""), one["metadata"]["name"]
+            names = document["metadata"].get("namespace", ""), document["metadata"]["name"]
             host = self._claims.get(names)
-            yield from self._bound(one, host) if host is not None else [one]
+            yield from self._bound(document, host) if host is not None else [document]
 
     def _bound(self, claim: Object, host: _Host) -> Iterator[Object]:
         """A claim with its volume, attached to the node of its pod where its driver does so."""
@@ -556,34 +590,34 @@ class _Making:
         spec = claim["spec"]
         called = volume["metadata"]["name"] if volume is not None else f"pv-{namespace}-{name}"
         yield {**claim, "spec": {**spec, "volumeName": called}, "status": {"phase": "Bound"}}
-        made: Object = copy.deepcopy(volume["spec"]) if volume is not None else {
+        volume_spec: Object = copy.deepcopy(volume["spec"]) if volume is not None else {
             "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
             "capacity": {"storage": ((spec.get("resources") or {}).get("requests") or {}).get("storage", "1Gi")},
             "storageClassName": spec.get("storageClassName") or "",
         }  # fmt: skip
-        made["claimRef"] = {"namespace": namespace, "name": name}
+        volume_spec["claimRef"] = {"namespace": namespace, "name": name}
         if volume is None and driver == "local":
-            made["local"] = {"path": "/made"}
+            volume_spec["local"] = {"path": "/made"}
         elif volume is None and driver == "shared":
-            made["nfs"] = {"server": "made", "path": "/"}
+            volume_spec["nfs"] = {"server": "made", "path": "/"}
         elif volume is None:
-            made["csi"] = {"driver": driver, "volumeHandle": called}
+            volume_spec["csi"] = {"driver": driver, "volumeHandle": called}
         key = HOSTNAME if driver == "local" else ZONE
-        is_tied = driver not in (None, "shared") and is_for_one_node(made["accessModes"]) and key in host.labels
+        is_tied = driver not in (None, "shared") and is_for_one_node(volume_spec["accessModes"]) and key in host.labels
         if volume is None and is_tied:
             term = {"matchExpressions": [{"key": key, "operator": "In", "values": [host.labels[key]]}]}
-            made["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+            volume_spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
         yield {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
             "metadata": {"name": called},
-            "spec": made,
+            "spec": volume_spec,
             "status": {"phase": "Bound"},
         }
-        if "csi" in made and is_for_one_node(made["accessModes"]) and driver != "shared":
-            told = {"attacher": driver, "nodeName": host.name, "source": {"persistentVolumeName": called}}
+        if "csi" in volume_spec and is_for_one_node(volume_spec["accessModes"]) and driver != "shared":
+            attachment_spec = {"attacher": driver, "nodeName": host.name, "source": {"persistentVolumeName": called}}
             yield {"apiVersion": STORAGE_API, "kind": "VolumeAttachment", "metadata": {"name": f"at-{called}"},
-                   "spec": told, "status": {"attached": True}}  # fmt: skip
+                   "spec": attachment_spec, "status": {"attached": True}}  # fmt: skip
 
     def _objects(self, stand: Stand) -> None:
         """The workload, what it makes its pods through, and the pods."""
@@ -592,8 +626,13 @@ class _Making:
         document = copy.deepcopy(stand.document)
         uid = workload.key
         document["metadata"] |= {"uid": uid, "generation": 1}
-        told = {"replicas": count, "readyReplicas": count, "availableReplicas": count, "updatedReplicas": count}
-        document["status"] = {"observedGeneration": 1, **told}
+        replica_status = {
+            "replicas": count,
+            "readyReplicas": count,
+            "availableReplicas": count,
+            "updatedReplicas": count,
+        }
+        document["status"] = {"observedGeneration": 1, **replica_status}
         if kind.is_per_node:
             numbers = (
                 "desiredNumberScheduled",
@@ -681,7 +720,7 @@ class _Making:
         self, workload: Workload, name: str, by: Object, template: Object, labels: Mapping[str, str], count: int, start: int
     ) -> Object:  # fmt: skip
         """A StatefulSet of a LeaderWorkerSet: of its leaders, or of one leader's workers."""
-        made = {
+        replica_set = {
             "apiVersion": "apps/v1", "kind": STATEFUL_SET.name,
             "metadata": {**_named(workload, name, f"set-{workload.namespace}-{name}"), "ownerReferences": [_owner(by)],
                          "labels": {LWS_NAME: workload.name, LWS_REVISION: _HASH}},
@@ -689,8 +728,8 @@ class _Making:
                      "ordinals": {"start": start}, "template": _with_labels(template, {**_labels_in(template), **labels})},
             "status": {"replicas": count, "readyReplicas": count, "updatedReplicas": count, "currentReplicas": count},
         }  # fmt: skip
-        self.items.append(made)
-        return made
+        self.items.append(replica_set)
+        return replica_set
 
     def _pod(
         self, stand: Stand, name: str, template: Object, labels: Mapping[str, str], by: Object, host: _Host
@@ -704,42 +743,42 @@ class _Making:
                 self._claims.setdefault((namespace, claimed), host)
             if volume.get("ephemeral"):
                 self._claim(stand, f"{name}-{volume['name']}", volume["ephemeral"]["volumeClaimTemplate"]["spec"], host)
-        made: Object = {
+        pod_document: Object = {
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {**_named(stand.workload, name, f"pod-{namespace}-{name}"), "labels": dict(labels), "ownerReferences": [_owner(by)],
                          "annotations": (template.get("metadata") or {}).get("annotations") or {}},
             "spec": spec, "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         }  # fmt: skip
-        self.items.append(made)
+        self.items.append(pod_document)
         if role.devices:
-            made["status"]["resourceClaimStatuses"] = list(self._device_claims(stand, made, role, host))
-        return made
+            pod_document["status"]["resourceClaimStatuses"] = list(self._device_claims(stand, pod_document, role, host))
+        return pod_document
 
     def _device_claims(self, stand: Stand, pod: Object, role: PodOf, host: _Host) -> Iterator[Object]:
         """The ResourceClaims that were made for a pod, with devices of its node; yields what the pod's status says of each."""
-        for entry, some in groupby(role.devices, lambda one: one.entry):
-            wanted = list(some)
-            name = f"{pod['metadata']['name']}-{entry}"
-            results = [one for each in wanted for one in host.handed(each)]
-            held = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-            template = self.files.claim_template(stand.workload.namespace, wanted[0].template)
+        for claim_name, claim_devices in groupby(role.devices, lambda device_set: device_set.entry):
+            device_sets = list(claim_devices)
+            name = f"{pod['metadata']['name']}-{claim_name}"
+            results = [device for each in device_sets for device in host.handed(each)]
+            reservation = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+            template = self.files.claim_template(stand.workload.namespace, device_sets[0].template)
             self.items.append({
                 "apiVersion": template["apiVersion"], "kind": "ResourceClaim",
                 "metadata": {**_named(stand.workload, name, f"claim-{stand.workload.namespace}-{name}"), "ownerReferences": [_owner(pod)]},
                 "spec": copy.deepcopy(template["spec"]["spec"]),
-                "status": {"allocation": {"devices": {"results": results}}, "reservedFor": [held]},
+                "status": {"allocation": {"devices": {"results": results}}, "reservedFor": [reservation]},
             })  # fmt: skip
-            yield {"name": entry, "resourceClaimName": name}
+            yield {"name": claim_name, "resourceClaimName": name}
 
 
 def admitted_template(written: Object, admitted: PodSpec) -> Object:
     """A pod's spec with what admission writes into it: a limit range's defaults, a RuntimeClass' overhead."""
     spec = dict(written)
     for field, containers in (("containers", admitted.containers), ("initContainers", admitted.init_containers)):
-        given = written.get(field) or []
+        container_documents = written.get(field) or []
         spec[field] = [
-            {**one, "resources": {**(one.get("resources") or {}), "requests": _amounts(container.requests)}}
-            for one, container in zip(given, containers, strict=False)
+            {**document, "resources": {**(document.get("resources") or {}), "requests": _amounts(container.requests)}}
+            for document, container in zip(container_documents, containers, strict=False)
         ]
     if admitted.overhead:
         spec["overhead"] = _amounts(admitted.overhead)
@@ -752,28 +791,28 @@ def _amounts(amounts: Mapping[str, int]) -> dict[str, str]:
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _node(name: str, labels: Mapping[str, str], amounts: Mapping[str, int], minor: int) -> Object:
-    held = {"cpu": "0", "memory": "0", **_amounts(amounts), "pods": "1000"}
+    capacity = {"cpu": "0", "memory": "0", **_amounts(amounts), "pods": "1000"}
     return {
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": f"node-{name}", "labels": dict(labels)}, "spec": {},
-        "status": {"allocatable": held, "capacity": held, "conditions": [{"type": "Ready", "status": "True"}],
+        "status": {"allocatable": capacity, "capacity": capacity, "conditions": [{"type": "Ready", "status": "True"}],
                    "nodeInfo": {"kubeletVersion": f"v1.{minor}.0"}},
     }  # fmt: skip
 
 
-def _key(one: Object) -> str:
-    metadata = one["metadata"]
-    return "/".join(filter(None, (one["kind"], metadata.get("namespace", ""), metadata.get("name", ""))))
+def _key(document: Object) -> str:
+    metadata = document["metadata"]
+    return "/".join(filter(None, (document["kind"], metadata.get("namespace", ""), metadata.get("name", ""))))
 
 
 def _named(workload: Workload, name: str, uid: str) -> Object:
     return {"name": name, "namespace": workload.namespace, "uid": uid}
 
 
-def _owner(one: Object) -> Object:
-    metadata = one["metadata"]
+def _owner(document: Object) -> Object:
+    metadata = document["metadata"]
     return {
-        "apiVersion": one["apiVersion"],
-        "kind": one["kind"],
+        "apiVersion": document["apiVersion"],
+        "kind": document["kind"],
         "name": metadata["name"],
         "uid": metadata["uid"],
         "controller": True,
@@ -785,10 +824,10 @@ def _template_of(document: Object, workload: Workload) -> Object:
     spec = document.get("spec") or {}
     if workload.groups is not None:
         parts = spec["leaderWorkerTemplate"]
-        found = parts.get("leaderTemplate") or parts["workerTemplate"]
+        template = parts.get("leaderTemplate") or parts["workerTemplate"]
     else:
-        found = spec.get("template") or {}
-    return dict(found)
+        template = spec.get("template") or {}
+    return dict(template)
 
 
 def _labels_in(template: Object) -> dict[str, str]:
@@ -804,8 +843,8 @@ def _is_default(storage_class: Object) -> bool:
     return str(notes.get("storageclass.kubernetes.io/is-default-class")).lower() == "true"
 
 
-def _called(one: Object) -> tuple[str, str]:
-    return one["metadata"].get("namespace", ""), one["metadata"].get("name", "")
+def _called(document: Object) -> tuple[str, str]:
+    return document["metadata"].get("namespace", ""), document["metadata"].get("name", "")
 
 
 def _selects(term: PodAffinityTerm, workload: Workload, namespace: str, labels: Labels) -> bool:
@@ -820,14 +859,16 @@ def _labels_for(spec: PodSpec) -> Labels | None:
     terms = spec.node_affinity.required
     for term in terms if terms is not None else (NodeSelectorTerm(),):
         labels = dict(spec.node_selector)
-        for one in term.match_expressions:
-            value = one.values[0] if one.values else ""
-            if one.operator == "In":
-                labels.setdefault(one.key, value)
-            elif one.operator == "Exists":
-                labels.setdefault(one.key, "true")
-            elif one.operator in ("Gt", "Lt"):
-                labels.setdefault(one.key, str((as_integer(value) or 0) + (1 if one.operator == "Gt" else -1)))
+        for requirement in term.match_expressions:
+            value = requirement.values[0] if requirement.values else ""
+            if requirement.operator == "In":
+                labels.setdefault(requirement.key, value)
+            elif requirement.operator == "Exists":
+                labels.setdefault(requirement.key, "true")
+            elif requirement.operator in ("Gt", "Lt"):
+                labels.setdefault(
+                    requirement.key, str((as_integer(value) or 0) + (1 if requirement.operator == "Gt" else -1))
+                )
         if node_affinity_matches(spec, {OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, spec.node_name):
             return FrozenMap(labels)
     return None
@@ -836,16 +877,16 @@ def _labels_for(spec: PodSpec) -> Labels | None:
 def _values_of(spec: PodSpec, key: str) -> tuple[str, ...]:
     """The values of a label that the pod's required node affinity allows; () where it names none."""
     for term in spec.node_affinity.required or ():
-        for one in term.match_expressions:
-            if one.key == key and one.operator == "In":
-                return one.values
+        for requirement in term.match_expressions:
+            if requirement.key == key and requirement.operator == "In":
+                return requirement.values
     return (spec.node_selector[key],) if key in spec.node_selector else ()
 
 
 def _forbids(spec: PodSpec, key: str) -> bool:
     """Whether a label keeps the pod away."""
     return any(
-        one.key == key and one.operator in ("NotIn", "DoesNotExist")
+        requirement.key == key and requirement.operator in ("NotIn", "DoesNotExist")
         for term in spec.node_affinity.required or ()
-        for one in term.match_expressions
+        for requirement in term.match_expressions
     )

@@ -11,7 +11,7 @@ from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
 from planner.remedies.levers.way import Way
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
-from planner.rollout.ties import is_refused
+from planner.rollout.tie_breaks import is_refused
 from planner.rollout.timing import PodTimes
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
@@ -35,7 +35,7 @@ def find_remedies(
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
         kinds -= {RemedyKind.SWITCH_STRATEGY}
-    found = (
+    remedies = (
         remedy
         for which, search, reasons in _SEARCHES
         if which & kinds and (reasons is None or why.reason in reasons)
@@ -43,7 +43,7 @@ def find_remedies(
         if remedy.kind in kinds
     )
     many, is_alone = list[Remedy](), True
-    for remedy in found:
+    for remedy in remedies:
         if remedy.lenders > limits.LENDERS_ALONE.most:
             many.append(remedy)
         else:
@@ -56,19 +56,19 @@ def find_remedies(
             yield remedy
 
 
-def preference(one: Remedy) -> tuple[int, bool, int, int, int, float]:
+def preference(remedy: Remedy) -> tuple[int, bool, int, int, int, float]:
     """The order of ways out: what keeps all pods Ready for no money first; then what costs availability or money, no money first, most
     Ready first; last what ends pods of others, the fewest first."""
-    is_free = not one.extra_nodes and one.lowest_ready >= one.replicas
-    asks_many = one.lenders > limits.LENDERS_ALONE.most
-    group = 0 if one.kind is RemedyKind.WAIT else 3 if one.disturbs or asks_many else 1 if is_free else 2
+    is_free = not remedy.extra_nodes and remedy.lowest_ready >= remedy.replicas
+    asks_many = remedy.lenders > limits.LENDERS_ALONE.most
+    group = 0 if remedy.kind is RemedyKind.WAIT else 3 if remedy.disturbs or asks_many else 1 if is_free else 2
     return (
         group,
-        bool(one.extra_nodes),
-        one.disturbs + one.lenders * asks_many,
-        -one.lowest_ready,
-        _PREFERRED.index(one.kind),
-        one.seconds,
+        bool(remedy.extra_nodes),
+        remedy.disturbs + remedy.lenders * asks_many,
+        -remedy.lowest_ready,
+        _PREFERRED.index(remedy.kind),
+        remedy.seconds,
     )
 
 
@@ -94,11 +94,11 @@ _PREFERRED = (
 def _once_stuck(case: StuckRollout) -> Iterator[Remedy]:
     """What a volume or a node that doesn't answer keeps: each way that completes."""
     revision, run = case.revision, case.run
-    found: tuple[Way, ...] = (
+    levers: tuple[Way, ...] = (
         *template.ways(revision, run, case.why),
         *pods.ways(case.cluster, revision, run, case.why),
     )
-    for way in found:
+    for way in levers:
         if (remedy := case.in_way(way)) is not None:
             yield remedy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.capacity.gated import GatedWorkload, untold
+from planner.capacity.gate_result import GatedWorkload, untold
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
@@ -16,8 +16,8 @@ from planner.kubernetes.units import units_of
 from planner.kubernetes.updates import Way
 from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
-from planner.remedies.needed_room import Asked, asked, asked_together, smaller_request
-from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
+from planner.remedies.needed_room import WorkloadNeed, asked, asked_together, smaller_request
+from planner.remedies.recreated_objects import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, probe_cutoff, timeouts
@@ -75,17 +75,20 @@ def without_cluster(
     """
     files = Files(text, namespace=namespace, unread=unread, minor=minor)
     singles = {key: _with_smaller(files, key, asked(files, key), spare) for key in files.workloads}
-    rolling = {key: one for key, one in singles.items() if not _is_idle(files, key)}
+    rolling = {key: workload_need for key, workload_need in singles.items() if not _is_idle(files, key)}
     together = asked_together(files, rolling)
     is_more = together is not None and (
-        together.need.need is Need.UNKNOWN or together.need.places > sum(len(one.places) for one in rolling.values())
+        together.need.need is Need.UNKNOWN
+        or together.need.places > sum(len(workload_need.places) for workload_need in rolling.values())
     )
     waits, governing = timeouts(files.objects, list(files.workloads.values()), named_timeouts)
     parts = [
-        _warned(files, _part(files, key, one, together, is_more=is_more), one, waits.get(key))
-        for key, one in singles.items()
+        _warned(files, _part(files, key, workload_need, together, is_more=is_more), workload_need, waits.get(key))
+        for key, workload_need in singles.items()
     ]
-    rolls_nothing = [f"{one.object} (a hook of Helm's)" for one in files.manifest.findings if one.code == "helm-hook"]
+    rolls_nothing = [
+        f"{finding.object} (a hook of Helm's)" for finding in files.manifest.findings if finding.code == "helm-hook"
+    ]
     for placed in files.manifest.placed:
         key, document = placed.workload.key, files.documents.get(placed.workload.key, {})
         way = way_of(placed, document)
@@ -95,16 +98,16 @@ def without_cluster(
             parts.append(_part(files, key, asked_anew(files, placed, document), None, is_more=False))
         elif key not in singles:
             parts.append(untold(_not_played(placed)))
-    parts += [untold(one) for one in files.manifest.unknown if one.key not in (*singles, *governing)]
+    parts += [untold(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
         together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files)),
-        findings=tuple(one for one in files.manifest.findings if not one.code.startswith(_LEFT_OUT)),
+        findings=tuple(finding for finding in files.manifest.findings if not finding.code.startswith(_LEFT_OUT)),
         doubts=each_once(doubt for part in parts for doubt in part.doubts),
     )  # fmt: skip
 
 
-def _warned(files: Files, part: GatedWorkload, found: Asked, timeout: DeployTimeout | None) -> GatedWorkload:
+def _warned(files: Files, part: GatedWorkload, found: WorkloadNeed, timeout: DeployTimeout | None) -> GatedWorkload:
     """`part` with what waits for it, and what else is told beside its room."""
     workload = files.workloads[part.workload]
     timeline = found.result.workloads[0].timeline if found.result is not None else ()
@@ -113,13 +116,17 @@ def _warned(files: Files, part: GatedWorkload, found: Asked, timeout: DeployTime
     return replace(part, warnings=tuple(warnings), cutoffs=() if cutoff is None else (cutoff,))
 
 
-def _with_smaller(files: Files, key: str, found: Asked, spare: Mapping[str, int]) -> Asked:
-    """`found` with smaller requests as its second cure, where they would do."""
-    if not found.need.cures or not spare:
-        return found
-    smaller = smaller_request(files.stands[key], found.need, spare, units_of(files.cluster({key: 1})))
-    first, *others = found.need.cures
-    return replace(found, need=replace(found.need, cures=(first, smaller, *others))) if smaller is not None else found
+def _with_smaller(files: Files, key: str, room_need: WorkloadNeed, spare: Mapping[str, int]) -> WorkloadNeed:
+    """`room_need` with smaller requests as its second cure, where they would do."""
+    if not room_need.need.cures or not spare:
+        return room_need
+    smaller = smaller_request(files.stands[key], room_need.need, spare, units_of(files.cluster({key: 1})))
+    first, *others = room_need.need.cures
+    return (
+        replace(room_need, need=replace(room_need.need, cures=(first, smaller, *others)))
+        if smaller is not None
+        else room_need
+    )
 
 
 def tightest_cluster_of(
@@ -130,18 +137,18 @@ def tightest_cluster_of(
     return files.cluster({key: number for key, number in replicas.items() if key in files.stands})
 
 
-def _verdict_together(parts: Sequence[GatedWorkload], together: Asked | None) -> Verdict:
+def _verdict_together(parts: Sequence[GatedWorkload], together: WorkloadNeed | None) -> Verdict:
     every = [part.together for part in parts] + ([_VERDICTS[together.need.need]] if together is not None else [])
     return min(every, key=_GRAVEST.index, default=Verdict.COMPLETES)
 
 
-def fails_together(found: WithoutCluster, parts: Sequence[GatedWorkload], policy: GatePolicy) -> bool:
+def fails_together(check: WithoutCluster, parts: Sequence[GatedWorkload], policy: GatePolicy) -> bool:
     """Whether the policy refuses that all of them together need more than each alone."""
     if all(part.together is part.alone for part in parts):
         return False
-    if found.room is not None and found.together is Verdict.NEEDS_GROWTH:
-        return policy.refuses_room(found.room)
-    return policy.refuses(found.together, is_growth_automatic=False)
+    if check.room is not None and check.together is Verdict.NEEDS_GROWTH:
+        return policy.refuses_room(check.room)
+    return policy.refuses(check.together, is_growth_automatic=False)
 
 
 def _is_idle(files: Files, key: str) -> bool:
@@ -168,23 +175,25 @@ def _notes(files: Files) -> list[Text]:
     return [*notes, _NOT_LOOKED_AT]
 
 
-def _part(files: Files, key: str, found: Asked, together: Asked | None, *, is_more: bool) -> GatedWorkload:
+def _part(
+    files: Files, key: str, room_need: WorkloadNeed, together: WorkloadNeed | None, *, is_more: bool
+) -> GatedWorkload:
     """One workload as the gate tells of it."""
-    need, result = found.need, found.result
+    need, rollout = room_need.need, room_need.result
     is_idle = _is_idle(files, key)
     verdict = Verdict.COMPLETES if is_idle else _VERDICTS[need.need]
-    doubts = list(result.doubts) if result is not None else []
-    if found.why:
-        doubts.append(Doubt(about=key, why=found.why, could_change=Effect.VERDICT, advice=found.advice))
+    doubts = list(rollout.doubts) if rollout is not None else []
+    if room_need.why:
+        doubts.append(Doubt(about=key, why=room_need.why, could_change=Effect.VERDICT, advice=room_need.advice))
     if need.claims:
         doubts.append(_of_claims(need))
     shared = verdict
     if is_more and verdict is Verdict.COMPLETES and not is_idle and together is not None:
         shared = _VERDICTS[together.need.need]  # by itself it needs nothing, and the others may take what it frees
-    sentence = _sentence(found)
+    sentence = _sentence(room_need)
     return GatedWorkload(
         workload=key, is_new=False, verdict=verdict, alone=verdict, together=shared,
-        reason=result.reason if result is not None and verdict is Verdict.STUCK else Reason.UNKNOWN if verdict is Verdict.UNKNOWN else Reason.NONE,
+        reason=rollout.reason if rollout is not None and verdict is Verdict.STUCK else Reason.UNKNOWN if verdict is Verdict.UNKNOWN else Reason.NONE,
         sentence=Text(f"rolls nothing out at 0 replicas; at 1 it {sentence}" if is_idle else sentence),
         replicas=need.replicas * need.size, lowest_ready=need.lowest_ready, seconds=need.seconds, more_gpus=0, more_usd_per_month=0.0, added_usd_per_month=0.0,
         is_told=verdict is not Verdict.UNKNOWN, doubts=each_once(doubts), room=need,
@@ -198,16 +207,18 @@ def _of_claims(need: RoomNeed) -> Doubt:
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _sentence(found: Asked) -> str:
+def _sentence(room_need: WorkloadNeed) -> str:
     """What it needs, and with which change of the manifest it needs none; it follows the workload's name."""
-    need = found.need
+    need = room_need.need
     if need.need is Need.UNKNOWN:
-        why = str(found.why) or (str(found.result.sentence) if found.result is not None else "").removeprefix(
-            "not known: "
-        )
+        why = str(room_need.why) or (
+            str(room_need.result.sentence) if room_need.result is not None else ""
+        ).removeprefix("not known: ")
         return f"not known: {why}"
     if need.need is Need.NEVER:
-        why = str(found.result.workloads[0].sentence).removeprefix("stuck: ") if found.result is not None else ""
+        why = (
+            str(room_need.result.workloads[0].sentence).removeprefix("stuck: ") if room_need.result is not None else ""
+        )
         return f"{need.sentence}: {why}{_cure_words(need)}"
     if need.need is Need.NOTHING:
         sure = " (proven, for this workload alone)" if need.is_proven else ""
@@ -236,7 +247,7 @@ def _ready_with(need: RoomNeed) -> str:
     return "" if need.lowest_ready is None else f"; {_ready(need.lowest_ready, need.replicas * need.size)}"
 
 
-def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:
+def _together_words(together: WorkloadNeed | None, singles: dict[str, WorkloadNeed]) -> Text:
     if together is None:
         return (
             Text(f"together: not known: {TOGETHER.reached(number=len(singles))}")
@@ -250,6 +261,6 @@ def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:
         return Text(
             f"together, applied one right after the other, they need no spare room{' (proven)' if need.is_proven else ''}"
         )
-    apart = sum(len(one.places) for one in singles.values())
+    apart = sum(len(workload_need.places) for workload_need in singles.values())
     of = f", {apart:,} if each had its own" if apart > need.places else ""
     return Text(f"together, applied one right after the other, they need {need.words}{of}")

@@ -139,13 +139,13 @@ def _unstated(quota: ResourceQuota, spec: PodSpec) -> dict[str, list[str]]:
     """
     if spec.pod_requests is not None or spec.pod_limits is not None:
         return {}
-    found: dict[str, list[str]] = {}
+    missing_requests: dict[str, list[str]] = {}
     for key in sorted(set(_TO_BE_STATED).intersection(quota.hard)):
         kind, _, name = key.rpartition(".")
         for container in spec.containers + spec.init_containers:
             if name not in (container.limits if kind == "limits" else container.requests):
-                found.setdefault(key, []).append(container.name)
-    return {key: sorted(set(names)) for key, names in found.items()}
+                missing_requests.setdefault(key, []).append(container.name)
+    return {key: sorted(set(names)) for key, names in missing_requests.items()}
 
 
 def object_count(resource: str) -> dict[str, int]:
@@ -160,7 +160,11 @@ def claim_usage(snapshot: Snapshot, spec: ClaimSpec, of_pod: Mapping[str, int] =
     it stands for, too: of its own, and of the one every class has. `of_pod`: what the pod itself counts, whose extended
     resources the claim is made for: that doesn't count twice (`addExtendedResourceQuota`).
     """
-    extended = {one.name: one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
+    extended = {
+        device_class.name: device_class.extended_resource_name
+        for device_class in snapshot.device_classes
+        if device_class.extended_resource_name
+    }
     counted = object_count("resourceclaims.resource.k8s.io")
     for request in spec.requests:
         most: dict[str, int] = {}
@@ -198,13 +202,16 @@ _TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seco
 
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
-    asked = {
-        name for one in spec.containers + spec.init_containers for name in one.requests if is_extended_resource(name)
+    extended_resources = {
+        name
+        for container in spec.containers + spec.init_containers
+        for name in container.requests
+        if is_extended_resource(name)
     }
-    if not asked:
+    if not extended_resources:
         return spec
     every = Toleration(operator="Exists", effect="NoSchedule")
-    added = tuple(replace(every, key=name) for name in sorted(asked))
+    added = tuple(replace(every, key=name) for name in sorted(extended_resources))
     new = tuple(toleration for toleration in added if toleration not in spec.tolerations)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
 
@@ -258,8 +265,8 @@ def unknown_security(cluster: Cluster, workload: Workload) -> str:
     is_whole = cluster.snapshot.presence.get("Namespace") is Presence.PRESENT and is_listed
     if is_whole or (here is not None and says_level(here)):
         return ""
-    seen = cluster.remember(_seen_allowed, workload.namespace)
-    more = [one for one in forbidden(_STRICTEST, workload.template.spec) if one.check not in seen]
+    allowed_checks = cluster.remember(_seen_allowed, workload.namespace)
+    more = [refusal for refusal in forbidden(_STRICTEST, workload.template.spec) if refusal.check not in allowed_checks]
     if not more:
         return ""
     lacking = f"its Namespace {workload.namespace}" if cluster.snapshot.namespaces else "Namespaces"
@@ -272,7 +279,7 @@ _STRICTEST = Policy(level="restricted")
 def _seen_allowed(cluster: Cluster, namespace: str) -> frozenset[str]:
     """The checks that pods of the namespace don't pass: it can't enforce them."""
     here = {id(pod.spec): pod.spec for pod in cluster.snapshot.pods if pod.namespace == namespace}.values()
-    return frozenset(found.check for pod_spec in here for found in forbidden(_STRICTEST, pod_spec))
+    return frozenset(forbidden_field.check for pod_spec in here for forbidden_field in forbidden(_STRICTEST, pod_spec))
 
 
 class Admission:
@@ -319,12 +326,12 @@ class Admission:
         if runtime is not None:
             spec = _with_runtime(spec, runtime)
         for limits in self._ranges.get(namespace, ()):
-            for item in limits.items:
-                if item.kind == "Container":
+            for limit in limits.items:
+                if limit.kind == "Container":
                     spec = replace(
                         spec,
-                        containers=tuple(with_defaults(c, item) for c in spec.containers),
-                        init_containers=tuple(with_defaults(c, item) for c in spec.init_containers),
+                        containers=tuple(with_defaults(c, limit) for c in spec.containers),
+                        init_containers=tuple(with_defaults(c, limit) for c in spec.init_containers),
                     )
         return tolerating(spec) if self._tolerates else spec
 
@@ -350,9 +357,9 @@ class Admission:
 
     def _standing_refusal(self, namespace: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses every such pod, however much of the quotas is used."""
-        wanted = spec.priority_class_name
-        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
-            return Refusal(name="", problem=f"no PriorityClass with name {wanted} was found")
+        priority_class = spec.priority_class_name
+        if priority_class and self._classes_known and class_called(priority_class, self._classes) is None:
+            return Refusal(name="", problem=f"no PriorityClass with name {priority_class} was found")
         problem = self._preemption_problem(spec) or self._runtime_problem(spec)
         if problem:
             return Refusal(name="", problem=problem)
@@ -365,10 +372,12 @@ class Admission:
 
     def _preemption_problem(self, spec: PodSpec) -> str:
         """Source: kubernetes `plugin/pkg/admission/priority/admission.go` `admitPod`."""
-        known = class_of(spec, self._classes)
-        if not spec.preemption_policy or (known is None and (spec.priority_class_name or not self._classes_known)):
+        priority_class = class_of(spec, self._classes)
+        if not spec.preemption_policy or (
+            priority_class is None and (spec.priority_class_name or not self._classes_known)
+        ):
             return ""
-        computed = (known.preemption_policy if known else "") or "PreemptLowerPriority"
+        computed = (priority_class.preemption_policy if priority_class else "") or "PreemptLowerPriority"
         if spec.preemption_policy == computed:
             return ""
         return (
@@ -448,16 +457,16 @@ class Admission:
                 self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
 
 
-def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str, resource: str) -> Refusal | None:
-    """The first quota that `asked` goes beyond (`CheckRequest`)."""
+def _exceeded(quotas: _InMotion, requested: Mapping[str, int], name: str, what: str, resource: str) -> Refusal | None:
+    """The first quota that `requested` goes beyond (`CheckRequest`)."""
     for quota, used in quotas:
         over = sorted(
-            key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
+            key for key, hard in quota.hard.items() if requested.get(key) and used.get(key, 0) + requested[key] > hard
         )
         if over:
             wants, have, may = (
                 ",".join(f"{key}={format_amount(amounts.get(key, 0), key)}" for key in over)
-                for amounts in (asked, used, quota.hard)
+                for amounts in (requested, used, quota.hard)
             )
             return Refusal(
                 name=name,
@@ -465,7 +474,7 @@ def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str,
                 what=what,
                 resource=resource,
                 quota=quota.name,
-                over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
+                over=tuple((key, requested[key], used.get(key, 0), quota.hard[key]) for key in over),
             )
     return None
 
@@ -533,12 +542,12 @@ def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
     apimachinery's aggregates are."""
     problems: list[str] = []
     spec = replace(spec, overhead=EMPTY)
-    for item in limits.items:
-        if item.kind == "Container":
+    for limit in limits.items:
+        if limit.kind == "Container":
             for container in spec.containers + spec.init_containers:
-                problems += _check(item, container.requests, container.limits)
-        elif item.kind == POD.name:
-            problems += _check(item, pod_requests(spec), pod_limits(spec))
+                problems += _check(limit, container.requests, container.limits)
+        elif limit.kind == POD.name:
+            problems += _check(limit, pod_requests(spec), pod_limits(spec))
     return _listed(problems)
 
 
@@ -549,36 +558,36 @@ def _listed(problems: Iterable[str]) -> str:
 
 def _claim_out_of_bounds(limits: LimitRange, kind: str, size_bytes: int | None) -> Iterator[str]:
     """`PersistentVolumeClaimValidateLimitFunc`: a claim has no limits."""
-    for item in limits.items:
-        if item.kind != kind or size_bytes is None:
+    for limit in limits.items:
+        if limit.kind != kind or size_bytes is None:
             continue
-        bounds = (("minimum", item.minimum, -1), ("maximum", item.maximum, 1))
+        bounds = (("minimum", limit.minimum, -1), ("maximum", limit.maximum, 1))
         for word, bound, sign in ((word, amounts.get("storage"), sign) for word, amounts, sign in bounds):
             if bound is not None and sign * size_bytes > sign * bound:
-                asked, allowed = format_amount(size_bytes, "storage"), format_amount(bound, "storage")
-                yield f"{word} storage usage per {kind} is {allowed}, but request is {asked}"
+                requested_text, allowed = format_amount(size_bytes, "storage"), format_amount(bound, "storage")
+                yield f"{word} storage usage per {kind} is {allowed}, but request is {requested_text}"
 
 
-def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
+def _check(limit: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
     """`minConstraint`, `maxConstraint`, `limitRequestRatioConstraint`."""
-    for name, low in item.minimum.items():
-        bound = f"minimum {name} usage per {item.kind} is {format_amount(low, name)}"
+    for name, low in limit.minimum.items():
+        bound = f"minimum {name} usage per {limit.kind} is {format_amount(low, name)}"
         if name not in requests:
             yield f"{bound}.  No request is specified"
         elif requests[name] < low:
             yield f"{bound}, but request is {format_amount(requests[name], name)}"
         elif limits.get(name, low) < low:
             yield f"{bound}, but limit is {format_amount(limits[name], name)}"
-    for name, high in item.maximum.items():
-        bound = f"maximum {name} usage per {item.kind} is {format_amount(high, name)}"
+    for name, high in limit.maximum.items():
+        bound = f"maximum {name} usage per {limit.kind} is {format_amount(high, name)}"
         if name not in limits:
             yield f"{bound}.  No limit is specified"
         elif limits[name] > high:
             yield f"{bound}, but limit is {format_amount(limits[name], name)}"
         elif requests.get(name, 0) > high:
             yield f"{bound}, but request is {format_amount(requests[name], name)}"
-    for name, most in item.max_limit_request_ratio.items():
-        bound = f"{name} max limit to request ratio per {item.kind} is {most:g}"
+    for name, most in limit.max_limit_request_ratio.items():
+        bound = f"{name} max limit to request ratio per {limit.kind} is {most:g}"
         if not requests.get(name):
             yield f"{bound}, but no request is specified or request is 0"
         elif not limits.get(name):

@@ -61,10 +61,10 @@ class Attachments:
         volumes = self._volumes.held(pod.shape.storage)
         if not volumes or pod.is_lost:
             return False
-        for one in volumes:
-            self._learn(one)
+        for volume in volumes:
+            self._learn(volume)
             if pod.is_running:
-                self._nodes[one.key].add(pod.node)
+                self._nodes[volume.key].add(pod.node)
         self._want(pod, volumes)
         self._waiting[pod.number] = pod
         return True
@@ -72,8 +72,8 @@ class Attachments:
     def leave(self, pod: LivePod) -> None:
         """A pod is gone: it wants nothing any more."""
         self._waiting.pop(pod.number, None)
-        for one in self._volumes_of.pop(pod.number, ()):
-            self._wants[one.key].get(pod.node, {}).pop(pod.number, None)
+        for volume in self._volumes_of.pop(pod.number, ()):
+            self._wants[volume.key].get(pod.node, {}).pop(pod.number, None)
 
     def deleted(self, pod: LivePod) -> None:
         """A pod is deleted: one none of whose containers runs wants nothing any more."""
@@ -83,7 +83,10 @@ class Attachments:
     def keep(self, nodes: Iterable[int]) -> None:
         """These nodes go: nothing says there that a volume is unmounted, which stays attached for some minutes."""
         for volume in (
-            one for node in nodes for pod in self._pods.on(node) for one in self._volumes.held(pod.shape.storage)
+            pod_volume
+            for node in nodes
+            for pod in self._pods.on(node)
+            for pod_volume in self._volumes.held(pod.shape.storage)
         ):
             self._learn(volume)
         self._gone = self._gone.union(nodes)
@@ -95,7 +98,7 @@ class Attachments:
     def detach_by_force(self) -> bool:
         """Whether volumes that pods wait for are taken off nodes that don't say that they have unmounted them, and where no pod object
         wants them."""
-        waited = {one.key for pod in self._waiting.values() for one in self._volumes_of[pod.number]}
+        waited = {volume.key for pod in self._waiting.values() for volume in self._volumes_of[pod.number]}
         stale = {key: {node for node in self._nodes[key] if not self._wants[key].get(node)} for key in waited}
         for key, nodes in stale.items():
             self._nodes[key] -= nodes
@@ -105,8 +108,8 @@ class Attachments:
         """Detach, then attach; the pods that have all their volumes now and start."""
         if not self._waiting:
             return []
-        wanted = dict.fromkeys(one.key for number in self._waiting for one in self._volumes_of[number])
-        for key in wanted:
+        volume_keys = dict.fromkeys(volume.key for number in self._waiting for volume in self._volumes_of[number])
+        for key in volume_keys:
             self._move(key)
         ready = [pod for pod in self._waiting.values() if not self.waits_of(pod)]
         for pod in ready:
@@ -121,9 +124,11 @@ class Attachments:
         if pod.number not in self._waiting:
             return []
         return [
-            VolumeWait(pod=pod, volume=one, holders=tuple(sorted(self._nodes[one.key])), pods=self._holders(one.key))
-            for one in self._volumes_of[pod.number]
-            if pod.node not in self._nodes[one.key]
+            VolumeWait(
+                pod=pod, volume=volume, holders=tuple(sorted(self._nodes[volume.key])), pods=self._holders(volume.key)
+            )
+            for volume in self._volumes_of[pod.number]
+            if pod.node not in self._nodes[volume.key]
         ]
 
     @property
@@ -154,8 +159,8 @@ class Attachments:
 
     def _want(self, pod: LivePod, volumes: Iterable[Attached]) -> None:
         self._volumes_of[pod.number] = tuple(volumes)
-        for one in self._volumes_of[pod.number]:
-            self._wants[one.key].setdefault(pod.node, {})[pod.number] = pod
+        for volume in self._volumes_of[pod.number]:
+            self._wants[volume.key].setdefault(pod.node, {})[pod.number] = pod
 
     def _learn(self, volume: Attached) -> None:
         """Where a volume is at first, and which of the snapshot's pods want it there."""
@@ -171,8 +176,8 @@ class Attachments:
             if pod.is_terminating and not pod.is_running:
                 continue
             own = self._volumes.held(pod.shape.storage)
-            for one in own:
-                self._learn(one)
+            for attached_volume in own:
+                self._learn(attached_volume)
             self._want(pod, own)
             if pod.is_running:
                 nodes.add(pod.node)
@@ -181,7 +186,7 @@ class Attachments:
 
 def _users(cluster: Cluster) -> dict[ClaimKey, list[int]]:
     """Volume → indices of the bound pods that use it and aren't done."""
-    found: dict[ClaimKey, list[int]] = {}
+    users: dict[ClaimKey, list[int]] = {}
     for group in cluster.groups:
         for volume in group.spec.volumes:
             if volume.claim_name or volume.disk_id:
@@ -190,21 +195,21 @@ def _users(cluster: Cluster) -> dict[ClaimKey, list[int]]:
                     if volume.claim_name
                     else ("", f"{volume.kind}/{volume.disk_id}")
                 )
-                found.setdefault(key, []).extend(group.pods)
-    return found
+                users.setdefault(key, []).extend(group.pods)
+    return users
 
 
 @once_a_cluster
 def sharing(cluster: Cluster) -> frozenset[int]:
     """The snapshot's pods on nodes whose volume one node has at a time, and that aren't the only ones to use it: of two such pods that come
     to different nodes one waits for ever."""
-    pods, volumes, found = cluster.snapshot.pods, Volumes(cluster), set[int]()
+    pods, volumes, sharers = cluster.snapshot.pods, Volumes(cluster), set[int]()
     for key, indices in cluster.remember(_users).items():
         pod = pods[indices[0]]
         if len(indices) > 1:
             shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-            found.update(indices if any(one.key == key for one in volumes.held(shape.storage)) else ())
-    return frozenset(found)
+            sharers.update(indices if any(volume.key == key for volume in volumes.held(shape.storage)) else ())
+    return frozenset(sharers)
 
 
 @once_a_cluster
@@ -216,11 +221,15 @@ def _attached_at_first(cluster: Cluster, volume: str) -> frozenset[int]:
 
 
 def _attached(cluster: Cluster) -> dict[str, frozenset[int]]:
-    snapshot, found = cluster.snapshot, dict[str, set[int]]()
-    by_name = {one.attached_name: one.name for one in snapshot.persistent_volumes if one.attached_name}
-    pairs = [(one.volume_name, one.node_name) for one in snapshot.volume_attachments if one.is_attached]
+    snapshot, nodes_by_volume = cluster.snapshot, dict[str, set[int]]()
+    by_name = {disk.attached_name: disk.name for disk in snapshot.persistent_volumes if disk.attached_name}
+    pairs = [
+        (attachment.volume_name, attachment.node_name)
+        for attachment in snapshot.volume_attachments
+        if attachment.is_attached
+    ]
     pairs += [(by_name[v], node.name) for node in snapshot.nodes for v in node.volumes_attached if v in by_name]
     for volume, node in pairs:
         if node in cluster.node_index:
-            found.setdefault(volume, set()).add(cluster.node_index[node])
-    return {volume: frozenset(nodes) for volume, nodes in found.items()}
+            nodes_by_volume.setdefault(volume, set()).add(cluster.node_index[node])
+    return {volume: frozenset(nodes) for volume, nodes in nodes_by_volume.items()}

@@ -115,17 +115,24 @@ def choose(
         return Choice(options=(), recommended=None, sentence=Text("No strategy was found that completes."))
     is_priced = all(option.usd_per_month is not None for option in done)
     # of equals today's, else the one with the fewest pods more and the fewest missing
-    ranked = sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable))
+    ranked = sorted(
+        done, key=lambda option: (option.is_recreate, not option.is_current, option.max_surge, option.max_unavailable)
+    )
     best = unbeaten(ranked, partial(_figures, is_priced=is_priced))
     scores = _scores(best, weights or Weights(), is_priced=is_priced)
-    best.sort(key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
+    best.sort(
+        key=lambda option: (scores[option.pair], option.is_recreate, max(0, option.max_surge), option.max_unavailable)
+    )
     star = _star(best, done, keep_ready)
-    rest = sorted((one for one in done if one not in best), key=lambda one: (-one.lowest_ready, one.seconds, one.pair))
-    rest = [one for one in rest if one is not star]
+    other_options = sorted(
+        (option for option in done if option not in best),
+        key=lambda option: (-option.lowest_ready, option.seconds, option.pair),
+    )
+    other_options = [option for option in other_options if option is not star]
     others = [replace(option, is_best=True, score=scores[option.pair]) for option in best if option is not star]
     recommended = replace(star, is_recommended=True, is_best=star in best, score=scores.get(star.pair))
     return Choice(
-        options=(recommended, *others, *rest),
+        options=(recommended, *others, *other_options),
         recommended=recommended,
         sentence=Text(_sentence(recommended, done, replicas, nouns, keep_ready)),
     )
@@ -133,33 +140,33 @@ def choose(
 
 def _star(best: Sequence[Option], done: Sequence[Option], keep_ready: int | None) -> Option:
     """The strategy that is recommended; `best` are those that nothing beats, by their weighted sum."""
-    most = max(one.lowest_ready for one in done)
-    today = next((one for one in done if one.is_current), None)
+    most = max(option.lowest_ready for option in done)
+    today = next((option for option in done if option.is_current), None)
     if today is not None and today.lowest_ready == most:
-        fewer = any(one.evictions < today.evictions for one in done if one.lowest_ready == most)
+        fewer = any(option.evictions < today.evictions for option in done if option.lowest_ready == most)
         if not fewer:
             return today  # as good as any for the pods, and there already
     floor = most if keep_ready is not None and most < keep_ready else keep_ready or 0
     floor = max(floor, today.lowest_ready if today is not None else 0)
-    return next(one for one in best if one.lowest_ready >= floor)
+    return next(option for option in best if option.lowest_ready >= floor)
 
 
-def _figures(one: Option, *, is_priced: bool) -> tuple[float, ...]:
+def _figures(option: Option, *, is_priced: bool) -> tuple[float, ...]:
     """In the order of `Weights`, less is better."""
-    usd = one.usd_per_month if is_priced and one.usd_per_month is not None else 0.0
-    return (-one.lowest_ready, one.evictions, one.seconds, one.extra_gpus, usd)
+    usd = option.usd_per_month if is_priced and option.usd_per_month is not None else 0.0
+    return (-option.lowest_ready, option.evictions, option.seconds, option.extra_gpus, usd)
 
 
-def unbeaten(some: Iterable[T], figures: Callable[[T], tuple[float, ...]]) -> list[T]:
+def unbeaten(candidates: Iterable[T], figures: Callable[[T], tuple[float, ...]]) -> list[T]:
     """Those that no other is as good as in all `figures`, of which less is better; of equals the first."""
     first: dict[tuple[float, ...], T] = {}
-    for one in some:
-        first.setdefault(figures(one), one)
-    kept: list[tuple[float, ...]] = []
+    for candidate in candidates:
+        first.setdefault(figures(candidate), candidate)
+    best_figures: list[tuple[float, ...]] = []
     for own in sorted(first):  # whatever beats it comes before it
-        if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in kept):
-            kept.append(own)
-    return [first[own] for own in kept]
+        if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in best_figures):
+            best_figures.append(own)
+    return [first[own] for own in best_figures]
 
 
 def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dict[Pair, float]:
@@ -175,30 +182,34 @@ def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dic
     }
 
 
-def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns, keep_ready: int | None) -> str:
+def _sentence(option: Option, done: Sequence[Option], replicas: int, nouns: Nouns, keep_ready: int | None) -> str:
     """``maxSurge 1, maxUnavailable 1 is recommended: 5 of 6 pods stay Ready, as many as with any; …``."""
     most = max(other.lowest_ready for other in done)
-    alike = [other for other in done if other.lowest_ready >= one.lowest_ready and other.pair != one.pair]
-    ready = f"{one.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready"
-    parts = [ready + (", as many as with any that completes" if one.lowest_ready == most and len(done) > 1 else "")]
-    parts += [f"below the budget of {keep_ready:,}"] if keep_ready is not None and one.lowest_ready < keep_ready else []
-    is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
-    parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
-    parts.append("no pod is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")
-    parts.append(f"{nouns.count(one.extra_gpus)} more" if one.extra_gpus else f"no more {nouns.many} than today")
-    if one.usd_per_month:
-        parts.append(f"{usd(one.usd_per_month)} a month")
+    alike = [other for other in done if other.lowest_ready >= option.lowest_ready and other.pair != option.pair]
+    ready = f"{option.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready"
+    parts = [ready + (", as many as with any that completes" if option.lowest_ready == most and len(done) > 1 else "")]
+    parts += (
+        [f"below the budget of {keep_ready:,}"] if keep_ready is not None and option.lowest_ready < keep_ready else []
+    )
+    is_fastest = bool(alike) and all(option.seconds <= other.seconds for other in alike)
+    parts.append(f"{duration(option.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
+    parts.append("no pod is evicted" if not option.evictions else f"evicts {count(option.evictions, 'pod')} of others")
+    parts.append(f"{nouns.count(option.extra_gpus)} more" if option.extra_gpus else f"no more {nouns.many} than today")
+    if option.usd_per_month:
+        parts.append(f"{usd(option.usd_per_month)} a month")
     better = []
-    if any(other.lowest_ready > one.lowest_ready for other in done):
+    if any(other.lowest_ready > option.lowest_ready for other in done):
         better.append(f"up to {count(most, 'pod')} Ready")
     fastest = min(other.seconds for other in done)
-    if fastest < one.seconds:
+    if fastest < option.seconds:
         better.append(f"{duration(fastest)}")
-    rest = f" Others offer {listing(better)}, at the cost of the rest." if better else ""
-    equal = next((other for other in alike if _figures(other, is_priced=True) == _figures(one, is_priced=True)), None)
+    others_text = f" Others offer {listing(better)}, at the cost of the rest." if better else ""
+    equal = next(
+        (other for other in alike if _figures(other, is_priced=True) == _figures(option, is_priced=True)), None
+    )
     also = f" {equal.name}{_todays(equal)} comes to the same." if equal else ""
-    return f"{one.name}{_todays(one)} is recommended: {'; '.join(parts)}.{also}{rest}"
+    return f"{option.name}{_todays(option)} is recommended: {'; '.join(parts)}.{also}{others_text}"
 
 
-def _todays(one: Option) -> str:
-    return " (today's)" if one.is_current else ""
+def _todays(option: Option) -> str:
+    return " (today's)" if option.is_current else ""

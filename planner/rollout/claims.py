@@ -87,24 +87,24 @@ class Claims:
     def _of(self, pod: LivePod) -> list[tuple[str, dict[str, int]]]:
         """The claims that are made for a pod from templates: their kind, and what each counts against quotas."""
         spec = pod.shape.spec
-        found: list[tuple[str, dict[str, int]]] = []
+        usages: list[tuple[str, dict[str, int]]] = []
         if spec.resource_claims:
             templates = self._cluster.remember(_claim_usages)
             names = [claim.resource_claim_template_name for claim in spec.resource_claims]
-            found += [("ResourceClaim", templates.get((pod.namespace, name), {})) for name in names if name]
+            usages += [("ResourceClaim", templates.get((pod.namespace, name), {})) for name in names if name]
         for volume in spec.volumes:
             if volume.claim_template is not None and not volume.claim_name:
                 counted = volume_claim_usage(self._cluster.snapshot, volume.claim_template)
-                found.append(("PersistentVolumeClaim", counted))
-        return found
+                usages.append(("PersistentVolumeClaim", counted))
+        return usages
 
     def of_devices(self, pod: LivePod, node: int) -> dict[str, int]:
         """What the claim counts that kube-scheduler makes for the pod's extended resources on a node; empty without one."""
         demand = pod.shape.devices
         if node == NOWHERE or not demand.delegated:
             return {}
-        made = demand.on_node(node)[len(demand.claims) :]
-        return claim_usage(self._cluster.snapshot, made[0].spec, usage(pod.shape.spec)) if made else {}
+        new_claims = demand.on_node(node)[len(demand.claims) :]
+        return claim_usage(self._cluster.snapshot, new_claims[0].spec, usage(pod.shape.spec)) if new_claims else {}
 
 
 def gate(pod: LivePod) -> None:
@@ -118,15 +118,20 @@ def gate(pod: LivePod) -> None:
 
 def claims_made(cluster: Cluster, pod: Pod) -> frozenset[int]:
     """Which of the claims that are made for the pod are there, by their place in `Claims._of`."""
-    made = [claim.name in pod.claim_names for claim in pod.spec.resource_claims if claim.resource_claim_template_name]
+    claims_exist = [
+        claim.name in pod.claim_names for claim in pod.spec.resource_claims if claim.resource_claim_template_name
+    ]
     volumes = [v for v in pod.spec.volumes if v.claim_template is not None and not v.claim_name]
     if volumes:
-        known = cluster.remember(claims_by_key)
-        made += [(pod.namespace, f"{pod.name}-{v.name}") in known for v in volumes]
-    return frozenset(number for number, is_there in enumerate(made) if is_there)
+        claim_by_key = cluster.remember(claims_by_key)
+        claims_exist += [(pod.namespace, f"{pod.name}-{v.name}") in claim_by_key for v in volumes]
+    return frozenset(number for number, is_there in enumerate(claims_exist) if is_there)
 
 
 def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
     """Claim template → what a claim made from it counts against quotas."""
     snapshot = cluster.snapshot
-    return {(one.namespace, one.name): claim_usage(snapshot, one.spec) for one in snapshot.resource_claim_templates}
+    return {
+        (claim_template.namespace, claim_template.name): claim_usage(snapshot, claim_template.spec)
+        for claim_template in snapshot.resource_claim_templates
+    }

@@ -95,13 +95,17 @@ class Clock:
             self.wake(heappop(self._due)[1])
         awake, self._awake = self._awake, set()
         if self._is_thorough:
-            found = list(controllers.values())
+            controllers_due = list(controllers.values())
         elif len(awake) == 1:  # as mostly
-            found = self._controllers_of.get(awake.pop(), [])
+            controllers_due = self._controllers_of.get(awake.pop(), [])
         else:
             placed = chain.from_iterable(self._controllers_of.get(key, ()) for key in awake)
-            found = sorted(placed, key=lambda controller: self._places[controller.key])
-        return self._in_any_order(found) if self._luck is not None and len(found) > 1 else found
+            controllers_due = sorted(placed, key=lambda controller: self._places[controller.key])
+        return (
+            self._in_any_order(controllers_due)
+            if self._luck is not None and len(controllers_due) > 1
+            else controllers_due
+        )
 
     def _group(self, controllers: dict[str, Controller]) -> None:
         self._grouped, self._controllers_of = (controllers, len(controllers)), {}

@@ -13,7 +13,7 @@ from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import answering
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 
 
@@ -50,9 +50,9 @@ def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
     """Those that were played and complete."""
     cluster = run.simulation.cluster
     return tuple(
-        RolloutCure(sentence=one.sentence, events=one.events, command=one.command)
-        for one in silent_node_cures(run, revision)
-        if _completes(run, revision, answering(cluster, one.answers) if one.answers else cluster, one)
+        RolloutCure(sentence=node_cure.sentence, events=node_cure.events, command=node_cure.command)
+        for node_cure in silent_node_cures(run, revision)
+        if _completes(run, revision, answering(cluster, node_cure.answers) if node_cure.answers else cluster, node_cure)
     )
 
 
@@ -65,8 +65,8 @@ def silent_node_cures(run: Run, revision: Revision) -> Iterator[SilentNodeCure]:
     places = sorted({pod.node for pod in hanging} or simulation.pods.silent)
     nodes = tuple(cluster.node_names[place] for place in places)
     if len(nodes) <= LIMITS.nodes_of_a_cure:
-        said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
-        yield SilentNodeCure(sentence=Text(said), nodes=nodes, answers=nodes)
+        sentence = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
+        yield SilentNodeCure(sentence=Text(sentence), nodes=nodes, answers=nodes)
     if 0 < len(hanging) <= LIMITS.pods_of_a_cure:
         pods = tuple(sorted(hanging, key=lambda pod: pod.name))
         which = (
@@ -82,9 +82,9 @@ def _completes(run: Run, revision: Revision, cluster: Cluster, silence: SilentNo
     return then.done[revision.after.key] and not then.is_cut
 
 
-def with_cures(why: Impasse, found: Sequence[RolloutCure]) -> Impasse:
+def with_cures(why: Impasse, rollout_cures: Sequence[RolloutCure]) -> Impasse:
     """The reason with what would end it, which names objects of this workload alone."""
-    if not found:
+    if not rollout_cures:
         return why
-    said = f"{why.sentence}. It completes {', or '.join(str(cure.sentence) for cure in found)}"
-    return replace(why, sentence=Text(said), names_objects=True, of=None)
+    sentence = f"{why.sentence}. It completes {', or '.join(str(cure.sentence) for cure in rollout_cures)}"
+    return replace(why, sentence=Text(sentence), names_objects=True, of=None)

@@ -19,7 +19,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
 from planner.inventory.manifest import Object
-from planner.inventory.records.shared import go_duration
+from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.pods import PodStarts, patience_seconds
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
@@ -66,9 +66,9 @@ def read_timeout(text: str) -> float:
 def releases(objects: Sequence[Object]) -> dict[str, Object]:
     """The HelmReleases and Kustomizations of Flux among the objects, by key."""
     return {
-        f"{one['kind']}/{one['metadata'].get('namespace', '')}/{one['metadata']['name']}": one
-        for one in objects
-        if str(one.get("apiVersion") or "").startswith(f"{_GROUPS.get(str(one.get('kind')), '-')}/")
+        f"{document['kind']}/{document['metadata'].get('namespace', '')}/{document['metadata']['name']}": document
+        for document in objects
+        if str(document.get("apiVersion") or "").startswith(f"{_GROUPS.get(str(document.get('kind')), '-')}/")
     }
 
 
@@ -76,21 +76,21 @@ def timeouts(
     objects: Sequence[Object], workloads: Sequence[Workload], others: Mapping[str, float]
 ) -> tuple[dict[str, DeployTimeout], set[str]]:
     """Workload → how long something waits for it, and the keys of the releases that govern some. `others`: what else waits, and how long."""
-    found: dict[str, DeployTimeout] = {}
+    timeouts_by_key: dict[str, DeployTimeout] = {}
     governing: set[str] = set()
     if others:
         shortest = min(others, key=others.__getitem__)
-        found = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
+        timeouts_by_key = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
     for key, release in releases(objects).items():
-        named = [one for one in workloads if _names(release, one)]
-        chosen = named or [one for one in workloads if one.namespace == _namespace(release)]
+        named = [controller for controller in workloads if _names(release, controller)]
+        chosen = named or [controller for controller in workloads if controller.namespace == _namespace(release)]
         governing |= {key} if chosen else set()
         timeout = _of_release(key, release)
         if timeout is not None:
-            told = replace(timeout, is_by_namespace=not named)
+            deploy_timeout = replace(timeout, is_by_namespace=not named)
             for workload in chosen:
-                found.setdefault(workload.key, told)
-    return found, governing
+                timeouts_by_key.setdefault(workload.key, deploy_timeout)
+    return timeouts_by_key, governing
 
 
 def _names(release: Object, workload: Workload) -> bool:
@@ -116,15 +116,19 @@ def _of_release(key: str, release: Object) -> DeployTimeout | None:
     if release["kind"] == _KUSTOMIZE:
         if not (spec.get("wait") or spec.get("healthChecks")):
             return None
-        given = go_duration(str(spec.get("timeout") or "")) or None
-        seconds = given or go_duration(str(spec.get("interval") or "")) or _HELM_SECONDS
+        spec_timeout = go_duration(str(spec.get("timeout") or "")) or None
+        seconds = spec_timeout or go_duration(str(spec.get("interval") or "")) or _HELM_SECONDS
         return DeployTimeout(
-            seconds=seconds, by=key, is_default=given is None, then="reports that it failed", setting="spec.timeout"
+            seconds=seconds,
+            by=key,
+            is_default=spec_timeout is None,
+            then="reports that it failed",
+            setting="spec.timeout",
         )
     upgrade = spec.get("upgrade") or {}
     if upgrade.get("disableWait"):
         return None
-    given = go_duration(str(upgrade.get("timeout") or spec.get("timeout") or "")) or None
+    spec_timeout = go_duration(str(upgrade.get("timeout") or spec.get("timeout") or "")) or None
     remediation = upgrade.get("remediation") or {}
     retries = remediation.get("retries") or 0
     ends = "uninstalls it" if remediation.get("strategy") == "uninstall" else "rolls back"
@@ -136,7 +140,11 @@ def _of_release(key: str, release: Object) -> DeployTimeout | None:
         else "gives up"
     )
     return DeployTimeout(
-        seconds=given or _HELM_SECONDS, by=key, is_default=given is None, then=then, setting="spec.timeout"
+        seconds=spec_timeout or _HELM_SECONDS,
+        by=key,
+        is_default=spec_timeout is None,
+        then=then,
+        setting="spec.timeout",
     )
 
 

@@ -12,9 +12,9 @@ from typing import Final
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural
-from planner.inventory.account import list_command
+from planner.inventory.input_report import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
-from planner.kubernetes.attaching import Attaching
+from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
@@ -23,17 +23,17 @@ from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_spec
 from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.duplicate_devices import used_by
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, expected, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
 from planner.rollout.taint_evictions import executing, short_stays
-from planner.rollout.twice_offered import used_by
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.shape import alike, compile_shape
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
@@ -72,7 +72,7 @@ class Played(Record, eq=False):
             return True
         before, *moments = self.run.moments[revision.after.key]
         is_new = revision.has_new_template or revision.before is None
-        return is_new or any(one.pending or one.pods > before.pods for one in moments)
+        return is_new or any(moment.pending or moment.pods > before.pods for moment in moments)
 
     def nodes_of(self, revision: Revision) -> tuple[int, ...]:
         """Places of the nodes that new pods of a change may come to, as far as labels, taints and sizes tell: where they are in the end
@@ -115,7 +115,7 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
     make: list[str] = []
     if snapshot.presence.get("PriorityClass") is Presence.ABSENT:
         read = {kind for kind, state in snapshot.presence.items() if state is not Presence.ABSENT}
-        read |= {one.kind for one in snapshot.unplayed}
+        read |= {unplayed_object.kind for unplayed_object in snapshot.unplayed}
         make = [kind for kind in _MAKE if kind not in read]
     parts = [f"{_many(kinds)} {does} pods" for kinds, does in ((refuse, "refuse"), (make, "make")) if kinds]
     if parts:
@@ -126,7 +126,9 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
 def presumed_drivers(played: Played) -> Iterator[Doubt]:
     """Drivers whose volumes pods wait for, and that attach as far as their own manifests say: their CSIDrivers weren't read."""
     run = played.run
-    waits = [wait.volume for one in played.revisions for wait in volume_waits(run, one.after.key)] if run else []
+    waits = (
+        [wait.volume for revision in played.revisions for wait in volume_waits(run, revision.after.key)] if run else []
+    )
     for driver in sorted({volume.driver for volume in waits if volume.how is Attaching.PRESUMED}):
         why = Text(f"that {driver} attaches volumes to nodes is taken from its manifests: no CSIDrivers were read")
         yield Doubt(about=driver, why=why, could_change=Effect.VERDICT, advice=_adds(["CSIDriver"]))
@@ -151,11 +153,11 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
             continue
         after, templates = revision.after, tuple(template for template, _ in revision.templates)
         for hook in admission_hooks(played.cluster.snapshot, revision):
-            known = known_hook(hook, templates)
-            if known is not None and known.changes is not HookChanges.PLAYED:
-                effect = Effect.TIME if known.changes is HookChanges.TIME else Effect.NOTHING
-                advice = f"Source: {known.source}"
-                yield Doubt(about=_called(hook), why=Text(known.does), could_change=effect, advice=advice)
+            known_webhook = known_hook(hook, templates)
+            if known_webhook is not None and known_webhook.changes is not HookChanges.PLAYED:
+                effect = Effect.TIME if known_webhook.changes is HookChanges.TIME else Effect.NOTHING
+                advice = f"Source: {known_webhook.source}"
+                yield Doubt(about=_called(hook), why=Text(known_webhook.does), could_change=effect, advice=advice)
         for hook in unplayed_hooks(played.cluster.snapshot, revision):
             mutates = hook.kind in MUTATING
             sees_workload = hook.is_about(after.traits.group, after.traits.resource)
@@ -182,12 +184,12 @@ def never_ready_before(played: Played) -> Iterator[Doubt]:
             continue
         restarts = max((state.restart_count for pod in pods for state in pod.containers), default=0)
         which = "its pod of today has" if len(pods) == 1 else f"none of its {len(pods):,} pods of today has"
-        said = f"{which} {'never' if len(pods) == 1 else 'ever'} been Ready ({count(restarts, 'restart')})"
+        sentence = f"{which} {'never' if len(pods) == 1 else 'ever'} been Ready ({count(restarts, 'restart')})"
         before, now = (killed_after_seconds(spec) for spec in (pods[0].spec, after.template.spec))
         if now is not None:
             same = ", as today" if now == before else ""
-            said += f"; a container of the change that isn't up within {duration(now)} is killed by its probe{same}"
-        why = Text(f"whether the new pods get Ready isn't known: {said}")
+            sentence += f"; a container of the change that isn't up within {duration(now)} is killed by its probe{same}"
+        why = Text(f"whether the new pods get Ready isn't known: {sentence}")
         yield Doubt(
             about=after.key,
             why=why,
@@ -210,11 +212,11 @@ def injected_proxies(played: Played) -> Iterator[Doubt]:
     for revision in played.revisions:
         namespace = revision.after.namespace
         every = [injection.of(namespace, template.labels, template.spec) for template, _ in revision.templates]
-        found = [one for one in every if one is not None]
-        if not found or not played.makes_pods(revision):
+        injections = [proxy for proxy in every if proxy is not None]
+        if not injections or not played.makes_pods(revision):
             continue
-        guessed = [one for one in found if not one.is_seen]
-        asks = (guessed or found)[0].proxy.requests
+        guessed = [proxy for proxy in injections if not proxy.is_seen]
+        asks = (guessed or injections)[0].proxy.requests
         says = ", ".join(f"{format_amount(amount, name)} {name}" for name, amount in asks.items()) or "no requests"
         why = f"it adds a proxy to each pod, which is played with {says}"
         why += ", the documented default: its ConfigMap isn't read, and no proxy runs that tells" if guessed else ""
@@ -226,13 +228,13 @@ def injected_proxies(played: Played) -> Iterator[Doubt]:
 
 def offered_twice(played: Played) -> Iterator[Doubt]:
     """New pods that have devices which the device plugin and a DRA driver offer both: where more is given out than there is, the verdict
-    isn't known (`planner.rollout.twice_offered.given_out_twice`)."""
+    isn't known (`planner.rollout.duplicate_devices.given_out_twice`)."""
     for revision in played.revisions:
         is_asked = played.completes_of(revision) and played.makes_pods(revision)
-        for one in used_by(played.cluster, revision.after, played.nodes_of(revision)) if is_asked else ():
-            name = played.cluster.node_names[one.node]
+        for offer in used_by(played.cluster, revision.after, played.nodes_of(revision)) if is_asked else ():
+            name = played.cluster.node_names[offer.node]
             why = Text(
-                f"{one.words} there: neither knows what the other gives out, and a pod that gets one in use fails at its start"
+                f"{offer.words} there: neither knows what the other gives out, and a pod that gets one in use fails at its start"
             )
             advice = "Turn the device plugin or the DRA driver off on that node"
             yield Doubt(about=NODE.key("", name), why=why, could_change=Effect.VERDICT, advice=advice)
@@ -243,8 +245,8 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
     that expect: it may refuse these once they are bound."""
     for revision in played.revisions:
         is_asked = played.completes_of(revision) and played.makes_pods(revision)
-        for one in met_by(played.cluster, revision.after.key, played.nodes_of(revision)) if is_asked else ():
-            yield _at_kubelets([one.node], doubt_words(one))
+        for refusal in met_by(played.cluster, revision.after.key, played.nodes_of(revision)) if is_asked else ():
+            yield _at_kubelets([refusal.node], doubt_words(refusal))
         for cause in expected(played.cluster, made_spec(revision.after), played.nodes_of(revision)) if is_asked else ():
             yield _at_kubelets(cause.nodes, cause.words)
 
@@ -321,7 +323,8 @@ def decisive_doubts(cluster: Cluster, revisions: Sequence[Revision], *, is_done:
 
 def made_anew(cluster: Cluster, keys: Iterable[str]) -> list[Revision]:
     """The workloads of these keys whose pods are made anew as they are, as evictions and losses do."""
-    known = workloads_by_key(cluster)
+    workloads = workloads_by_key(cluster)
     return [
-        Revision(before=known[key], after=known[key], has_new_template=False) for key in sorted({*keys} & known.keys())
+        Revision(before=workloads[key], after=workloads[key], has_new_template=False)
+        for key in sorted({*keys} & workloads.keys())
     ]

@@ -55,8 +55,8 @@ class Doubt(Record):
     def sentence(self) -> Text:
         """It whole, as every door shows it."""
         why = str(self.why)
-        said = f"{_EFFECTS[self.could_change]}: {why if self.about in why else f'{self.about}: {why}'}"
-        return Text(f"{said}. {self.advice}" if self.advice else said)
+        sentence = f"{_EFFECTS[self.could_change]}: {why if self.about in why else f'{self.about}: {why}'}"
+        return Text(f"{sentence}. {self.advice}" if self.advice else sentence)
 
 
 def decisive(about: str, why: str, advice: str = "") -> Doubt:
@@ -70,12 +70,12 @@ def is_proven(doubts: Iterable[Doubt], findings: Iterable[Finding]) -> bool:
     No doubt could change the verdict; a bound that was reached, a list that is missing, a controller or a webhook that isn't known are
     such doubts. A finding of severity error says that something can't work, which no proof goes with.
     """
-    return not any(one.could_change is Effect.VERDICT for one in doubts) and not has_error(findings)
+    return not any(doubt.could_change is Effect.VERDICT for doubt in doubts) and not has_error(findings)
 
 
 def has_error(findings: Iterable[Finding]) -> bool:
     """Whether one of them says that something can't work."""
-    return any(one.severity is Severity.ERROR for one in findings)
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def check_answer(*, passes: bool, is_called_proven: bool, doubts: Sequence[Doubt], findings: Sequence[Finding]) -> None:
@@ -87,21 +87,21 @@ def check_answer(*, passes: bool, is_called_proven: bool, doubts: Sequence[Doubt
         For such a one: its maker has to decide which of the two is true.
     """
     if passes and has_error(findings):
-        raise ValueError(f"an answer that passes holds an error: {[one.code for one in findings]}")
+        raise ValueError(f"an answer that passes holds an error: {[finding.code for finding in findings]}")
     if is_called_proven and not is_proven(doubts, findings):
-        raise ValueError(f"an answer is called proven beside {[one.about for one in doubts]}")
+        raise ValueError(f"an answer is called proven beside {[doubt.about for doubt in doubts]}")
 
 
 def of_findings(findings: Iterable[Finding]) -> tuple[Doubt, ...]:
     """What a manifest does to pods that are made later, as doubts: no verdict of today hangs on it."""
     return tuple(
-        Doubt(about=one.object, why=Text(one.what), could_change=Effect.NOTHING, advice=one.mend)
-        for one in findings
-        if one.code == LATER
+        Doubt(about=finding.object, why=Text(finding.what), could_change=Effect.NOTHING, advice=finding.mend)
+        for finding in findings
+        if finding.code == LATER
     )
 
 
 def each_once(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
     """Each once, those that could change the most first."""
     gravity = [Effect.VERDICT, Effect.TIME, Effect.NOTHING]
-    return tuple(sorted(dict.fromkeys(doubts), key=lambda one: gravity.index(one.could_change)))
+    return tuple(sorted(dict.fromkeys(doubts), key=lambda doubt: gravity.index(doubt.could_change)))

@@ -23,8 +23,8 @@ from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.node_facts import node_pools
 from planner.scheduling.pod import LivePod
-from planner.scheduling.said_of_nodes import node_pools
 
 WAITS, ELSEWHERE = -1, -2
 """`Block.node` of a pod that waits, and of one whose node has no row."""
@@ -163,18 +163,18 @@ class Camera:
         if was is None:
             self._before = now
             return
-        for one in (was, simulation):
-            for index, pod in enumerate(one.snapshot.pods):
-                uid, there = pod.uid, now.get(pod.uid)
-                if there != (self.seen[uid][-1][1] if uid in self.seen else self._before.get(uid)):
-                    self.pods.setdefault(uid, one.pods.live(index))
-                    self.seen.setdefault(uid, []).append((self.looks, there))
+        for state in (was, simulation):
+            for index, pod in enumerate(state.snapshot.pods):
+                uid, sighting = pod.uid, now.get(pod.uid)
+                if sighting != (self.seen[uid][-1][1] if uid in self.seen else self._before.get(uid)):
+                    self.pods.setdefault(uid, state.pods.live(index))
+                    self.seen.setdefault(uid, []).append((self.looks, sighting))
         for uid, since in self.seen.items():  # made in the last one, and gone
             if uid not in now and since[-1][1] is not None:
                 since.append((self.looks, None))
 
-    def _placed(self, seen: Seen) -> Seen:
-        return seen if seen is None or seen[1] < 0 else (seen[0], self._places[seen[1]])
+    def _placed(self, sighting: Seen) -> Seen:
+        return sighting if sighting is None or sighting[1] < 0 else (sighting[0], self._places[sighting[1]])
 
 
 def _of(pod: LivePod) -> Seen:
@@ -209,16 +209,20 @@ class Doings(Record):
 
 def count_at(camera: Camera, uids: Iterable[str], resource: str, cluster: Cluster, look: int) -> Doings:
     """The pods `uids` as the camera saw them."""
-    row, doing, held = cluster.row.get(resource), Counter[Doing](), 0
+    row, doing, held_amount = cluster.row.get(resource), Counter[Doing](), 0
     for uid in uids:
-        seen = _at(camera.seen[uid], look)
-        if seen is not None:
-            doing[seen[0]] += 1
+        sighting = _at(camera.seen[uid], look)
+        if sighting is not None:
+            doing[sighting[0]] += 1
             asks = camera.pods[uid].shape.asks
-            held += next((amount for one, amount in asks if one == row), 0) if seen[0] is not Doing.WAITING else 0
+            held_amount += (
+                next((amount for resource_row, amount in asks if resource_row == row), 0)
+                if sighting[0] is not Doing.WAITING
+                else 0
+            )
     return Doings(
         ready=doing[Doing.READY], starting=doing[Doing.STARTING], waiting=doing[Doing.WAITING],
-        terminating=doing[Doing.TERMINATING], held=held,
+        terminating=doing[Doing.TERMINATING], held=held_amount,
     )  # fmt: skip
 
 
@@ -274,9 +278,9 @@ def developed(
     lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
     lives += _unplayed(cluster, camera, resource, cluster.waiting)
     rows, more = _rows(cluster, [live for live in lives if live.is_played], names, candidates, resource)
-    there = (number for node in rows for number in pods_by_node(cluster, None).get(node, ()))
-    lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, there)], names, set(rows))
-    order = sorted(lives, key=lambda one: (one.since[0][0], one.workload not in names, one.workload, one.name))
+    unplayed_pods = (number for node in rows for number in pods_by_node(cluster, None).get(node, ()))
+    lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, unplayed_pods)], names, set(rows))
+    order = sorted(lives, key=lambda life: (life.since[0][0], life.workload not in names, life.workload, life.name))
     blocks, widest = _seated(order, {node: row for row, node in enumerate(rows)}, looks, _seats(cluster, resource))
     return Film(
         title=title, about=tuple(about), wanted=wanted, resource=resource,
@@ -289,14 +293,14 @@ def developed(
 
 def _in_sight(lives: Iterable[_Life], about: set[str], rows: set[int]) -> list[_Life]:
     """Pods that are on a row at some time; of the others some that wait."""
-    found, left = list[_Life](), LIMITS.film_waiting
-    for live in sorted(lives, key=lambda one: (one.workload not in about, one.since[0][0])):
-        if any(seen and seen[1] in rows for _, seen in live.since):
-            found.append(live)
-        elif left and any(seen and seen[0] is Doing.WAITING for _, seen in live.since):
-            found.append(live)
-            left -= 1
-    return found
+    pod_lives, remaining_waiting = list[_Life](), LIMITS.film_waiting
+    for live in sorted(lives, key=lambda life: (life.workload not in about, life.since[0][0])):
+        if any(sighting and sighting[1] in rows for _, sighting in live.since):
+            pod_lives.append(live)
+        elif remaining_waiting and any(sighting and sighting[0] is Doing.WAITING for _, sighting in live.since):
+            pod_lives.append(live)
+            remaining_waiting -= 1
+    return pod_lives
 
 
 def _row(cluster: Cluster, node: int, resource: str, widest: int) -> FilmNode:
@@ -309,8 +313,8 @@ def _row(cluster: Cluster, node: int, resource: str, widest: int) -> FilmNode:
 
 def _seats(cluster: Cluster, resource: str) -> list[int]:
     row = cluster.row.get(resource)
-    found: list[int] = [0] * cluster.node_count if row is None else cluster.allocatable[row].tolist()
-    return found
+    seats: list[int] = [0] * cluster.node_count if row is None else cluster.allocatable[row].tolist()
+    return seats
 
 
 def _played(
@@ -320,17 +324,17 @@ def _played(
     before = {pod.uid: pod for pod in cluster.snapshot.pods if pod.uid in camera.seen}
     of = workload_keys(cluster.snapshot)
     row = cluster.row.get(resource)
-    for uid, seen in camera.seen.items():
+    for uid, sightings in camera.seen.items():
         live = camera.pods[uid]
         was = before.get(uid)
-        since = list(seen)
+        since = list(sightings)
         if was is not None and since[0][0] > 0:
             since.insert(0, (0, at_first(cluster, was)))
         workload = of[uid] if was is not None else keys.get(live.owner, live.owner)
         yield _Life(
             name=f"{live.namespace}/{live.name}", workload=workload or POD.key(live.namespace, live.name),
             is_new=live.is_new if is_revised else was is None,
-            amount=1 if not resource else next((amount for one, amount in live.shape.asks if one == row), 0),
+            amount=1 if not resource else next((amount for resource_row, amount in live.shape.asks if resource_row == row), 0),
             is_played=True, since=tuple(since),
         )  # fmt: skip
 
@@ -359,21 +363,21 @@ def _rows(
         if resource and not life.amount:
             continue
         was: Seen = None
-        for look, seen in life.since:
-            nodes = {at[1] for at in (seen, was) if at and at[1] >= 0}
+        for look, sighting in life.since:
+            nodes = {at[1] for at in (sighting, was) if at and at[1] >= 0}
             if look:
                 moving.update((node, look) for node in nodes if look < moving.get(node, look + 1))
             if life.workload in about:
                 holding.update(dict.fromkeys(nodes))
-            was = seen
+            was = sighting
     row = cluster.row.get(resource)
     may = [node for node in candidates if row is None or cluster.allocatable[row, node]]
     if row is not None:
         may.sort(key=lambda node: -int(cluster.requested[row, node]))
-    found = list(dict.fromkeys([*sorted(moving, key=lambda node: (moving[node], node)), *holding, *may]))
+    node_rows = list(dict.fromkeys([*sorted(moving, key=lambda node: (moving[node], node)), *holding, *may]))
     pools = node_pools(cluster)
-    return sorted(found[: LIMITS.film_nodes], key=lambda node: (pools[node], cluster.node_names[node])), len(
-        found[LIMITS.film_nodes :]
+    return sorted(node_rows[: LIMITS.film_nodes], key=lambda node: (pools[node], cluster.node_names[node])), len(
+        node_rows[LIMITS.film_nodes :]
     )
 
 
@@ -395,12 +399,12 @@ class _Seats:
         gaps.append((at, max(at, self._number) + amount))
         whole = next(((a, a + amount) for a, b in gaps if b - a >= amount and a + amount <= self._number), None)
         spans = [whole] if whole else []
-        left = 0 if whole else amount
+        remaining_amount = 0 if whole else amount
         for start, end in gaps:
-            part = min(left, end - start)
+            part = min(remaining_amount, end - start)
             if part:
                 spans.append((start, start + part))
-                left -= part
+                remaining_amount -= part
         self._taken += spans
         self.widest = max(self.widest, *(end for _, end in self._taken)) if self._taken else self.widest
         return tuple(spans)
@@ -419,30 +423,30 @@ def _seated(
     shown: list[tuple[_Life, list[Seen]]] = [(live, [_at(live.since, look) for look in looks]) for live in lives]
     places: dict[tuple[int, int], tuple[Span, ...]] = {}
     for frame in range(len(looks)):
-        for number, (_, seen) in enumerate(shown):
-            was, now = seen[frame - 1] if frame else None, seen[frame]
+        for number, (_, sightings) in enumerate(shown):
+            was, now = sightings[frame - 1] if frame else None, sightings[frame]
             if was and (now is None or now[1] != was[1]) and (number, was[1]) in places:
                 halls[rows[was[1]]].leave(places[number, was[1]])
-        for number, (life, seen) in enumerate(shown):
-            was, now = seen[frame - 1] if frame else None, seen[frame]
+        for number, (life, sightings) in enumerate(shown):
+            was, now = sightings[frame - 1] if frame else None, sightings[frame]
             if now and now[1] in rows and life.amount and (was is None or was[1] != now[1]):
                 places[number, now[1]] = halls[rows[now[1]]].take(life.amount)
     blocks = [
         Block(
-            pod=one.name, workload=one.workload, is_new=one.is_new, amount=one.amount, doing=now[0], first=first, last=last,
+            pod=pod_life.name, workload=pod_life.workload, is_new=pod_life.is_new, amount=pod_life.amount, doing=now[0], first=first, last=last,
             node=WAITS if now[0] is Doing.WAITING else rows.get(now[1], ELSEWHERE), seats=places.get((number, now[1]), ()),
         )
-        for number, (one, seen) in enumerate(shown)
-        for now, first, last in _stretches(seen)
+        for number, (pod_life, pod_sightings) in enumerate(shown)
+        for now, first, last in _stretches(pod_sightings)
     ]  # fmt: skip
     return blocks, {row: hall.widest for row, hall in halls.items()}
 
 
-def _stretches(seen: Sequence[Seen]) -> Iterable[tuple[tuple[Doing, int], int, int]]:
+def _stretches(sightings: Sequence[Seen]) -> Iterable[tuple[tuple[Doing, int], int, int]]:
     """(what it does, first frame, last frame) of each stretch in which that stays the same."""
     first = 0
-    for now, some in groupby(seen):
-        after = first + sum(1 for _ in some)
+    for now, equal_sightings in groupby(sightings):
+        after = first + sum(1 for _ in equal_sightings)
         if now is not None:
             yield now, first, after - 1
         first = after

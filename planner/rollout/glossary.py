@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 
 TERMS: Final[dict[str, str]] = json.loads(table_beside(__name__, "glossary.json"))
 """Every term by the alphabet, and what it means in a sentence or two, for a user who doesn't run Kubernetes."""

@@ -16,11 +16,11 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Nouns, units_of
 from planner.rollout.answers import Extremes, GridCell, Reason, StrategyGrid, Verdict, rolling
-from planner.rollout.certain import Course, certain_course
+from planner.rollout.certain_course import CertainCourse, certain_course
 from planner.rollout.choice import choose
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.ties import FEW_UNITS, PLACEMENTS, sample
+from planner.rollout.tie_breaks import FEW_UNITS, PLACEMENTS, sample
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
@@ -126,7 +126,9 @@ def play_cell(
     return _cell(run, ties.extremes[key], next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
 
 
-def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
+def _certain_cell(
+    course: CertainCourse, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes
+) -> GridCell:
     """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
     gpus = requested_gpus(workload.template.spec)
     return GridCell(
@@ -149,15 +151,15 @@ def _cell(run: Run, worst: Extremes, revision: Revision, surge: int, unavailable
     moments = run.moments[key]
     done = run.done[key]
     others = [pod for pod in run.preempted if pod not in run.pods[key]]
-    held = [moment.gpus for moment in moments]
+    gpu_counts = [moment.gpus for moment in moments]
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
         is_recreate=revision.after.strategy.kind == RECREATE,
         verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
-        peak_gpus=max(held),
-        extra_gpus=max(held) - held[0],
+        peak_gpus=max(gpu_counts),
+        extra_gpus=max(gpu_counts) - gpu_counts[0],
         evictions=len(others),
         killed_jobs=sum(kind_in(pod.owner).is_batch for pod in others),
         peak_pods=worst.peak_pods,

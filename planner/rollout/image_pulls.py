@@ -33,29 +33,31 @@ class ImagePull(Record):
 
 def failing_pulls(cluster: Cluster, spec: PodSpec) -> Iterator[str]:
     """In words, images of a template that kubelets fail to pull for pods that are there: each once."""
-    wanted = {one.image for one in (*spec.init_containers, *spec.containers)}
-    yield from (words for image, words in _failing(cluster).items() if image in wanted)
+    images = {container.image for container in (*spec.init_containers, *spec.containers)}
+    yield from (words for image, words in _failing(cluster).items() if image in images)
 
 
 @once_a_cluster
 def _failing(cluster: Cluster) -> Mapping[str, str]:
     """Image → of the first pod for which a kubelet fails to pull it, in words."""
-    told: dict[str, str] = {}
+    failure_by_image: dict[str, str] = {}
     for pod in cluster.snapshot.pods:
         if pod.is_ready or pod.is_terminal or not pod.node_name:
             continue
-        images = {one.name: one.image for one in (*pod.spec.init_containers, *pod.spec.containers)}
+        images = {container.name: container.image for container in (*pod.spec.init_containers, *pod.spec.containers)}
         for state in pod.containers:
             image = images.get(state.name, "")
             if image and state.state == "waiting" and outcome_of("waiting", state.reason) == "image":
                 place = f"{pod.namespace}/{pod.name} on {pod.node_name}"
-                told.setdefault(image, f"{image} can't be pulled for pod {place} ({state.reason})")
-    return told
+                failure_by_image.setdefault(image, f"{image} can't be pulled for pod {place} ({state.reason})")
+    return failure_by_image
 
 
 def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ImagePull]:
     """Of each image of a template, at these places of nodes."""
-    for image in dict.fromkeys(one.image for one in (*spec.init_containers, *spec.containers) if one.image):
+    for image in dict.fromkeys(
+        container.image for container in (*spec.init_containers, *spec.containers) if container.image
+    ):
         names = _names(image)
         lacking = tuple(cluster.node_names[n] for n in places if _lacks(cluster.nodes[n], names))
         sizes = (size for node in cluster.nodes for name, size in node.images.items() if name in names)

@@ -93,21 +93,24 @@ class InFlight(Record, eq=False):
         return self.of.namespace
 
 
-def told(cluster: Cluster, one: InFlight) -> Text:
+def told(cluster: Cluster, flight: InFlight) -> Text:
     """``Deployment/ml/api is rolling out (since 40 s before the snapshot)``."""
-    does = what_it_does(cluster, one)
+    does = what_it_does(cluster, flight)
     taken_at, since = cluster.snapshot.taken_at, ""
-    if one.since is not None and taken_at >= one.since:
-        since = f" (begun {duration(taken_at - one.since)} before the snapshot)"
-    late = ", and has made no progress within its deadline" if one.is_overdue else ""
-    return Text(f"{one.key} {does}{since}{late}")
+    if flight.since is not None and taken_at >= flight.since:
+        since = f" (begun {duration(taken_at - flight.since)} before the snapshot)"
+    late = ", and has made no progress within its deadline" if flight.is_overdue else ""
+    return Text(f"{flight.key} {does}{since}{late}")
 
 
-def what_it_does(cluster: Cluster, one: InFlight) -> str:
+def what_it_does(cluster: Cluster, flight: InFlight) -> str:
     """``is rolling out``, in words after its name."""
-    if one.workload is not None and (replicas := settled(cluster.snapshot, one.workload)) != one.workload.replicas:
+    if (
+        flight.workload is not None
+        and (replicas := settled(cluster.snapshot, flight.workload)) != flight.workload.replicas
+    ):
         return f"is set to {count(replicas, 'replica')} by its autoscaler"
-    return "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
+    return "is rolling out" if flight.is_rolling else "has more or fewer pods than it shall have"
 
 
 @once_at_any_size
@@ -117,35 +120,40 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     if snapshot.presence.get(POD.name) is not Presence.PRESENT:
         return ()
     sets_seen = snapshot.presence.get(REPLICA_SET.name)
-    found: list[InFlight | None] = []
+    flights: list[InFlight | None] = []
     for workload in snapshot.workloads:
         traits = workload.traits
         if not traits.rolls_out:
             continue
         if workload.groups is not None:
-            found.append(_groups(cluster, workload))
+            flights.append(_groups(cluster, workload))
         elif traits.part:
-            found.append(_deployment(cluster, workload, sets_seen))
+            flights.append(_deployment(cluster, workload, sets_seen))
         elif traits.has_ordinals:
-            found.append(_stateful_set(cluster, workload))
+            flights.append(_stateful_set(cluster, workload))
         else:
-            found.append(_daemon_set(cluster, workload))
+            flights.append(_daemon_set(cluster, workload))
     alone = [*replication_controllers(cluster)]
     if sets_seen is Presence.PRESENT:
-        known = {one.uid for one in snapshot.workloads if one.traits.part}
-        alone += [one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known]
-    found += [
+        rolling_uids = {owner.uid for owner in snapshot.workloads if owner.traits.part}
+        alone += [
+            replica_set
+            for replica_set in snapshot.replica_sets
+            if replica_set.owner is None or replica_set.owner.uid not in rolling_uids
+        ]
+    flights += [
         InFlight(of=replica_set, is_held_up=_is_held_up(cluster, (replica_set,)))
         for replica_set in alone
         if _active(cluster, replica_set.uid) != replica_set.replicas
     ]
-    known_to_move = {one.key for one in found if one is not None}
-    found += [
-        InFlight(of=one)
-        for one in scalable(cluster)
-        if one.key not in known_to_move and settled(snapshot, one) != one.replicas
+    known_to_move = {flight.key for flight in flights if flight is not None}
+    flights += [
+        InFlight(of=scalable_workload)
+        for scalable_workload in scalable(cluster)
+        if scalable_workload.key not in known_to_move
+        and settled(snapshot, scalable_workload) != scalable_workload.replicas
     ]
-    return tuple(one for one in found if one is not None)
+    return tuple(flight for flight in flights if flight is not None)
 
 
 @once_at_any_size
@@ -154,17 +162,17 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
     terminating, waiting, or of several revisions. What such a controller does next is not seen. Made once a cluster."""
     snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
     unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
-    found = set[str]()
+    keys = set[str]()
     for pod in snapshot.pods:
         if pod.owner is None or pod.is_terminal or pod.owner.kind not in unlisted:
             continue
-        seen = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
-        seen.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
-        if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
+        owner_revisions = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
+        owner_revisions.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
+        if len(owner_revisions) > 1 or not pod.is_ready or pod.deleted_at is not None:
             kind, group = pod.owner.kind, pod.owner.api_group
             lacking = "weren't all read" if snapshot.presence[kind] is Presence.PARTIAL else "weren't read"
-            found.add(f"{several(kind)} {f'of {group}' if is_namesake(kind, group) else f'that {lacking}'}")
-    return tuple(sorted(found))
+            keys.add(f"{several(kind)} {f'of {group}' if is_namesake(kind, group) else f'that {lacking}'}")
+    return tuple(sorted(keys))
 
 
 def scalable(cluster: Cluster) -> Iterator[Workload]:
@@ -188,13 +196,13 @@ def _active(cluster: Cluster, uid: str) -> int:
 @once_at_any_size
 def ending(cluster: Cluster) -> Counter[str]:
     """uid of an owner → how many of its pods terminate; made once a cluster."""
-    found = (pod for pod in cluster.snapshot.pods if pod.deleted_at is not None)
-    return Counter(pod.owner.uid for pod in found if pod.owner is not None and not pod.is_terminal)
+    ending_pods = (pod for pod in cluster.snapshot.pods if pod.deleted_at is not None)
+    return Counter(pod.owner.uid for pod in ending_pods if pod.owner is not None and not pod.is_terminal)
 
 
 def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:
     sets = sets_by_owner(cluster).get(workload.uid, [])
-    active, wanted = [replica_set for replica_set in sets if replica_set.replicas], str(workload.replicas)
+    active, desired_text = [replica_set for replica_set in sets if replica_set.replicas], str(workload.replicas)
     if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
         return None if says_rest(workload) else InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is Presence.INFERRED and len(active) > 1:
@@ -207,7 +215,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     has_new_template = not is_made and not workload.is_paused
     lacks_pods = any(_active(cluster, replica_set.uid) != replica_set.replicas for replica_set in sets)
     is_rolling = has_new_template or (len(active) > 1 and not workload.is_paused)
-    is_scaled = any(_desired(replica_set, wanted) != wanted for replica_set in active) or (
+    is_scaled = any(_desired(replica_set, desired_text) != desired_text for replica_set in active) or (
         len(active) < 2 and sum(replica_set.replicas for replica_set in sets) != workload.replicas
     )
     if not (is_rolling or lacks_pods or is_scaled):
@@ -234,18 +242,18 @@ def says_rest(workload: Workload) -> bool:
     return is_seen and is_promoted and set(numbers) == {workload.replicas}
 
 
-def _desired(one: ReplicaSet, wanted: str) -> str:
+def _desired(replica_set: ReplicaSet, desired_text: str) -> str:
     """The replicas that its Deployment, or its Rollout, had when it was last scaled."""
-    own = one.annotations.get(DESIRED_REPLICAS, wanted)
-    return str(one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, own))
+    own = replica_set.annotations.get(DESIRED_REPLICAS, desired_text)
+    return str(replica_set.annotations.get(ROLLOUTS_DESIRED_REPLICAS, own))
 
 
 def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
     """A LeaderWorkerSet: by the StatefulSet of its leaders, and by its pods."""
     leaders = workloads_by_key(cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
-    seen = cluster.snapshot.presence.get(STATEFUL_SET.name)
-    if leaders is None or seen is not Presence.PRESENT:
-        is_new = seen is Presence.PRESENT and workload.replicas > 0
+    set_presence = cluster.snapshot.presence.get(STATEFUL_SET.name)
+    if leaders is None or set_presence is not Presence.PRESENT:
+        is_new = set_presence is Presence.PRESENT and workload.replicas > 0
         return InFlight(of=workload, is_untold=not is_new) if is_new or workload.status_replicas else None
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     standing = [pod for pod in pods if pod.deleted_at is None]
@@ -265,11 +273,11 @@ def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
     return all(count == 0 or (count > 0 and does_not_admit(cluster, replica_set)) for replica_set, count in missing)
 
 
-def does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
+def does_not_admit(cluster: Cluster, owner: Workload | ReplicaSet) -> bool:
     """Whether the API server refuses one more of its pods today, for what `Admission` knows."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
-    spec = admission.prepare(one.namespace, one.template.spec, one.template.labels)
-    return admission.refusal(one.namespace, one.name, spec) is not None
+    spec = admission.prepare(owner.namespace, owner.template.spec, owner.template.labels)
+    return admission.refusal(owner.namespace, owner.name, spec) is not None
 
 
 def _spaces_with_ends(cluster: Cluster) -> frozenset[str]:
@@ -294,19 +302,19 @@ def _began(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> 
     """When the controller took the template up, or was resumed, as long as its condition says so; once it has gone on, that tells
     of its latest progress only: then when the ReplicaSet that grows was made, and of one that an undo goes back to its first
     pod. (`pkg/controller/deployment/sync.go` `getNewReplicaSet`, `progress.go` `syncRolloutStatus`.)"""
-    told = workload.progressing_at
-    if told is not None and workload.conditions.get("Progressing") in _JUST_BEGUN:
-        return told
+    progress_at = workload.progressing_at
+    if progress_at is not None and workload.conditions.get("Progressing") in _JUST_BEGUN:
+        return progress_at
     again = [replica_set for replica_set in sets if replica_set.template.makes_the_same_pods(workload.template)]
     current = min(again, key=_made, default=None) or max(sets, key=_made)
     if current is max(sets, key=_made):
-        return current.created_at if current.created_at is not None else told
+        return current.created_at if current.created_at is not None else progress_at
     began = _first(_pods(cluster, current.uid))
-    return began if began is not None else told
+    return began if began is not None else progress_at
 
 
-def _made(one: ReplicaSet) -> float:
-    return one.created_at or 0.0
+def _made(replica_set: ReplicaSet) -> float:
+    return replica_set.created_at or 0.0
 
 
 def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
@@ -343,10 +351,12 @@ def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
 
 def _first_of(cluster: Cluster, workload: Workload, pods: Iterable[Pod], revision: str) -> float | None:
     """When the first pod of a revision was made; as long as there is none, the ControllerRevision."""
-    known = (one for one in revisions_by_owner(cluster).get(workload.uid, ()) if one.hash == revision)
-    made = next((controller_revision.created_at for controller_revision in known), None)
+    controller_revisions = (
+        candidate for candidate in revisions_by_owner(cluster).get(workload.uid, ()) if candidate.hash == revision
+    )
+    revision_created = next((controller_revision.created_at for controller_revision in controller_revisions), None)
     began = _first(pod for pod in pods if _revision(pod) == revision)
-    return made if began is None else began
+    return revision_created if began is None else began
 
 
 def _has_old(cluster: Cluster, workload: Workload, standing: Sequence[Pod]) -> bool:
@@ -377,23 +387,23 @@ def _first(pods: Iterable[Pod]) -> float | None:
 @once_at_any_size
 def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
-    found = set[tuple[str, str]]()
+    failing_images = set[tuple[str, str]]()
     unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # whose pods are not known
     for pod in unready:
         is_known = pod.node_name and pod.node_name not in silent and not pod.is_terminal
         if pod.owner is not None and is_known and not is_starting(pod):
-            found.add((pod.owner.key(pod.namespace), _revision(pod)))
-    if not found:
+            failing_images.add((pod.owner.key(pod.namespace), _revision(pod)))
+    if not failing_images:
         return frozenset()
     ready = {(p.owner.key(p.namespace), _revision(p)) for p in cluster.snapshot.pods if p.owner and p.is_ready}
-    return frozenset(found - ready)
+    return frozenset(failing_images - ready)
 
 
 # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────────
-def shapes_of(cluster: Cluster, one: Workload | ReplicaSet) -> tuple[Shape, ...]:
+def shapes_of(cluster: Cluster, owner: Workload | ReplicaSet) -> tuple[Shape, ...]:
     """Those of the pods that it has or may make; the workers of a LeaderWorkerSet apart."""
-    parts = [one, *(part for part in sets_by_owner(cluster).get(one.uid, ()) if part.replicas)]
+    parts = [owner, *(part for part in sets_by_owner(cluster).get(owner.uid, ()) if part.replicas)]
     return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
 
 
@@ -419,8 +429,8 @@ def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
     return nodes
 
 
-def owners_of(cluster: Cluster, one: InFlight) -> Iterator[str]:
+def owners_of(cluster: Cluster, flight: InFlight) -> Iterator[str]:
     """uids of who owns its pods."""
-    yield one.of.uid
-    if one.workload is not None:
-        yield from parts_of(cluster, one.workload)
+    yield flight.of.uid
+    if flight.workload is not None:
+        yield from parts_of(cluster, flight.workload)

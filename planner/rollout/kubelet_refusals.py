@@ -40,8 +40,8 @@ class KubeletRefusal(Record):
 
     @property
     def words(self) -> str:
-        said = f"{self.reason}: {self.message}" if self.message else self.reason
-        return f"the kubelet of {self.node} refused {count(self.pods, 'pod')} of {self.workload} ({said.rstrip('.')})"
+        refusal_text = f"{self.reason}: {self.message}" if self.message else self.reason
+        return f"the kubelet of {self.node} refused {count(self.pods, 'pod')} of {self.workload} ({refusal_text.rstrip('.')})"
 
     @property
     def loop_words(self) -> str:
@@ -55,30 +55,32 @@ class KubeletRefusal(Record):
 @once_a_cluster
 def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
     """All of them, those of the most pods first; made once a cluster."""
-    keys, found = workload_keys(cluster.snapshot), dict[tuple[str, str, str, str], list[str]]()
+    keys, pods_by_refusal = workload_keys(cluster.snapshot), dict[tuple[str, str, str, str], list[str]]()
     for pod in cluster.snapshot.pods:
         if pod.phase == "Failed" and pod.node_name and outcome_of("pod", pod.reason).startswith(_REFUSED):
             owner = pod.owner.key(pod.namespace) if pod.owner is not None else keys[pod.uid]
-            found.setdefault((keys[pod.uid], owner, pod.node_name, pod.reason), []).append(str(pod.message))
-    made = (
-        KubeletRefusal(workload=workload, owner=owner, node=node, reason=reason, message=said[-1], pods=len(said))
-        for (workload, owner, node, reason), said in found.items()
+            pods_by_refusal.setdefault((keys[pod.uid], owner, pod.node_name, pod.reason), []).append(str(pod.message))
+    refusal_lines = (
+        KubeletRefusal(
+            workload=workload, owner=owner, node=node, reason=reason, message=messages[-1], pods=len(messages)
+        )
+        for (workload, owner, node, reason), messages in pods_by_refusal.items()
     )
-    return tuple(sorted(made, key=lambda one: (-one.pods, one.workload, one.node)))
+    return tuple(sorted(refusal_lines, key=lambda refusal: (-refusal.pods, refusal.workload, refusal.node)))
 
 
 def met_by(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
     """Those of a workload's own pods, and those of others' on nodes at these places, which its new pods may come to."""
     nodes = {cluster.node_names[place] for place in places}
-    for one in refusals(cluster):
-        if one.workload == key or one.node in nodes:
-            yield one
+    for refusal in refusals(cluster):
+        if refusal.workload == key or refusal.node in nodes:
+            yield refusal
 
 
-def doubt_words(one: KubeletRefusal) -> str:
+def doubt_words(refusal: KubeletRefusal) -> str:
     """What a refusal says of a change whose pods may come there."""
-    loop = f"; {one.loop_words}" if one.loop_words else ""
-    return f"{one.words}: kube-scheduler doesn't look at that, and the new pods may be refused, too{loop}"
+    loop = f"; {refusal.loop_words}" if refusal.loop_words else ""
+    return f"{refusal.words}: kube-scheduler doesn't look at that, and the new pods may be refused, too{loop}"
 
 
 # ── before any pod is refused ────────────────────────────────────────────────────────────────────────────────────────
@@ -104,7 +106,7 @@ class ExpectedRefusal(Record):
 
 def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ExpectedRefusal]:
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
-    found: dict[str, list[str]] = {}
+    nodes_by_reason: dict[str, list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
     for place in places:
         node = cluster.nodes[place]
@@ -114,8 +116,8 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
             _pressed(node, spec, is_critical=is_critical),
         ):
             if why:
-                found.setdefault(why, []).append(node.name)
-    for why, nodes in found.items():
+                nodes_by_reason.setdefault(why, []).append(node.name)
+    for why, nodes in nodes_by_reason.items():
         yield ExpectedRefusal(nodes=tuple(nodes), why=why)
 
 
@@ -132,7 +134,10 @@ def _unaligned(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
     if kubelet is None or not kubelet.topology_manager_policy.refuses:
         return ""
     is_guaranteed = qos_class(spec) is QosClass.GUARANTEED
-    units = [_aligned(one, kubelet, is_guaranteed=is_guaranteed) for one in (*spec.init_containers, *spec.containers)]
+    units = [
+        _aligned(container, kubelet, is_guaranteed=is_guaranteed)
+        for container in (*spec.init_containers, *spec.containers)
+    ]
     if kubelet.is_pod_scope:
         whole = {name: amount for name, amount in pod_requests(spec).items() if is_extended_resource(name)}
         cpus = sum(unit.get(CPU, 0) for unit in units)
@@ -141,9 +146,9 @@ def _unaligned(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
     most = max(units, key=lambda unit: sum(unit.values()), default={})
     if sum(most.values()) < 2:
         return ""
-    asked = listing([f"{amount:,} {name}" if name != _MEMORY else name for name, amount in most.items()], None)
+    resources_text = listing([f"{amount:,} {name}" if name != _MEMORY else name for name, amount in most.items()], None)
     return (
-        f"topologyManagerPolicy is {kubelet.topology_manager_policy}, and whether {asked} of a {'pod' if kubelet.is_pod_scope else 'container'} "
+        f"topologyManagerPolicy is {kubelet.topology_manager_policy}, and whether {resources_text} of a {'pod' if kubelet.is_pod_scope else 'container'} "
         "are free on one NUMA node isn't known (TopologyAffinityError)"
     )  # fmt: skip
 
@@ -153,13 +158,13 @@ _MEMORY: Final = "memory"
 
 def _aligned(container: Container, kubelet: KubeletConfiguration, *, is_guaranteed: bool) -> dict[str, int]:
     """What the kubelet gives a container by NUMA node: devices, whole CPUs, and 1 for its memory."""
-    found = {name: amount for name, amount in container.requests.items() if is_extended_resource(name) and amount}
+    amounts = {name: amount for name, amount in container.requests.items() if is_extended_resource(name) and amount}
     millicores = container.requests.get(CPU, 0)
     if is_guaranteed and kubelet.is_cpu_static and millicores and not millicores % _CORE:
-        found[CPU] = millicores // _CORE
+        amounts[CPU] = millicores // _CORE
     if is_guaranteed and kubelet.is_memory_static and container.requests.get(_MEMORY, 0):
-        found[_MEMORY] = 1
-    return found
+        amounts[_MEMORY] = 1
+    return amounts
 
 
 def _whole_cores(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
@@ -173,8 +178,8 @@ def _whole_cores(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
         or qos_class(spec) is not QosClass.GUARANTEED
     ):
         return ""
-    asked = [one.requests.get(CPU, 0) for one in (*spec.init_containers, *spec.containers)]
-    odd = next((amount // _CORE for amount in asked if amount and not amount % _CORE and amount // _CORE % 2), 0)
+    cpu_requests = [container.requests.get(CPU, 0) for container in (*spec.init_containers, *spec.containers)]
+    odd = next((amount // _CORE for amount in cpu_requests if amount and not amount % _CORE and amount // _CORE % 2), 0)
     return (
         f"it gives out whole cores (full-pcpus-only), and {odd:,} CPUs are none where a core has two threads (SMTAlignmentError)"
         if odd

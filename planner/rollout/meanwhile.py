@@ -13,8 +13,12 @@ from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_
 from planner.kubernetes.nodes import is_ready, is_silent
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
-from planner.rollout.beside import beside, evictions_met, ruled_namespaces
-from planner.rollout.by_themselves import (
+from planner.rollout.concurrent_rollouts import beside, evictions_met, ruled_namespaces
+from planner.rollout.cures import cures
+from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubts import Doubt, Effect, is_proven
+from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
+from planner.rollout.independent_actors import (
     METRICS,
     Bound,
     at_bound,
@@ -27,13 +31,9 @@ from planner.rollout.by_themselves import (
     may_take,
     recovering,
 )
-from planner.rollout.cures import cures
-from planner.rollout.doubt_rules import standing_doubts
-from planner.rollout.doubts import Doubt, Effect, is_proven
-from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
 from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 
@@ -54,7 +54,7 @@ _AGAIN = (
 )
 
 
-class Acting(Record):
+class IndependentActor(Record):
     """A controller or user that may act on its own meanwhile: in words, and what the rollout comes to then (None: too large to be played)."""
 
     does: str
@@ -77,14 +77,14 @@ def _completes(run: Run) -> bool | None:
     return None if run.is_cut else run.completed
 
 
-def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Acting, ...]:
+def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[IndependentActor, ...]:
     """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
     replicas; and what else may act on its own."""
-    found: list[Acting] = []
+    actors: list[IndependentActor] = []
     for place, revision in enumerate(revisions):
         after = revision.after
-        known = autoscalers_of(cluster.snapshot, after.key)
-        bounds = moves_between(known, after.replicas) if revision.placed is None else None
+        scalers = autoscalers_of(cluster.snapshot, after.key)
+        bounds = moves_between(scalers, after.replicas) if revision.placed is None else None
         then = []
         for replicas in bounds or ():
             if replicas != run.replicas[after.key]:
@@ -92,11 +92,11 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
                 others[place] = replace(revision, after=replace(after, replicas=replicas))
                 then.append((f"at {replicas:,}", _completes(simulate(cluster, others, seed=seed))))
         if bounds is not None:
-            named = _named(max(known, key=lambda one: one.maximum))
+            named = _named(max(scalers, key=lambda autoscaler: autoscaler.maximum))
             does = f"{named} may set {bounds[0]:,} to {bounds[1]:,} replicas meanwhile"
-            found.append(Acting(does=does, then=tuple(then)))
+            actors.append(IndependentActor(does=does, then=tuple(then)))
     return (
-        *found,
+        *actors,
         *_others_moved(cluster, revisions, seed=seed),
         *_evicted(cluster, revisions, run, seed=seed),
         *_answering(revisions, run),
@@ -104,23 +104,26 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
     )
 
 
-def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[Acting]:
+def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[IndependentActor]:
     """Nodes that don't answer and with which, once they do, a rollout completes that is stuck."""
     events = [event for revision in revisions for cure in cures(run, revision) for event in cure.events]
     if names := list(dict.fromkeys(event.removeprefix(_ANSWERS) for event in events if event.startswith(_ANSWERS))):
-        yield Acting(does=f"meanwhile {listing(names)} may answer again", then=(("with that", True),))
+        yield IndependentActor(does=f"meanwhile {listing(names)} may answer again", then=(("with that", True),))
 
 
-def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
+def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[IndependentActor]:
     """Evictions by taints at other times than was played, where they change the verdict: before the change comes, or only after all is
     done, as how long pods take to start is an estimate, and when a taint came isn't told."""
     met = evictions_met(cluster, [revision.after for revision in revisions])
     later = [replace(revision, after_seconds=revision.after_seconds + _A_MOMENT) for revision in revisions]
     times = (("with that at once", later, 0.0), ("without that", revisions, inf)) if met else ()
-    then = [(when, _completes(simulate(cluster, some, seed=seed, evicts_after=at))) for when, some, at in times]
+    then = [
+        (when, _completes(simulate(cluster, revisions_then, seed=seed, evicts_after=at)))
+        for when, revisions_then, at in times
+    ]
     if any(done is not run.completed for _, done in then):
-        nodes = listing(sorted({one.puts_out for one in met}))
-        yield Acting(does=f"when pods are evicted from {nodes} may decide", then=tuple(then))
+        nodes = listing(sorted({eviction.puts_out for eviction in met}))
+        yield IndependentActor(does=f"when pods are evicted from {nodes} may decide", then=tuple(then))
 
 
 def _at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int) -> bool | None:
@@ -128,30 +131,30 @@ def _at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int
         return _completes(simulate(cluster, revisions, seed=seed, bound=bound))
 
 
-def _others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) -> Iterator[Acting]:
+def _others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) -> Iterator[IndependentActor]:
     """The rollout while metrics move the replicas of others that it meets."""
-    met = {bound: some for bound in METRICS if (some := _met_at(cluster, revisions, bound))}
-    names = dict.fromkeys(name for some in met.values() for name in some)
+    met = {bound: scaled_names for bound in METRICS if (scaled_names := _met_at(cluster, revisions, bound))}
+    names = dict.fromkeys(name for met_workloads in met.values() for name in met_workloads)
     which = f"with {plural(len(names), 'it', 'all')} at the"
     if met:
         does = f"autoscalers may move the replicas of {listing(list(names))} meanwhile"
-        yield Acting(does=does, then=tuple((f"{which} {b}", _at(cluster, revisions, b, seed)) for b in met))
+        yield IndependentActor(does=does, then=tuple((f"{which} {b}", _at(cluster, revisions, b, seed)) for b in met))
 
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
     """The others that metrics may move, and that the changes then meet."""
-    unmoved = {id(one.of) for one in in_flight(cluster)}
-    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.of) not in unmoved}
+    unmoved = {id(flight.of) for flight in in_flight(cluster)}
+    moved_there = {bound_flight.key for bound_flight in at_bound(cluster, bound) if id(bound_flight.of) not in unmoved}
     met = beside(cluster, [r.after for r in revisions], bound) if moved_there else ()
-    return [one.key for one in met if one.key in moved_there]
+    return [other_flight.key for other_flight in met if other_flight.key in moved_there]
 
 
-def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
+def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[IndependentActor]:
     """What else may act on its own, and may decide; where pods may come, they are played."""
     if does := _acts(cluster, revisions, run):
         comes = run.completed and _met_at(cluster, revisions, Bound.BEGUN)
         then = (("with that", _at(cluster, revisions, Bound.BEGUN, seed)),) if comes else ()
-        yield Acting(does=f"meanwhile {listing(list(does))}", then=then)
+        yield IndependentActor(does=f"meanwhile {listing(list(does))}", then=then)
 
 
 def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[str, ...]:
@@ -159,41 +162,49 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
     pods may leave it room."""
     unread = cluster.snapshot.other_kinds.get(_RESIZES, 0)
     are_not = plural(unread, "isn't", "aren't")
-    found = [f"{count(unread, _RESIZES)} that {are_not} read may give pods other requests"] if unread else []
-    found += [f"{one} may make and move pods" for one in perhaps_in_flight(cluster)]
+    acts = [f"{count(unread, _RESIZES)} that {are_not} read may give pods other requests"] if unread else []
+    acts += [f"{controller_key} may make and move pods" for controller_key in perhaps_in_flight(cluster)]
     if not run.completed:
-        return tuple(dict.fromkeys((*found, *_leaving_room(cluster, run))))
+        return tuple(dict.fromkeys((*acts, *_leaving_room(cluster, run))))
     met = _met_at(cluster, revisions, Bound.BEGUN)
-    found += [
-        one.does for one in coming(cluster) if one.pods.key in met and not _give_way(cluster, revisions, one.pods)
+    acts += [
+        coming_pods.does
+        for coming_pods in coming(cluster)
+        if coming_pods.pods.key in met and not _give_way(cluster, revisions, coming_pods.pods)
     ]
     nodes = {pod.node for pods in run.pods.values() for pod in pods if pod.is_bound and not pod.is_lost}
-    gone = [cluster.nodes[node] for node in sorted(nodes) if leaves(cluster.nodes[node])]
-    return tuple(dict.fromkeys((*found, *(leaving(node) for node in gone))))
+    leaving_nodes = [cluster.nodes[node] for node in sorted(nodes) if leaves(cluster.nodes[node])]
+    return tuple(dict.fromkeys((*acts, *(leaving(node) for node in leaving_nodes))))
 
 
 def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight) -> bool:
     """Whether the changed pods, all alike, may each push one of them out, nothing but room decides where they go, and no other pod moves
     whom these would send elsewhere."""
-    made = coming.of
-    if isinstance(made, Workload) or in_flight(cluster) or len(cluster.unbound):
+    maker = coming.of
+    if isinstance(maker, Workload) or in_flight(cluster) or len(cluster.unbound):
         return False
-    theirs = compile_shape(cluster, made.namespace, made.template.labels, made.template.spec)
+    theirs = compile_shape(cluster, maker.namespace, maker.template.labels, maker.template.spec)
     after = [revision.after for revision in revisions]
-    mine = [compile_shape(cluster, one.namespace, t.labels, t.spec) for one in after for t, _ in one.templates]
-    plain = all(shape.is_plain and shape.may_preempt and shape.priority > theirs.priority for shape in mine)
+    own_shapes = [
+        compile_shape(cluster, workload.namespace, t.labels, t.spec)
+        for workload in after
+        for t, _ in workload.templates
+    ]
+    plain = all(shape.is_plain and shape.may_preempt and shape.priority > theirs.priority for shape in own_shapes)
     return (
-        len(mine) == 1 and plain and not {made.namespace, *(one.namespace for one in after)} & ruled_namespaces(cluster)
+        len(own_shapes) == 1
+        and plain
+        and not {maker.namespace, *(workload.namespace for workload in after)} & ruled_namespaces(cluster)
     )
 
 
 def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
     """Who may go, where a pod of the changed workloads would have what it asks for without all who may, or where a quota counts
     them."""
-    snapshot, simulation, gone = cluster.snapshot, run.simulation, going(cluster)
+    snapshot, simulation, leaving_pods = cluster.snapshot, run.simulation, going(cluster)
     if run.refusals:
         counted = {quota.namespace for quota in snapshot.resource_quotas}
-        yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
+        yield from (leaving_pods[place] for place in leaving_pods if snapshot.pods[place].namespace in counted)
     on = going_by_node(cluster)
     if not (on or recovering(cluster)):  # as mostly: who waits is looked at only for such nodes
         return
@@ -205,14 +216,14 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
             live = {place: simulation.pods.live(place) for place in on.get(node, ())}
             leave = [pod for pod in live.values() if not (pod.is_gone or pod.is_terminating)]
             more = {name: comes_up(cluster.nodes[node], name) for name in asks if node in recovers}
-            left = {
+            free_amounts = {
                 row: simulation.state.free[row, node] + more.get(cluster.resources[row], 0) for row, _ in shape.asks
             }
             if all(more.get(name) for name in shape.absent) and all(
-                left[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks
+                free_amounts[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks
             ):
-                yield from (gone[place] for place, pod in live.items() if pod in leave)
-                yield from (_recovers(cluster.nodes[one], asks) for one in {node} & recovers)
+                yield from (leaving_pods[place] for place, pod in live.items() if pod in leave)
+                yield from (_recovers(cluster.nodes[node_number], asks) for node_number in {node} & recovers)
 
 
 def _recovers(node: Node, asks: Iterable[str]) -> str:
@@ -282,11 +293,11 @@ def doubts_of_chance(run: Run, ties: Ties, clocks: OtherClocks) -> Iterator[Doub
         yield Doubt(about=SECONDS, why=why, could_change=Effect.VERDICT)
 
 
-def doubts_of_acting(moves: Sequence[Acting], completes: bool) -> Iterator[Doubt]:
+def doubts_of_acting(moves: Sequence[IndependentActor], completes: bool) -> Iterator[Doubt]:
     """What may act on its own meanwhile: no recording tells when, so that nothing is proven."""
-    told = {move.does for move in moves if move.then}
+    decided_acts = {move.does for move in moves if move.then}
     for move in moves:
-        if not move.then and move.does in told:
+        if not move.then and move.does in decided_acts:
             continue  # what it comes to is told already: a node that may answer again is found twice
         yield Doubt(about=MEANWHILE_ACTING, why=Text(move.sentence(completes)), could_change=Effect.VERDICT)
 
@@ -295,29 +306,29 @@ def ties_beside(ties: Ties, doubts: Sequence[Doubt], findings: Sequence[Finding]
     """What is known of ties beside all else that isn't sure, in one sentence."""
     if is_proven(doubts, findings):
         return ties
-    more = [one for one in doubts if one.could_change is Effect.VERDICT and not one.about.startswith(PLACEMENT)]
-    seconds = [str(one.why) for one in more if one.about == SECONDS]
+    more = [doubt for doubt in doubts if doubt.could_change is Effect.VERDICT and not doubt.about.startswith(PLACEMENT)]
+    seconds = [str(doubt.why) for doubt in more if doubt.about == SECONDS]
     lead = f"{ties.outcome}, but {seconds[0]}" if seconds else str(ties.outcome)
-    words = [lead, *(str(one.why) for one in more if one.about != SECONDS)]
+    words = [lead, *(str(doubt.why) for doubt in more if doubt.about != SECONDS)]
     return replace(ties, proven=False, sentence=Text("; ".join(words)))
 
 
 def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
     """Replicas that an autoscaler sets to others as soon as it looks, whatever its metrics say."""
-    found = []
-    for key, asked in ((r.after.key, r.after.replicas) for r in revisions):
+    findings = []
+    for key, desired_replicas in ((r.after.key, r.after.replicas) for r in revisions):
         scaler = autoscaler_of(run.simulation.snapshot, key)
-        if scaler is None or run.replicas[key] == asked:
+        if scaler is None or run.replicas[key] == desired_replicas:
             continue
-        found.append(
+        findings.append(
             Finding(
                 severity=Severity.WARNING, code="replicas-outside-autoscaler", object=key,
-                what=f"{count(asked, 'replica is', 'replicas are')} outside the bounds of {_named(scaler)}, which sets "
+                what=f"{count(desired_replicas, 'replica is', 'replicas are')} outside the bounds of {_named(scaler)}, which sets "
                 f"{run.replicas[key]:,} as soon as it looks: pods are deleted and made anew meanwhile",
                 mend="Leave replicas out of the manifest of a workload that an autoscaler scales",
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(findings)
 
 
 def _named(scaler: HorizontalPodAutoscaler) -> str:

@@ -27,9 +27,9 @@ def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
     if sets_again(cluster, revision.after, before=before, has_new_template=True):
         return ()
     pods = [cluster.snapshot.pods[place] for place in pods_of(cluster, before)]
-    there = [pod for pod in pods if pod.node_name and not pod.is_terminal and pod.deleted_at is None]
-    latest = max(there, key=lambda pod: pod.created_at or 0.0, default=None)
-    alike = [pod for pod in there if latest is not None and _kind(pod) == _kind(latest)]
+    current_pods = [pod for pod in pods if pod.node_name and not pod.is_terminal and pod.deleted_at is None]
+    latest = max(current_pods, key=lambda pod: pod.created_at or 0.0, default=None)
+    alike = [pod for pod in current_pods if latest is not None and _kind(pod) == _kind(latest)]
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
     if any(map(was_ready, alike)) or any(pod.node_name in silent for pod in alike):
         return ()

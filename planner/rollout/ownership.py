@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
-from planner.inventory.sealed import annotation_digests, is_of_this_key
+from planner.inventory.template_digests import annotation_digests, is_of_this_key
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
@@ -16,22 +16,22 @@ from planner.scheduling.cluster import Cluster, once_at_any_size
 @once_at_any_size
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
-    found: dict[str, list[int]] = {}
+    pods: dict[str, list[int]] = {}
     for i, pod in enumerate(cluster.snapshot.pods):
         if pod.owner is not None and not pod.is_terminal:
-            found.setdefault(pod.owner.uid, []).append(i)
-    return found
+            pods.setdefault(pod.owner.uid, []).append(i)
+    return pods
 
 
 @once_at_any_size
 def pods_by_node(cluster: Cluster, below: int | None) -> dict[int, list[int]]:
     """Node → indices of the pods bound to it that aren't Succeeded or Failed, or of those below a priority; made once a cluster."""
-    found: dict[int, list[int]] = {}
+    pods: dict[int, list[int]] = {}
     for group in cluster.groups:
         if below is None or cluster.priority_of(group.spec) < below:
             for node, pod in zip(group.nodes.tolist(), group.pods, strict=True):
-                found.setdefault(node, []).append(pod)
-    return found
+                pods.setdefault(node, []).append(pod)
+    return pods
 
 
 def is_starting(pod: Pod) -> bool:
@@ -62,7 +62,7 @@ def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
 @once_at_any_size
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
     """The snapshot's ReplicaSets, and its ReplicationControllers, by key; made once a cluster."""
-    return {one.key: one for one in (*cluster.snapshot.replica_sets, *replication_controllers(cluster))}
+    return {owner.key: owner for owner in (*cluster.snapshot.replica_sets, *replication_controllers(cluster))}
 
 
 @once_at_any_size
@@ -72,24 +72,26 @@ def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     Not those of an OpenShift DeploymentConfig: that scales them, as it goes on.
     Source: kubernetes `pkg/controller/replication/replication_controller.go`, which is the ReplicaSet's controller.
     """
-    pods, found = cluster.snapshot.pods, list[ReplicaSet]()
-    told = {
+    pods, controllers = cluster.snapshot.pods, list[ReplicaSet]()
+    unplayed_by_uid = {
         unplayed.uid: unplayed
         for unplayed in cluster.snapshot.unplayed
         if unplayed.uid and unplayed.kind == REPLICATION_CONTROLLER and unplayed.is_told
     }
-    for uid, unplayed in told.items():
+    for uid, unplayed in unplayed_by_uid.items():
         for part in unplayed.pods if unplayed.owner is None else ():
-            found.append(_controller(unplayed.namespace, unplayed.name, uid, part.count, part.template))
+            controllers.append(_controller(unplayed.namespace, unplayed.name, uid, part.count, part.template))
     for uid, own in pods_by_owner(cluster).items():
         by = pods[own[0]].owner
-        if by is None or by.kind != REPLICATION_CONTROLLER or (uid in told and told[uid].pods):
+        if by is None or by.kind != REPLICATION_CONTROLLER or (uid in unplayed_by_uid and unplayed_by_uid[uid].pods):
             continue
         last = max((pods[i] for i in own), key=lambda pod: pod.created_at or 0.0)
         if DEPLOYMENT_CONFIG not in last.labels:
             template = Template(labels=last.labels, spec=last.spec)
-            found.append(_controller(last.namespace, by.name, uid, 0 if uid in told else len(own), template))
-    return tuple(found)
+            controllers.append(
+                _controller(last.namespace, by.name, uid, 0 if uid in unplayed_by_uid else len(own), template)
+            )
+    return tuple(controllers)
 
 
 def _controller(namespace: str, name: str, uid: str, replicas: int, template: Template) -> ReplicaSet:
@@ -102,11 +104,11 @@ def _controller(namespace: str, name: str, uid: str, replicas: int, template: Te
 @once_at_any_size
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     """uid of a Deployment → its ReplicaSets; made once a cluster."""
-    found: dict[str, list[ReplicaSet]] = {}
+    replica_sets: dict[str, list[ReplicaSet]] = {}
     for replica_set in cluster.snapshot.replica_sets:
         if replica_set.owner is not None:
-            found.setdefault(replica_set.owner.uid, []).append(replica_set)
-    return found
+            replica_sets.setdefault(replica_set.owner.uid, []).append(replica_set)
+    return replica_sets
 
 
 def sets_again(
@@ -116,18 +118,18 @@ def sets_again(
     is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
     if is_restart:
         return []
-    known = sets_by_owner(cluster).get(workload.uid, [])
-    return [replica_set for replica_set in known if replica_set.template.makes_the_same_pods(workload.template)]
+    owned_sets = sets_by_owner(cluster).get(workload.uid, [])
+    return [replica_set for replica_set in owned_sets if replica_set.template.makes_the_same_pods(workload.template)]
 
 
 @once_at_any_size
 def revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
     """uid of a StatefulSet or DaemonSet → its ControllerRevisions, the latest first; made once a cluster."""
-    found: dict[str, list[ControllerRevision]] = {}
-    for revision in sorted(cluster.snapshot.controller_revisions, key=lambda one: -one.number):
+    revisions: dict[str, list[ControllerRevision]] = {}
+    for revision in sorted(cluster.snapshot.controller_revisions, key=lambda candidate: -candidate.number):
         if revision.owner is not None:
-            found.setdefault(revision.owner.uid, []).append(revision)
-    return found
+            revisions.setdefault(revision.owner.uid, []).append(revision)
+    return revisions
 
 
 def revision_of(cluster: Cluster, workload: Workload) -> str:
@@ -136,14 +138,21 @@ def revision_of(cluster: Cluster, workload: Workload) -> str:
     Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` `getStatefulSetRevisions`,
     `pkg/controller/daemon/update.go` `constructHistory`: of several the latest.
     """
-    known = revisions_by_owner(cluster).get(workload.uid, ())
-    return next((one.hash for one in known if one.template and one.template.makes_the_same_pods(workload.template)), "")
+    revisions = revisions_by_owner(cluster).get(workload.uid, ())
+    return next(
+        (
+            candidate.hash
+            for candidate in revisions
+            if candidate.template and candidate.template.makes_the_same_pods(workload.template)
+        ),
+        "",
+    )
 
 
 def template_of_revision(cluster: Cluster, workload: Workload, revision: str) -> Template | None:
     """The template of the workload's ControllerRevision with this hash; None where the snapshot doesn't hold it."""
-    known = revisions_by_owner(cluster).get(workload.uid, ())
-    return next((one.template for one in known if one.hash == revision), None)
+    controller_revisions = revisions_by_owner(cluster).get(workload.uid, ())
+    return next((candidate.template for candidate in controller_revisions if candidate.hash == revision), None)
 
 
 def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
@@ -177,8 +186,8 @@ def _shows_no_pod(cluster: Cluster, template: Template, pods: Iterable[int], rev
     every = (cluster.snapshot.pods[i].annotation_digests for i in pods)
     sampled = [digests for digests in every if is_of_this_key(digests)]
     metadata = json.loads(template.manifest).get("metadata") or {}
-    given = annotation_digests(metadata.get("annotations") or {})
-    return len(sampled) == revisions and all(set(given).difference(digests) for digests in sampled)
+    template_digests = annotation_digests(metadata.get("annotations") or {})
+    return len(sampled) == revisions and all(set(template_digests).difference(digests) for digests in sampled)
 
 
 def _revisions_of(cluster: Cluster, pods: Iterable[int], label: str) -> int:
@@ -201,13 +210,17 @@ def parts_of(cluster: Cluster, workload: Workload) -> list[str]:
 
 def _parts_by_owner(cluster: Cluster) -> dict[str, list[str]]:
     """uid of a workload → those of what it makes its pods through."""
-    found = {uid: [replica_set.uid for replica_set in sets] for uid, sets in sets_by_owner(cluster).items()}
-    leaders = {one.owner.uid for one in cluster.snapshot.made if one.owner is not None and one.owner.kind == POD.name}
+    parts = {uid: [replica_set.uid for replica_set in sets] for uid, sets in sets_by_owner(cluster).items()}
+    leaders = {
+        record.owner.uid
+        for record in cluster.snapshot.made
+        if record.owner is not None and record.owner.kind == POD.name
+    }
     leading = (pod for pod in cluster.snapshot.pods if leaders and pod.uid in leaders and pod.owner is not None)
     above = {pod.uid: pod.owner.uid for pod in leading if pod.owner is not None}
     for workload in cluster.snapshot.every_workload:
         if workload.owner is not None and workload.owner.uid in above:  # a leader's workers go with the leaders
-            found.setdefault(above[workload.owner.uid], []).append(workload.uid)
+            parts.setdefault(above[workload.owner.uid], []).append(workload.uid)
         elif workload.owner is not None and kind_called(workload.owner.kind).part == workload.kind:
-            found.setdefault(workload.owner.uid, []).append(workload.uid)
-    return found
+            parts.setdefault(workload.owner.uid, []).append(workload.uid)
+    return parts

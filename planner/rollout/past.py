@@ -56,7 +56,7 @@ _SLACK: Final = 2.0  # between a controller's clock and a kubelet's, in whole se
 _START_UPS: Final = 3  # so many times its longest start-up a rollout may stand still
 
 
-class Course(StrEnum):
+class PastCourse(StrEnum):
     COMPLETED = "completed"
     UNDER_WAY = "under_way"
     HUNG_THEN_CURED = "hung_then_cured"
@@ -65,7 +65,7 @@ class Course(StrEnum):
     NOT_SEEN = "not_seen"
 
 
-GOING: Final = (Course.HUNG_STILL, Course.UNDER_WAY)
+GOING: Final = (PastCourse.HUNG_STILL, PastCourse.UNDER_WAY)
 """Of those in flight."""
 
 
@@ -83,14 +83,14 @@ class PastRollout(Record):
     began, ended : ISO 8601, UTC; None where nothing shows them; `began_seconds`: since the epoch
     hung_seconds, cause, cure : None of one that isn't known to have hung
     traces : what tells of it, in words that name the objects
-    would_have_told : whether its verdict would have been *stuck*; None where that isn't claimed (`planner.rollout.past_told`)
+    would_have_told : whether its verdict would have been *stuck*; None where that isn't claimed (`planner.rollout.past_predictions`)
     """
 
     workload: str
     revision: int | None
     began: str | None
     ended: str | None
-    course: Course
+    course: PastCourse
     hung_seconds: HungSeconds | None
     cause: HangCause | None
     cure: HangCure | None
@@ -111,20 +111,22 @@ class _Gap(Record):
 @once_a_cluster
 def past_rollouts(cluster: Cluster) -> tuple[PastRollout, ...]:
     """Every rollout of which something remains: those that go on or hang first, then the latest first."""
-    found: list[PastRollout] = []
+    rollouts: list[PastRollout] = []
     for workload in cluster.snapshot.workloads:
         if not workload.traits.rolls_out or workload.traits.is_custom or workload.groups is not None:
             continue
         turns = turns_of(cluster, workload)
-        found += [
+        rollouts += [
             _Past(cluster, turn, turns[place + 1 : place + 2]).rollout()
             for place, turn in enumerate(turns)
             if not turn.is_first
         ]
         if _is_held_by_pause(cluster, workload):
-            found.append(_held_by_pause(workload))
-    found.sort(key=lambda one: one.began or "", reverse=True)
-    return tuple(sorted(found, key=lambda one: GOING.index(one.course) if one.course in GOING else len(GOING)))
+            rollouts.append(_held_by_pause(workload))
+    rollouts.sort(key=lambda rollout: rollout.began or "", reverse=True)
+    return tuple(
+        sorted(rollouts, key=lambda rollout: GOING.index(rollout.course) if rollout.course in GOING else len(GOING))
+    )
 
 
 def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
@@ -133,13 +135,13 @@ def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
     Source: kubernetes `pkg/controller/deployment/sync.go` `sync` (of a paused one no ReplicaSet is made).
     """
     sets = sets_by_owner(cluster).get(workload.uid, [])
-    is_known = any(one.template.makes_the_same_pods(workload.template) for one in sets)
+    is_known = any(replica_set.template.makes_the_same_pods(workload.template) for replica_set in sets)
     return bool(workload.traits.part and workload.is_paused and sets) and not is_known
 
 
 def _held_by_pause(workload: Workload) -> PastRollout:
     return PastRollout(
-        workload=workload.key, revision=None, began=None, ended=None, course=Course.HUNG_STILL, hung_seconds=None, cause=HangCause.PAUSED,
+        workload=workload.key, revision=None, began=None, ended=None, course=PastCourse.HUNG_STILL, hung_seconds=None, cause=HangCause.PAUSED,
         cure=HangCure.NONE, traces=(f"{workload.key} is paused, and no ReplicaSet has its template",),
     )  # fmt: skip
 
@@ -182,7 +184,7 @@ class _Past:
         """A pause writes over what the condition said: the rollout was done where no older pod is left, unless all old ones go first."""
         paused = self.workload.conditions.get("Progressing", "").startswith("Unknown/")
         sets = sets_by_owner(self.cluster).get(self.workload.uid, [])
-        old = any(one.replicas or one.status_replicas for one in sets if one.name != self.turn.part)
+        old = any(old_set.replicas or old_set.status_replicas for old_set in sets if old_set.name != self.turn.part)
         return paused and not old and self.workload.strategy.kind != RECREATE
 
     def _every_pod(self) -> list[Pod]:
@@ -201,29 +203,29 @@ class _Past:
         since = self.turn.began
         if since is None:
             return ()
-        some = [pod for pod in self.turn.pods if not pod.is_terminal and (pod.created_at or 0.0) >= since - _SLACK]
+        turn_pods = [pod for pod in self.turn.pods if not pod.is_terminal and (pod.created_at or 0.0) >= since - _SLACK]
         if self.until is None or not self.turn.is_of_sets:
-            some = self._chain(some)
-        return tuple(pod for pod in some if self.until is None or (pod.created_at or 0.0) <= self.until)
+            turn_pods = self._chain(turn_pods)
+        return tuple(pod for pod in turn_pods if self.until is None or (pod.created_at or 0.0) <= self.until)
 
     def _chain(self, pods: Iterable[Pod]) -> list[Pod]:
         """Pods of a StatefulSet or DaemonSet of which each came as soon as the one before it was Ready; a StatefulSet's from the
         highest ordinal down. One that came later, or with its node, was made for another reason."""
-        some = sorted(
+        chain_pods = sorted(
             (pod for pod in pods if pod.created_at is not None), key=lambda pod: (pod.created_at or 0.0, -_ordinal(pod))
         )
-        found: list[Pod] = []
-        for pod in some:
+        chain: list[Pod] = []
+        for pod in chain_pods:
             at = pod.created_at or 0.0
             if self._came_for_its_node(pod):
                 continue
-            if found:
-                ends = max(_ready(one) or at for one in found)
-                is_back = self.workload.traits.has_ordinals and _ordinal(pod) > min(map(_ordinal, found))
+            if chain:
+                ends = max(_ready(chained_pod) or at for chained_pod in chain)
+                is_back = self.workload.traits.has_ordinals and _ordinal(pod) > min(map(_ordinal, chain))
                 if is_back or at - ends > self._patience():
                     continue
-            found.append(pod)
-        return found
+            chain.append(pod)
+        return chain
 
     def _patience(self) -> float:
         """How long after the pods before it the next one comes: theirs have to end, and to be available."""
@@ -235,20 +237,20 @@ class _Past:
         if not self.workload.traits.is_per_node:
             return False
         terms = pod.spec.node_affinity.required or ()
-        named = {value for term in terms for one in term.match_fields for value in one.values}
+        named = {value for term in terms for field_term in term.match_fields for value in field_term.values}
         places = [self.cluster.node_index[name] for name in (pod.node_name, *named) if name in self.cluster.node_index]
-        made = [self.cluster.snapshot.nodes[place].created_at for place in places]
-        return any(at is not None and 0 <= (pod.created_at or 0.0) - at <= AT_ONCE_SECONDS for at in made)
+        node_times = [self.cluster.snapshot.nodes[place].created_at for place in places]
+        return any(at is not None and 0 <= (pod.created_at or 0.0) - at <= AT_ONCE_SECONDS for at in node_times)
 
     # ── what moved ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _own_events(self) -> list[Event]:
         """Events about its pods, those that are gone included, and about what makes them."""
-        known, workload = events_by_object(self.cluster), self.workload
+        events_by_key, workload = events_by_object(self.cluster), self.workload
         by = (REPLICA_SET.name, self.turn.part) if self.turn.is_of_sets else (workload.kind, workload.name)
         names = {*pods_told_of(self.cluster, self.turn), *(pod.name for pod in self.pods)}
-        found = [*known.get((by[0], workload.namespace, by[1]), ())]
-        found += [event for name in names for event in known.get((POD.name, workload.namespace, name), ())]
-        return [event for event in found if self._is_within(event.last_seen_at)]
+        events = [*events_by_key.get((by[0], workload.namespace, by[1]), ())]
+        events += [event for name in names for event in events_by_key.get((POD.name, workload.namespace, name), ())]
+        return [event for event in events if self._is_within(event.last_seen_at)]
 
     def _is_within(self, at: float | None) -> bool:
         began, until = self.turn.began, self.until
@@ -259,9 +261,11 @@ class _Past:
         began = self.turn.began
         if began is None:
             return False
-        told = [one.at for one in self.scalings if one.name == self.turn.part] if self.turn.is_of_sets else []
-        told += [event.first_seen_at or 0.0 for event in self.events if event.reason.startswith("Successful")]
-        return any(abs(at - began) <= AT_ONCE_SECONDS for at in told)
+        event_times = (
+            [scaling.at for scaling in self.scalings if scaling.name == self.turn.part] if self.turn.is_of_sets else []
+        )
+        event_times += [event.first_seen_at or 0.0 for event in self.events if event.reason.startswith("Successful")]
+        return any(abs(at - began) <= AT_ONCE_SECONDS for at in event_times)
 
     def _movements(self) -> list[float]:
         """When pods were made, got Ready, or went: all that is known of it."""
@@ -269,7 +273,7 @@ class _Past:
         moved = [] if began is None else [began]
         for pod in self.pods:
             moved += [at for at in (pod.created_at, _ready(pod)) if at is not None]
-        moved += [one.at for one in self.scalings]
+        moved += [scaling.at for scaling in self.scalings]
         ill = {event.object_name for event, _ in warnings_in(self.events, 0.0, self.now)}
         for (
             event
@@ -301,7 +305,7 @@ class _Past:
     # ── whether it hung ──────────────────────────────────────────────────────────────────────────────────────────────
     def _gap(self) -> _Gap | None:
         """The longest time without movement that something vouches for."""
-        found: list[_Gap] = []
+        gaps: list[_Gap] = []
         for since, until in pairwise(self._movements()):
             if until - since < HUNG_SECONDS or until - since <= _START_UPS * self._longest_start((since, until)):
                 continue
@@ -312,8 +316,8 @@ class _Past:
                     for pod in pods
                     if pod.scheduled_at is not None and since < pod.scheduled_at < until
                 ]
-                found.append(_Gap(since=since, until=until, pods=pods, least=min(placed) - since if placed else None))
-        return max(found, key=lambda gap: gap.until - gap.since, default=None)
+                gaps.append(_Gap(since=since, until=until, pods=pods, least=min(placed) - since if placed else None))
+        return max(gaps, key=lambda gap: gap.until - gap.since, default=None)
 
     def _is_vouched(self, since: float, until: float) -> bool:
         """Without a pod that waited in it: by warnings, by its last state, or since its first pod came so late."""
@@ -322,10 +326,10 @@ class _Past:
             return True
         if self._has_events():
             return any(self._began_with(event, since) for event, _ in warnings_in(self.events, since, until))
-        wanted = self.workload.replicas
-        made = sorted(pod.created_at or 0.0 for pod in self.pods)
-        is_whole = turn.is_of_sets and bool(wanted) and len(made) >= wanted
-        return is_whole and since == turn.began and abs(made[0] - until) <= 1
+        replicas = self.workload.replicas
+        creation_times = sorted(pod.created_at or 0.0 for pod in self.pods)
+        is_whole = turn.is_of_sets and bool(replicas) and len(creation_times) >= replicas
+        return is_whole and since == turn.began and abs(creation_times[0] - until) <= 1
 
     def _began_with(self, event: Event, since: float) -> bool:
         """Whether a warning came as soon as nothing moved any more: one of a pod that ran well for a while is another story."""
@@ -345,7 +349,7 @@ class _Past:
     def _is_first_ready(self, pod: Pod, ready: float) -> bool:
         if self.until is not None and self.turn.is_of_sets:
             return ready <= self.until + _SLACK
-        if waited_for_room(pod) or any(one.restart_count for one in pod.containers):
+        if waited_for_room(pod) or any(container.restart_count for container in pod.containers):
             return True
         if any((other.created_at or 0.0) >= ready - _SLACK for other in self.pods):
             return True
@@ -372,7 +376,7 @@ class _Past:
         turn = self.turn
         gap = self._gap() or self._deadline_gap()
         course = self._course(gap)
-        is_hung = course in (Course.HUNG_STILL, Course.HUNG_THEN_CURED)
+        is_hung = course in (PastCourse.HUNG_STILL, PastCourse.HUNG_THEN_CURED)
         cause = self._cause(gap) if is_hung else None
         ended = self._ended(course)
         return PastRollout(
@@ -382,23 +386,23 @@ class _Past:
             began_seconds=turn.began,
         )  # fmt: skip
 
-    def _course(self, gap: _Gap | None) -> Course:
+    def _course(self, gap: _Gap | None) -> PastCourse:
         turn = self.turn
         if turn.is_last:
             if self.is_complete:
-                return Course.HUNG_THEN_CURED if gap is not None else Course.COMPLETED
+                return PastCourse.HUNG_THEN_CURED if gap is not None else PastCourse.COMPLETED
             if gap is not None and gap.until >= self.now - 1:
-                return Course.HUNG_STILL
-            return Course.HUNG_STILL if self._stands_still() else Course.UNDER_WAY
+                return PastCourse.HUNG_STILL
+            return PastCourse.HUNG_STILL if self._stands_still() else PastCourse.UNDER_WAY
         if gap is not None:
-            return Course.HUNG_THEN_CURED
+            return PastCourse.HUNG_THEN_CURED
         if turn.began is None or turn.until is None:
-            return Course.NOT_SEEN
+            return PastCourse.NOT_SEEN
         if self._is_told_done():
-            return Course.COMPLETED
+            return PastCourse.COMPLETED
         seconds = turn.until - turn.began
         is_told = self._has_events() or self._is_incomplete() or seconds < self._least_seconds()
-        return Course.OVERTAKEN if is_told and seconds < HUNG_SECONDS else Course.NOT_SEEN
+        return PastCourse.OVERTAKEN if is_told and seconds < HUNG_SECONDS else PastCourse.NOT_SEEN
 
     def _least_seconds(self) -> float:
         """What it takes at least: a step's pods come when those of the step before are Ready. 0 where no pod tells its start-up."""
@@ -418,7 +422,7 @@ class _Past:
         if self.turn.began is not None:
             return False
         moved = [at for pod in self.turn.pods for at in (pod.created_at, _ready(pod)) if at is not None]
-        moved += [one.at for one in self.scalings]
+        moved += [scaling.at for scaling in self.scalings]
         last = max(moved, default=None)
         return last is not None and self.now - last >= max(
             HUNG_SECONDS, _START_UPS * self._longest_start((last, self.now))
@@ -430,8 +434,8 @@ class _Past:
         if began is None:
             return False
         pods = self._every_pod()
-        for one in sets_by_owner(self.cluster).get(self.workload.uid, []):
-            pods = [*pods, *(owned_pods(self.cluster, one.uid) if one.name in older else ())]
+        for replica_set in sets_by_owner(self.cluster).get(self.workload.uid, []):
+            pods = [*pods, *(owned_pods(self.cluster, replica_set.uid) if replica_set.name in older else ())]
         return any((pod.created_at or began) < began for pod in pods)
 
     def _is_told_done(self) -> bool:
@@ -448,14 +452,14 @@ class _Past:
         if not turn.is_of_sets:
             return True
         downs = {
-            one.name: one.after
-            for one in self.scalings
-            if not one.is_up and self._is_within(one.at) and one.name != turn.part
+            scaling.name: scaling.after
+            for scaling in self.scalings
+            if not scaling.is_up and self._is_within(scaling.at) and scaling.name != turn.part
         }
         return bool(downs) and not any(downs.values())
 
     # ── what is said of it ───────────────────────────────────────────────────────────────────────────────────────────
-    def _ended(self, course: Course) -> float | None:
+    def _ended(self, course: PastCourse) -> float | None:
         if not self.turn.is_last:
             return self.turn.until
         if course in GOING:
@@ -476,16 +480,16 @@ class _Past:
             return HangCause.OTHER
         since, until = (gap.since, gap.until) if gap is not None else (turn.began or 0.0, self.until or self.now)
         pods = (gap.pods if gap is not None else ()) or tuple(pod for pod in turn.pods if not pod.is_ready)
-        found = first_of(of_pod(self.cluster, pod) for pod in pods)
-        if found is HangCause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
-            found = of_refusal(workload.refusal_message)
-        if found is HangCause.NOT_SEEN:
-            found = first_of(cause for _, cause in warnings_in(self.events, since, until))
+        hang_cause = first_of(of_pod(self.cluster, pod) for pod in pods)
+        if hang_cause is HangCause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
+            hang_cause = of_refusal(workload.refusal_message)
+        if hang_cause is HangCause.NOT_SEEN:
+            hang_cause = first_of(cause for _, cause in warnings_in(self.events, since, until))
         is_paused = turn.is_last and not self.is_complete and workload.is_paused
-        return HangCause.PAUSED if is_paused and found is HangCause.NOT_SEEN else found
+        return HangCause.PAUSED if is_paused and hang_cause is HangCause.NOT_SEEN else hang_cause
 
-    def _cure(self, course: Course, gap: _Gap | None, cause: HangCause | None) -> HangCure:
-        if course is Course.HUNG_STILL:
+    def _cure(self, course: PastCourse, gap: _Gap | None, cause: HangCause | None) -> HangCure:
+        if course is PastCourse.HUNG_STILL:
             return HangCure.NONE
         if not self.turn.is_last:
             is_ended = gap is None or self.turn.until is None or gap.until >= self.turn.until - AT_ONCE_SECONDS
@@ -530,8 +534,8 @@ class _Past:
     def _old_went_first(self, gap: _Gap) -> bool:
         """Whether old pods went though no new one had got Ready: what it didn't allow before, and does now."""
         return any(
-            not one.is_up and one.name != self.turn.part and gap.since < one.at <= gap.until and not self._got_ready_before(one.at)
-            for one in self.scalings
+            not scaling.is_up and scaling.name != self.turn.part and gap.since < scaling.at <= gap.until and not self._got_ready_before(scaling.at)
+            for scaling in self.scalings
         )  # fmt: skip
 
     def _got_ready_before(self, at: float) -> bool:
@@ -556,8 +560,10 @@ class _Past:
         if gap is not None and turn.is_of_sets and self.workload.conditions.get("Progressing") == OVERDUE:
             yield f"{self.workload.key} says ProgressDeadlineExceeded since {_iso(self.workload.progressing_since)}"
         if gap is not None:
-            seen = {event.reason: event for event, _ in warnings_in(self.events, gap.since, gap.until)}
-            yield from (f"Event {reason} of {event.object_kind} {event.object_name}" for reason, event in seen.items())
+            warnings = {event.reason: event for event, _ in warnings_in(self.events, gap.since, gap.until)}
+            yield from (
+                f"Event {reason} of {event.object_kind} {event.object_name}" for reason, event in warnings.items()
+            )
 
 
 def _ordinal(pod: Pod) -> int:

@@ -93,8 +93,8 @@ def of_scheduler(message: str) -> HangCause:
     """``0/2 nodes are available: 2 Insufficient nvidia.com/gpu. …``. Where a volume is elsewhere than the pod's selector lets it, that; else
     room before the pod's own choice: on nodes that it may not use it needs none."""
     words = _PREEMPTION.sub("", message)
-    lacks_room, is_choosy = (any(one in words for one in some) for some in (_ROOM_WORDS, _OWN_WORDS))
-    if any(one in words for one in _VOLUME_WORDS) and (is_choosy or not lacks_room):
+    lacks_room, is_choosy = (any(phrase in words for phrase in word_list) for word_list in (_ROOM_WORDS, _OWN_WORDS))
+    if any(phrase in words for phrase in _VOLUME_WORDS) and (is_choosy or not lacks_room):
         return HangCause.ZONE_VOLUME
     if lacks_room:
         return HangCause.NO_ROOM
@@ -113,7 +113,7 @@ def of_event(event: Event) -> HangCause | None:
     if event.reason == "FailedCreate":
         return of_refusal(event.message)
     if event.reason in ("BackOff", "Failed"):
-        is_pull = "pull" in event.message.lower() or any(one in event.message for one in _PULLS)
+        is_pull = "pull" in event.message.lower() or any(phrase in event.message for phrase in _PULLS)
         return HangCause.IMAGE_PULL if is_pull else HangCause.CRASH_LOOP
     if event.reason == "Unhealthy":
         return HangCause.NEVER_READY if event.message.startswith(("Readiness", "Startup")) else HangCause.CRASH_LOOP
@@ -137,7 +137,9 @@ def of_pod(cluster: Cluster, pod: Pod) -> HangCause | None:
         return HangCause.CRASH_LOOP
     if waited_for_room(pod):
         return of_its_node(cluster, pod)
-    runs = [one.started_at for one in pod.containers if one.state == "running" and one.started_at is not None]
+    runs = [
+        status.started_at for status in pod.containers if status.state == "running" and status.started_at is not None
+    ]
     if runs and not pod.is_ready:
         return HangCause.NEVER_READY
     ready = pod.ready_at
@@ -174,7 +176,7 @@ def _is_younger(node: Node, pod: Pod) -> bool:
 
 def came_with_node(cluster: Cluster, pod: Pod) -> bool:
     """Whether a pod was scheduled as soon as the node that it is on was there."""
-    node = next((one for one in cluster.snapshot.nodes if one.name == pod.node_name), None)
+    node = next((candidate for candidate in cluster.snapshot.nodes if candidate.name == pod.node_name), None)
     if node is None or node.created_at is None or pod.scheduled_at is None or not _is_younger(node, pod):
         return False
     return pod.scheduled_at - node.created_at <= 3 * AT_ONCE_SECONDS
@@ -191,18 +193,22 @@ def a_pod_ended_before(cluster: Cluster, pod: Pod) -> bool:
 @once_at_any_size
 def _ends(cluster: Cluster) -> dict[str, list[float]]:
     """Node → when pods that came to their end did."""
-    found: dict[str, list[float]] = {}
+    ends_by_node: dict[str, list[float]] = {}
     for pod in cluster.snapshot.pods:
-        ends = [one.finished_at for one in pod.containers if one.state == "terminated" and one.finished_at is not None]
+        ends = [
+            container.finished_at
+            for container in pod.containers
+            if container.state == "terminated" and container.finished_at is not None
+        ]
         if pod.is_terminal and pod.node_name and ends:
-            found.setdefault(pod.node_name, []).append(max(ends))
-    return found
+            ends_by_node.setdefault(pod.node_name, []).append(max(ends))
+    return ends_by_node
 
 
 def first_of(causes: Iterable[HangCause | None]) -> HangCause:
     """That of several which explains the others."""
-    some = {cause for cause in causes if cause is not None}
-    return next((cause for cause in _RANK if cause in some), HangCause.NOT_SEEN)
+    known_causes = {cause for cause in causes if cause is not None}
+    return next((cause for cause in _RANK if cause in known_causes), HangCause.NOT_SEEN)
 
 
 def warnings_in(events: Sequence[Event], since: float, until: float) -> Iterator[tuple[Event, HangCause]]:

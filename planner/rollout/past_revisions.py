@@ -77,14 +77,14 @@ def turns_of(cluster: Cluster, workload: Workload) -> tuple[RevisionTime, ...]:
     turns = [*(_of_sets(cluster, workload) if workload.traits.part else _of_revisions(cluster, workload))]
     turns = _with_first_pods(cluster, workload, turns)
     for place, turn in enumerate(turns):
-        later = next((one.began for one in turns[place + 1 :] if one.began is not None), None)
+        later = next((later_turn.began for later_turn in turns[place + 1 :] if later_turn.began is not None), None)
         is_next = place + 1 < len(turns) and turns[place + 1].began is not None
         turns[place] = replace(
             turn,
             until=later if is_next else None,
             is_last=place + 1 == len(turns),
             is_first=_is_first(workload, turn, place),
-            older=tuple(one.part for one in turns[:place] if one.part != turn.part),
+            older=tuple(older_turn.part for older_turn in turns[:place] if older_turn.part != turn.part),
         )
     return tuple(turns)
 
@@ -106,50 +106,55 @@ def _is_first(workload: Workload, turn: RevisionTime, place: int) -> bool:
 def _of_sets(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime]:
     sets = sets_by_owner(cluster).get(workload.uid, [])
     scalings = scalings_of(cluster, workload)
-    known: list[RevisionTime] = []
+    revision_times: list[RevisionTime] = []
     for replica_set in sets:
         numbers = _numbers(replica_set)
         pods = tuple(owned_pods(cluster, replica_set.uid))
         for number in numbers:
             is_again = number != numbers[0]
-            known.append(
+            revision_times.append(
                 RevisionTime(
                     workload=workload, part=replica_set.name, number=number, made_at=replica_set.created_at, is_again=is_again,
                     began=None if is_again else replica_set.created_at, pods=pods,
                 )
             )  # fmt: skip
-    known.sort(key=lambda turn: turn.number or 0)
-    known = [_begun_again(turn, known[:place], scalings) for place, turn in enumerate(known)]
-    there = {turn.part for turn in known}
-    lowest = min((turn.began for turn in known if turn.began is not None), default=None)
-    gone: dict[str, RevisionTime] = {}
+    revision_times.sort(key=lambda turn: turn.number or 0)
+    revision_times = [_begun_again(turn, revision_times[:place], scalings) for place, turn in enumerate(revision_times)]
+    set_names = {turn.part for turn in revision_times}
+    lowest = min((turn.began for turn in revision_times if turn.began is not None), default=None)
+    removed_sets: dict[str, RevisionTime] = {}
     for scaling in scalings:
-        is_new = scaling.is_up and scaling.name not in there and scaling.before in (0, None)
+        is_new = scaling.is_up and scaling.name not in set_names and scaling.before in (0, None)
         is_before = lowest is not None and scaling.at < max(
-            (one.began for one in known if one.began is not None), default=lowest
+            (turn.began for turn in revision_times if turn.began is not None), default=lowest
         )
-        if is_new and is_before and scaling.name not in gone and _replaces(scaling, scalings, known):
-            gone[scaling.name] = RevisionTime(
+        if is_new and is_before and scaling.name not in removed_sets and _replaces(scaling, scalings, revision_times):
+            removed_sets[scaling.name] = RevisionTime(
                 workload=workload, part=scaling.name, began=scaling.at, made_at=scaling.at
             )
-    yield from _in_order(known, [*gone.values()])
+    yield from _in_order(revision_times, [*removed_sets.values()])
 
 
-def _replaces(scaling: Scaling, scalings: Sequence[Scaling], known: Sequence[RevisionTime]) -> bool:
+def _replaces(scaling: Scaling, scalings: Sequence[Scaling], revision_times: Sequence[RevisionTime]) -> bool:
     """Whether a ReplicaSet that was scaled up from none was a new revision, and not one that had been scaled to none: an older one went
     later."""
-    born = {one.name for one in scalings if one.is_up and one.before == 0 and one.at >= scaling.at}
-    born |= {turn.part for turn in known if not turn.is_again and (turn.made_at or 0.0) >= scaling.at - 1}
-    return any(not one.is_up and one.at >= scaling.at and one.name not in {*born, scaling.name} for one in scalings)
+    born = {event.name for event in scalings if event.is_up and event.before == 0 and event.at >= scaling.at}
+    born |= {turn.part for turn in revision_times if not turn.is_again and (turn.made_at or 0.0) >= scaling.at - 1}
+    return any(
+        not other_scaling.is_up and other_scaling.at >= scaling.at and other_scaling.name not in {*born, scaling.name}
+        for other_scaling in scalings
+    )
 
 
-def _in_order(known: Sequence[RevisionTime], gone: Sequence[RevisionTime]) -> list[RevisionTime]:
+def _in_order(revision_times: Sequence[RevisionTime], deleted_revisions: Sequence[RevisionTime]) -> list[RevisionTime]:
     """Those that only events tell of go before the first that began after them."""
-    found = [*known]
-    for turn in gone:
-        place = next((i for i, one in enumerate(found) if (one.began or 0.0) > (turn.began or 0.0)), len(found))
-        found.insert(place, turn)
-    return found
+    turns = [*revision_times]
+    for turn in deleted_revisions:
+        place = next(
+            (i for i, placed_turn in enumerate(turns) if (placed_turn.began or 0.0) > (turn.began or 0.0)), len(turns)
+        )
+        turns.insert(place, turn)
+    return turns
 
 
 def _numbers(replica_set: ReplicaSet) -> list[int]:
@@ -165,27 +170,32 @@ def _begun_again(turn: RevisionTime, before: Sequence[RevisionTime], scalings: S
     Source: kubernetes `pkg/controller/deployment/rolling.go` `rolloutRolling`, `recreate.go` `rolloutRecreate`; `sync.go` `scale` lets
     both grow where the Deployment is scaled midway.
     """
-    since = next((one.began for one in reversed(before) if one.began is not None), None)
+    since = next((earlier_turn.began for earlier_turn in reversed(before) if earlier_turn.began is not None), None)
     if not turn.is_again or since is None or not before:
         return turn
     newer = before[-1].part
-    since = max((one.at for one in scalings if one.is_up and one.name == newer), default=since)
-    ups = [one for one in scalings if one.is_up and one.name == turn.part and one.at >= since]
-    downs = [one.at for one in scalings if not one.is_up and one.name == newer and one.at >= since]
+    since = max((scaling.at for scaling in scalings if scaling.is_up and scaling.name == newer), default=since)
+    ups = [scaling for scaling in scalings if scaling.is_up and scaling.name == turn.part and scaling.at >= since]
+    downs = [scaling.at for scaling in scalings if not scaling.is_up and scaling.name == newer and scaling.at >= since]
     if not ups:
         return replace(turn, began=max(downs, default=None))
     grace = float(turn.workload.template.spec.termination_grace_period_seconds)
     slack = grace if turn.workload.strategy.kind == RECREATE else 1.0
-    made = [pod.created_at for pod in turn.pods if pod.created_at is not None]
+    creation_times = [pod.created_at for pod in turn.pods if pod.created_at is not None]
     return replace(
         turn,
-        began=min((ups[0].at, *(at for at in (*downs, *made) if max(since, ups[0].since - slack) <= at <= ups[0].at))),
+        began=min(
+            (
+                ups[0].at,
+                *(at for at in (*downs, *creation_times) if max(since, ups[0].since - slack) <= at <= ups[0].at),
+            )
+        ),
     )
 
 
 @once_at_any_size
 def _scalings(cluster: Cluster) -> dict[tuple[str, str], list[Scaling]]:
-    found: dict[tuple[str, str], list[Scaling]] = {}
+    scalings: dict[tuple[str, str], list[Scaling]] = {}
     for event in cluster.snapshot.events:
         read = _SCALED.search(event.message) if event.reason == "ScalingReplicaSet" else None
         at = event.last_seen_at if read and "combined from" in event.message else event.first_seen_at
@@ -195,26 +205,32 @@ def _scalings(cluster: Cluster) -> dict[tuple[str, str], list[Scaling]]:
             scaling = Scaling(
                 event.first_seen_at or at, at, name, way == "up", None if whence is None else int(whence), int(after)
             )
-            found.setdefault((event.namespace, event.object_name), []).append(scaling)
-    return {key: sorted(some, key=lambda one: one.at) for key, some in found.items()}
+            scalings.setdefault((event.namespace, event.object_name), []).append(scaling)
+    return {key: sorted(events, key=lambda set_scaling: set_scaling.at) for key, events in scalings.items()}
 
 
 def scalings_of(cluster: Cluster, workload: Workload) -> list[Scaling]:
     """What its events say of its ReplicaSets, the first first."""
     since = workload.created_at
-    some = _scalings(cluster).get((workload.namespace, workload.name), [])
-    return [one for one in some if since is None or one.at >= since - _MADE_SECONDS]
+    scalings = _scalings(cluster).get((workload.namespace, workload.name), [])
+    return [scaling for scaling in scalings if since is None or scaling.at >= since - _MADE_SECONDS]
 
 
 # ── StatefulSets, DaemonSets ─────────────────────────────────────────────────────────────────────────────────────────
 def _of_revisions(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime]:
     pods = [*owned_pods(cluster, workload.uid)]
-    known = sorted(revisions_by_owner(cluster).get(workload.uid, ()), key=lambda one: one.number)
-    made = [one.created_at for one in known if one.created_at is not None]
+    controller_revisions = sorted(
+        revisions_by_owner(cluster).get(workload.uid, ()), key=lambda candidate: candidate.number
+    )
+    creation_times = [candidate.created_at for candidate in controller_revisions if candidate.created_at is not None]
     turns: list[RevisionTime] = []
-    for revision in known:
+    for revision in controller_revisions:
         own = tuple(pod for pod in pods if pod.labels.get(CONTROLLER_REVISION_HASH) == revision.hash)
-        younger = [at for one, at in zip(known, made, strict=False) if one.number < revision.number]
+        younger = [
+            at
+            for candidate, at in zip(controller_revisions, creation_times, strict=False)
+            if candidate.number < revision.number
+        ]
         is_again = revision.created_at is not None and any(at > revision.created_at for at in younger)
         turn = RevisionTime(
             workload=workload, part=revision.hash, number=revision.number, made_at=revision.created_at, pods=own,
@@ -237,9 +253,14 @@ def _of_pods(workload: Workload, pods: Sequence[Pod]) -> Iterator[RevisionTime]:
     latest = max(generations, default=0)
     if workload.traits.is_per_node and latest > 1:
         own = tuple(pod for pod in pods if pod.labels.get(CONTROLLER_REVISION_HASH, "") == generations[latest])
-        made = [pod for pod in own if _generation(pod) == latest]  # the only one may have been made anew any time since
+        latest_pods = [
+            pod for pod in own if _generation(pod) == latest
+        ]  # the only one may have been made anew any time since
         yield RevisionTime(
-            workload=workload, part=generations[latest], pods=own, began=_first(made) if len(made) > 1 else None
+            workload=workload,
+            part=generations[latest],
+            pods=own,
+            began=_first(latest_pods) if len(latest_pods) > 1 else None,
         )
 
 
@@ -283,11 +304,11 @@ def _first(pods: Iterable[Pod]) -> float | None:
 @once_at_any_size
 def _pods_by_uid(cluster: Cluster) -> dict[str, list[Pod]]:
     """uid of an owner → its pods, those that came to their end included; made once a cluster."""
-    found: dict[str, list[Pod]] = {}
+    pods: dict[str, list[Pod]] = {}
     for pod in cluster.snapshot.pods:
         if pod.owner is not None:
-            found.setdefault(pod.owner.uid, []).append(pod)
-    return found
+            pods.setdefault(pod.owner.uid, []).append(pod)
+    return pods
 
 
 def owned_pods(cluster: Cluster, uid: str) -> list[Pod]:
@@ -298,10 +319,10 @@ def owned_pods(cluster: Cluster, uid: str) -> list[Pod]:
 @once_at_any_size
 def events_by_object(cluster: Cluster) -> dict[tuple[str, str, str], list[Event]]:
     """Kind, namespace and name → the events about it."""
-    found: dict[tuple[str, str, str], list[Event]] = {}
+    events: dict[tuple[str, str, str], list[Event]] = {}
     for event in cluster.snapshot.events:
-        found.setdefault((event.object_kind, event.namespace, event.object_name), []).append(event)
-    return found
+        events.setdefault((event.object_kind, event.namespace, event.object_name), []).append(event)
+    return events
 
 
 def pods_told_of(cluster: Cluster, turn: RevisionTime) -> dict[str, float]:
@@ -311,13 +332,13 @@ def pods_told_of(cluster: Cluster, turn: RevisionTime) -> dict[str, float]:
     `pkg/controller/statefulset/stateful_pod_control.go` `recordPodEvent` (``create Pod x in StatefulSet y successful``).
     """
     kind, name = (REPLICA_SET.name, turn.part) if turn.is_of_sets else (turn.workload.kind, turn.workload.name)
-    found: dict[str, float] = {}
+    times_by_pod: dict[str, float] = {}
     for event in events_by_object(cluster).get((kind, turn.workload.namespace, name), ()):
         read = _CREATED.search(event.message) if event.reason == "SuccessfulCreate" else None
         for at in (event.last_seen_at, event.first_seen_at):
             if read is not None and at is not None and _is_within(turn, at):
-                found[read[1]] = at
-    return found
+                times_by_pod[read[1]] = at
+    return times_by_pod
 
 
 def _is_within(turn: RevisionTime, at: float) -> bool:

@@ -8,9 +8,9 @@ from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import OwnRollout, glance, restarted
-from planner.rollout.prepared import compiled
-from planner.rollout.scaled import scaled
+from planner.rollout.prepared_change import compiled
+from planner.rollout.rollout_summary import OwnRollout, glance, restarted
+from planner.rollout.scaled_cluster import scaled
 
 
 class AtReplicas(Record):
@@ -58,11 +58,11 @@ def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
     try:
         with part():
             then, reached = scaled(snapshot, workload, replicas)
-            found = glance(compiled(then), restarted(then.workload(workload.key) or workload)).answer
+            rollout_answer = glance(compiled(then), restarted(then.workload(workload.key) or workload)).answer
     except HeadroomError as error:
-        said = Text(f"not known: {error.what}")
-        reached, found = None, OwnRollout(verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said)
+        sentence = Text(f"not known: {error.what}")
+        reached, rollout_answer = None, OwnRollout(verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=sentence)
     return AtReplicas(
-        replicas=replicas, reached=reached, verdict=found.verdict, reason=found.reason, lowest_ready=found.lowest_ready,
-        sentence=found.sentence,
+        replicas=replicas, reached=reached, verdict=rollout_answer.verdict, reason=rollout_answer.reason, lowest_ready=rollout_answer.lowest_ready,
+        sentence=rollout_answer.sentence,
     )  # fmt: skip

@@ -9,9 +9,9 @@ from planner.ground.budget import TOO_LARGE, TooLargeError
 from planner.kubernetes.commands import promote
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
-from planner.rollout.certain import certain_course
-from planner.rollout.glance import restarted
+from planner.rollout.certain_course import certain_course
 from planner.rollout.limits import LIMITS
+from planner.rollout.rollout_summary import restarted
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 
@@ -19,30 +19,41 @@ from planner.scheduling.cluster import Cluster
 def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
     """Pods preempted on the way. A gang of which none starts preempts no pod: its scheduler doesn't begin."""
     refused = any(
-        one.placed is not None and one.placed.gang is Gang.WHOLE and not run.done[one.after.key] for one in revisions
+        revision.placed is not None and revision.placed.gang is Gang.WHOLE and not run.done[revision.after.key]
+        for revision in revisions
     )
     return () if refused else tuple(f"{pod.namespace}/{pod.name}" for pod in run.preempted)
 
 
 def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """The workloads whose own rollout would complete now and is stuck once the pods are placed, as one finding."""
-    placed = [one.after.key for one in revisions if one.placed is not None and one.placed.pods and not one.placed.old]
+    placed = [
+        revision.after.key
+        for revision in revisions
+        if revision.placed is not None and revision.placed.pods and not revision.placed.old
+    ]
     if not placed or not run.completed:
         return
-    asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]
-    if len(asked) > LIMITS.workloads_asked:
-        yield _finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out")
+    rollable = [
+        workload for workload in cluster.snapshot.workloads if workload.traits.rolls_out and not workload.is_paused
+    ]
+    if len(rollable) > LIMITS.workloads_asked:
+        yield _finding(placed, f"{len(rollable):,} workloads aren't asked whether they can still be rolled out")
         return
     after = Cluster(run.simulation.snapshot_now())
     try:
-        blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
+        blocked = [
+            workload.key for workload in rollable if _completes(cluster, workload) and not _completes(after, workload)
+        ]
     except TooLargeError:
         what = f"whether others can still be rolled out with these pods in place is not known: {TOO_LARGE}"
         yield _finding(placed, what)
         return
     if blocked:
-        some = f"{words.count(len(blocked), 'workload')} can't be rolled out any more that can now"
-        yield _finding(placed, f"with these pods in place {some}: {words.listing(blocked, 5)}", Severity.WARNING)
+        blocked_text = f"{words.count(len(blocked), 'workload')} can't be rolled out any more that can now"
+        yield _finding(
+            placed, f"with these pods in place {blocked_text}: {words.listing(blocked, 5)}", Severity.WARNING
+        )
 
 
 def promoted(run: Run) -> Iterator[Finding]:

@@ -105,14 +105,14 @@ class PodCounts:
         for name, amount in holds[1]:
             self._held[name] += pods * amount
 
-    def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
-        """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
+    def moment(self, tick: int, requested_amounts: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
+        """The counts at this moment; `requested_amounts` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
             tick=tick, pods=counts.total(), bound=self._bound, ready=counts["old_ready"] + counts["new_ready"],
             pending=counts["pending"], terminating=counts["terminating"], old_ready=counts["old_ready"],
             old_not_ready=counts["old_waits"], new_ready=counts["new_ready"], new_starting=counts["new_waits"],
-            maturing=sum(1 for pod in maturing if pod.number in self._states), held=held,
+            maturing=sum(1 for pod in maturing if pod.number in self._states), held=requested_amounts,
             held_by_workload={name: amount for name, amount in self._held.items() if amount > 0}, gpus=self._gpus,
         )  # fmt: skip
 

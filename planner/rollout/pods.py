@@ -79,9 +79,9 @@ class Pods:
     # ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
     def live(self, index: int) -> LivePod:
         """The snapshot's pod `index` as a pod in motion."""
-        found = self.by_index.get(index)
-        if found is not None:
-            return found
+        live_pod = self.by_index.get(index)
+        if live_pod is not None:
+            return live_pod
         pod = self.snapshot.pods[index]
         kind = (pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot holds them
         shape = self._shapes.get(kind)
@@ -222,8 +222,8 @@ class Pods:
 
     def _has_surged(self, pod: LivePod) -> bool:
         """Whether a pod of its owner's, one a node, is beside it."""
-        beside = (p for p in self.on(pod.node) if p.owner == pod.owner and p is not pod)
-        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in beside)
+        sibling_pods = (p for p in self.on(pod.node) if p.owner == pod.owner and p is not pod)
+        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in sibling_pods)
 
     # ── whose they are, and where ───────────────────────────────────────────────────────────────────────────────────
     def of(self, owner_key: str, uid: str) -> list[LivePod]:
@@ -245,10 +245,10 @@ class Pods:
 
     def tally(self, owner_key: str, uid: str) -> Tally:
         """The same as numbers."""
-        found = self._tallies.get(owner_key)
-        if found is None:
-            found = self._tallies[owner_key] = Tally(self.of(owner_key, uid))
-        return found
+        tally = self._tallies.get(owner_key)
+        if tally is None:
+            tally = self._tallies[owner_key] = Tally(self.of(owner_key, uid))
+        return tally
 
     def on(self, node: int) -> list[LivePod]:
         """Pods bound to a node, terminating ones included."""
@@ -297,25 +297,25 @@ class Pods:
 
         `makers`: by the key of an owner of pods, what those name that the run made.
         """
-        kept = []
+        remaining_pods = []
         for index, pod in enumerate(self.snapshot.pods):
             live = self.by_index.get(index)
             if live is None:
-                kept.append(pod)
+                remaining_pods.append(pod)
             elif not (live.is_gone or live.is_terminating):
-                kept.append(self._as_it_is_now(pod, live))
+                remaining_pods.append(self._as_it_is_now(pod, live))
             elif not live.is_gone and self.hangs(live):
-                kept.append(replace(pod, is_ready=False, deleted_at=pod.deleted_at or self.snapshot.taken_at))
-        made = [
+                remaining_pods.append(replace(pod, is_ready=False, deleted_at=pod.deleted_at or self.snapshot.taken_at))
+        new_pods = [
             p for owned in self.by_owner.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
         ]
-        for live in sorted(made, key=lambda p: p.number):
+        for live in sorted(new_pods, key=lambda p: p.number):
             blank = Pod(
                 namespace=live.namespace, name=live.name, uid=live.uid, labels=live.shape.labels, spec=live.shape.spec,
                 owner=makers.get(live.owner), created_at=live.created_at,
             )  # fmt: skip
-            kept.append(self._as_it_is_now(blank, live))
-        return tuple(kept)
+            remaining_pods.append(self._as_it_is_now(blank, live))
+        return tuple(remaining_pods)
 
     def _as_it_is_now(self, pod: Pod, live: LivePod) -> Pod:
         if not live.is_bound:
@@ -339,20 +339,20 @@ class Pods:
 def unfinished(cluster: Cluster) -> list[int]:
     """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment. On silent nodes nothing does."""
     pods, silent = cluster.snapshot.pods, silent_nodes(cluster)
-    found = (i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i]))
-    return [i for i in found if not silent or cluster.node_index.get(pods[i].node_name) not in silent]
+    indices = (i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i]))
+    return [i for i in indices if not silent or cluster.node_index.get(pods[i].node_name) not in silent]
 
 
 def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
     """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
-    snapshot, found = cluster.snapshot, set[int]()
+    snapshot, indices = cluster.snapshot, set[int]()
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     for owner in owners:
         count = owner.ready_replicas - owner.available_replicas
         if owner.min_ready_seconds and count > 0:
             own = [i for i in pods_by_owner(cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
-            found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
-    return frozenset(found)
+            indices.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+    return frozenset(indices)
 
 
 def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
@@ -361,19 +361,19 @@ def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same
 
 
 def _budgets(cluster: Cluster) -> dict[str, list[PodDisruptionBudget]]:
-    found: dict[str, list[PodDisruptionBudget]] = {}
+    budgets: dict[str, list[PodDisruptionBudget]] = {}
     for budget in cluster.snapshot.pod_disruption_budgets:
-        found.setdefault(budget.namespace, []).append(budget)
-    return found
+        budgets.setdefault(budget.namespace, []).append(budget)
+    return budgets
 
 
 def _standing(cluster: Cluster) -> dict[str, list[int]]:
     """Namespace → indices of its pods that aren't Succeeded or Failed."""
-    found: dict[str, list[int]] = {}
+    pods: dict[str, list[int]] = {}
     for index, pod in enumerate(cluster.snapshot.pods):
         if not pod.is_terminal:
-            found.setdefault(pod.namespace, []).append(index)
-    return found
+            pods.setdefault(pod.namespace, []).append(index)
+    return pods
 
 
 def _integer(text: str) -> int:

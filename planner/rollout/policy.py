@@ -96,9 +96,11 @@ class GatePolicy(Record):
         together."""
         if room.needs_same_node or not room.pods or room.need is not Need.ROOM:
             return False
-        times = {one: one.count if room.is_on_its_node else 1 for one in room.pods}
+        times = {pods: pods.count if room.is_on_its_node else 1 for pods in room.pods}
         return all(
-            amount * times[one] <= self.spare.get(name, 0) for one in room.pods for name, amount in one.requests.items()
+            amount * times[pods] <= self.spare.get(name, 0)
+            for pods in room.pods
+            for name, amount in pods.requests.items()
         )
 
     def refuses_room(self, room: RoomNeed) -> bool:
@@ -122,8 +124,8 @@ class GatePolicy(Record):
         """What the policy has against so few Ready pods at the worst moment, of replicas before and after; "" for nothing."""
         if self.least_ready is None:
             return ""
-        wanted = min(before, after) or after
-        if lowest >= min(scaled_value(self.least_ready, wanted, round_up=True), wanted):
+        pod_count = min(before, after) or after
+        if lowest >= min(scaled_value(self.least_ready, pod_count, round_up=True), pod_count):
             return ""
         return f"at worst {lowest:,} of {after:,} Ready, and the policy wants {self.least_ready}"
 
@@ -149,37 +151,37 @@ def read_policy(text: str, where: str) -> GatePolicy:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
         raise InputError(f"isn't TOML: {error}", where=where, mend="See https://toml.io, or docs/gate.md") from None
-    gate, names = _Table(document.get("gate", {}), f"{where}, [gate]", GatePolicy), [one.value for one in Failing]
-    exceptions = gate.get("exceptions", lambda one: isinstance(one, list), "Write each as [[gate.exceptions]]") or []
+    gate, names = _Table(document.get("gate", {}), f"{where}, [gate]", GatePolicy), [choice.value for choice in Failing]
+    exceptions = gate.get("exceptions", lambda raw: isinstance(raw, list), "Write each as [[gate.exceptions]]") or []
     fail = gate.get(
-        "fail", lambda one: isinstance(one, list) and all(name in names for name in one), f"Give a list of {', '.join(names)}"
+        "fail", lambda raw: isinstance(raw, list) and all(name in names for name in raw), f"Give a list of {', '.join(names)}"
     )  # fmt: skip
     least = gate.get(
-        "least_ready", lambda one: isinstance(one, str) or _is_number(one, int), 'Give a number of pods or a share: 2 or "75%"'
+        "least_ready", lambda raw: isinstance(raw, str) or _is_number(raw, int), 'Give a number of pods or a share: 2 or "75%"'
     )  # fmt: skip
     return GatePolicy(
         fail=FAILING if fail is None else tuple(failing for failing in Failing if failing.value in fail),
         least_ready=None if least is None else parse_share(str(least), where=f"{gate.where}, least_ready"),
         most_extra_gpus=gate.get(
-            "most_extra_gpus", lambda one: _is_number(one, int), "Give a whole number of 0 or more"
+            "most_extra_gpus", lambda setting: _is_number(setting, int), "Give a whole number of 0 or more"
         ),
         most_extra_usd_per_month=gate.get(
-            "most_extra_usd_per_month", lambda one: _is_number(one, int | float), "Give a number of 0 or more"
+            "most_extra_usd_per_month", lambda setting: _is_number(setting, int | float), "Give a number of 0 or more"
         ),
         spare=_spare(gate),
         timeouts=_timeouts(gate),
         exceptions=tuple(
-            _exception(_Table(one, f"{gate.where}, exception {place}", GateException))
-            for place, one in enumerate(exceptions, start=1)
+            _exception(_Table(exception, f"{gate.where}, exception {place}", GateException))
+            for place, exception in enumerate(exceptions, start=1)
         ),
     )
 
 
 def _spare(gate: _Table) -> Amounts:
     mend = 'Write it as {cpu = "1", memory = "2Gi"}'
-    given = gate.get("spare", lambda one: isinstance(one, dict), mend) or {}
+    spare_table = gate.get("spare", lambda setting: isinstance(setting, dict), mend) or {}
     try:
-        return FrozenMap({name: parse(amount, name) for name, amount in given.items()})
+        return FrozenMap({name: parse(amount, name) for name, amount in spare_table.items()})
     except (HeadroomError, TypeError, AttributeError):
         raise gate.wrong("spare", mend) from None
 
@@ -196,7 +198,7 @@ def _timeouts(gate: _Table) -> FrozenMap[float]:
 def _exception(table: _Table) -> GateException:
     workload, reason = (
         table.get(
-            name, lambda one: isinstance(one, str) and bool(one.strip()), is_needed=True,
+            name, lambda setting: isinstance(setting, str) and bool(setting.strip()), is_needed=True,
             mend=f"Give {name} as a text: an exception says for which workload, why and until when",
         ).strip()
         for name in ("workload", "reason")
@@ -204,35 +206,35 @@ def _exception(table: _Table) -> GateException:
     if workload.count("/") != 2:
         raise table.wrong("workload", 'Write it as kind/namespace/name: "Deployment/prod/api", "Deployment/prod/*"')
     expires = table.get(
-        "expires", lambda one: isinstance(one, date) and not isinstance(one, datetime), is_needed=True,
+        "expires", lambda setting: isinstance(setting, date) and not isinstance(setting, datetime), is_needed=True,
         mend="Give the last day as a TOML date, without quotes: 2026-12-31",
     )  # fmt: skip
     return GateException(workload=workload, reason=reason, expires=expires.isoformat())
 
 
-def _is_number(given: object, kind: Any) -> bool:
-    return isinstance(given, kind) and not isinstance(given, bool) and given >= 0
+def _is_number(number: object, kind: Any) -> bool:
+    return isinstance(number, kind) and not isinstance(number, bool) and number >= 0
 
 
 class _Table:
     """One table of the document, and where it stands; it has the fields of `record`."""
 
     def __init__(self, table: object, where: str, record: Any) -> None:
-        known = [field.name for field in fields(record)]
+        field_names = [field.name for field in fields(record)]
         if not isinstance(table, Mapping):
-            raise InputError("isn't a table", where=where, mend=f"Write it with {', '.join(known)}")
-        if unknown := sorted(set(table) - set(known)):
-            raise InputError(f'there is no "{unknown[0]}"', where=where, mend=f"It may have {', '.join(known)}")
+            raise InputError("isn't a table", where=where, mend=f"Write it with {', '.join(field_names)}")
+        if unknown := sorted(set(table) - set(field_names)):
+            raise InputError(f'there is no "{unknown[0]}"', where=where, mend=f"It may have {', '.join(field_names)}")
         self.table, self.where = table, where
 
     def get(self, name: str, is_right: Callable[[Any], bool], mend: str, *, is_needed: bool = False) -> Any:
         """What is given; None where that is nothing, and it isn't needed."""
-        given = self.table.get(name)
-        if (given is not None or is_needed) and not is_right(given):
+        field_content = self.table.get(name)
+        if (field_content is not None or is_needed) and not is_right(field_content):
             raise self.wrong(name, mend)
-        return given
+        return field_content
 
     def wrong(self, name: str, mend: str) -> InputError:
-        given = self.table.get(name)
-        what = f"{name} is missing" if given is None else f"{name} can't be {str(given)[:60]!r}"
+        field_content = self.table.get(name)
+        what = f"{name} is missing" if field_content is None else f"{name} can't be {str(field_content)[:60]!r}"
         return InputError(what, where=self.where, mend=mend)

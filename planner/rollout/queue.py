@@ -11,7 +11,7 @@ two of equal priority who wait while time passes either may be first. The snapsh
 made. Where one of them takes what the rollout's own might, or pods that came before time passed (`is_overtaken`), it is played with
 those first, too.
 
-Refused pods that are alike stand in one line (`planner.rollout.lines`), of which the first is tried for all. Lines refused
+Refused pods that are alike stand in one line (`planner.rollout.pending_groups`), of which the first is tried for all. Lines refused
 for want of resources (``Insufficient cpu``) are one group: any pod that goes may help any of them. They are tried only
 where a node has become feasible, yet each pod keeps the turn that it would have in the real queue.
 
@@ -33,8 +33,8 @@ import numpy as np
 
 from planner.ground.records import replace
 from planner.rollout.limits import LIMITS
-from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
-from planner.rollout.nominated import Nominated
+from planner.rollout.nominated_pods import Nominated
+from planner.rollout.pending_groups import LONG_AGO, Feasible, Group, Member, PendingGroup, has_left, member_of
 from planner.rollout.queueing_hints import ClusterEvent
 from planner.rollout.waiting import Waiter, waiting_of, with_first
 from planner.scheduling.cluster import BoolArray, Cluster
@@ -75,7 +75,7 @@ class SchedulingQueue:
     in_motion, live : dict[int, LivePod], Callable[[int], LivePod]
         The snapshot's pods in motion by index; and one brought to life.
     left_out : bool[line] or None
-        The snapshot's lines that are never tried (`planner.rollout.bystanders`).
+        The snapshot's lines that are never tried (`planner.rollout.unaffected_pods`).
     is_thorough : bool
         Every pod is a line of its own, tried whenever it is woken: for tests.
     backs_off : int
@@ -119,14 +119,16 @@ class SchedulingQueue:
         self._turns = len(self._waiting.order)  # numbers arrivals and refusals in the order of the queue
         self._front = 0  # numbers in a turn before all others
         self._came_before = 0  # of arrivals, the last that came before time passed
-        self._may_overtake: dict[Line, list[int]] = {}  # lines in which arrivals stand, or own of the snapshot: these
+        self._may_overtake: dict[
+            PendingGroup, list[int]
+        ] = {}  # lines in which arrivals stand, or own of the snapshot: these
 
         self._active: list[tuple[int, int, LivePod]] = []  # a heap: never tried
         self._gated: list[LivePod] = []
-        self._unschedulable: list[Line] = []  # each waits for events of its own
+        self._unschedulable: list[PendingGroup] = []  # each waits for events of its own
         self._resources = Group()  # of all lines that wait for resources
         self._has_resources = False  # whether there is such a line
-        self._lines: dict[object, Line] = {}  # by what makes their pods alike
+        self._lines: dict[object, PendingGroup] = {}  # by what makes their pods alike
         self._looked_at: list[int] = []  # pods of the snapshot in lines that are in motion
         self._unlisted: list[int] = []  # pods of the snapshot that didn't wait in it
 
@@ -148,18 +150,26 @@ class SchedulingQueue:
         self._joined_at: set[int] = set()  # the ticks of their refusals
         self._retried_at = (LONG_AGO, 0, -1)  # of those: their failed_tick and turn before it, and its tick
         self._came_then: list[tuple[Key, int, Rivals]] = []  # of that turn
-        self._said: dict[tuple[Line, int], Words] = {}  # what was said in it
+        self._said: dict[tuple[PendingGroup, int], Words] = {}  # what was said in it
 
-        self._heap: list[tuple[Key, int, Line]] = []  # of feasible lines, by who is first,
+        self._heap: list[tuple[Key, int, PendingGroup]] = []  # of feasible lines, by who is first,
         self._heap_of = (-1, -1)  # as of this turn and this last removal
         self._pushed = 0
-        self._served: Line | None = None  # of whom one was tried since
-        self._new_line = new_line = partial(Line, self.words_to, self._goes_before)
+        self._served: PendingGroup | None = None  # of whom one was tried since
+        self._new_line = new_line = partial(PendingGroup, self.words_to, self._goes_before)
         lines = () if is_thorough else self._waiting.lines
-        self._at_first: list[Line] = []  # the snapshot's
-        for one, key in zip(lines, self.cluster.remember(_alike_lines), strict=False):
-            group = self._resources if Fails.RESOURCES in one.refused_by else Group()
-            line = new_line(one.shape, one.refused_by, group, True, self._waiting, self._in_motion, one.indices)
+        self._at_first: list[PendingGroup] = []  # the snapshot's
+        for snapshot_line, key in zip(lines, self.cluster.remember(_alike_lines), strict=False):
+            group = self._resources if Fails.RESOURCES in snapshot_line.refused_by else Group()
+            line = new_line(
+                snapshot_line.shape,
+                snapshot_line.refused_by,
+                group,
+                True,
+                self._waiting,
+                self._in_motion,
+                snapshot_line.indices,
+            )
             self._at_first.append(line)
             if group is self._resources:
                 self._has_resources = True
@@ -172,7 +182,7 @@ class SchedulingQueue:
             state, scheduler, self._waiting, self._at_first, may_try, self._resources, self._became_feasible
         )
 
-    def _became_feasible(self, line: Line) -> None:
+    def _became_feasible(self, line: PendingGroup) -> None:
         if self._heap_of == (self._call, self._last_removal):
             self._push(line)
 
@@ -236,7 +246,7 @@ class SchedulingQueue:
             return pod.number + len(self.cluster.snapshot.pods) in self._own
         return pod.arrived <= self._came_before
 
-    def _goes_before(self, pod: LivePod, line: Line, at: int) -> bool:
+    def _goes_before(self, pod: LivePod, line: PendingGroup, at: int) -> bool:
         """Whether it goes before one of the snapshot in its line."""
         if not self._tries_again or at in self._own or not self._keeps_turn(pod):
             return False
@@ -288,21 +298,21 @@ class SchedulingQueue:
         apart += self._first_woken()
         while True:
             woken = self._nominated.awake() if self._tries_again else self._nominated.first()
-            found = [*apart, *map(self._by_itself, woken)]
-            if not found:
+            candidates = [*apart, *map(self._by_itself, woken)]
+            if not candidates:
                 return None
-            best = found[0] if len(found) == 1 else min(found, key=itemgetter(0))
+            best = candidates[0] if len(candidates) == 1 else min(candidates, key=itemgetter(0))
             # Another clock might back off another pod: then the verdict rests on seconds, and ties.py tries those clocks too.
             if not self.is_contested:
                 others = () if for_resources is None else self._newcomers()
-                self.is_contested = others is None or self._depends([key for key, _ in (*found, *others)])
+                self.is_contested = others is None or self._depends([key for key, _ in (*candidates, *others)])
             self._tried_as, member = best
             pod = member.pod or self._bring(member.at)
             # A nominated pod whose victims still end would be refused again: say so without a search, and go on to the next.
-            known = self.scheduler.awaited(pod)
-            if known is None:
+            awaited_node = self.scheduler.awaited(pod)
+            if awaited_node is None:
                 break
-            self.refuse(pod, known)  # as it would be: its victims haven't ended
+            self.refuse(pod, awaited_node)  # as it would be: its victims haven't ended
         if best is for_resources:
             self._served = self._heap[0][2]
         if self._active and pod is self._active[0][2]:
@@ -373,16 +383,16 @@ class SchedulingQueue:
             self._push(line)
         return None
 
-    def _push(self, line: Line) -> None:
+    def _push(self, line: PendingGroup) -> None:
         head = line.head()
         if head is not None and line in self._feasible.lines and self._last_removal >= line.seen:
             self._pushed += 1
             heappush(self._heap, (self._line_key(line, head), self._pushed, line))
 
-    def _wakes(self, one: Line | LivePod, since: int) -> int:
+    def _wakes(self, waiter: PendingGroup | LivePod, since: int) -> int:
         """The first event from `since` on that its refusals hoped for (queueing hints); where none is, how many there are."""
         for number in range(since, len(self._events)):
-            if self._events[number].wakes(self.cluster, one.shape, one.refused_by):
+            if self._events[number].wakes(self.cluster, waiter.shape, waiter.refused_by):
                 return number
         return len(self._events)
 
@@ -406,7 +416,7 @@ class SchedulingQueue:
             again = not keeps and (pod is None or pod.number > 0 or pod.words is not None)
         return (backs_off, -priority, again, turn, member.queued_at, failed_tick)
 
-    def _line_key(self, line: Line, member: Member) -> Key:
+    def _line_key(self, line: PendingGroup, member: Member) -> Key:
         return self._key(member, line.shape.priority, (line.group.failed_tick, line.group.turn))
 
     # ── trying ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -436,13 +446,13 @@ class SchedulingQueue:
             return True
         for line, indices in self._may_overtake.items():
             if line.shape.priority == pod.priority and self._is_due(line):
-                mine = (line.member(i) for i in indices if not line.is_out(self._in_motion.get(i)))
+                line_members = (line.member(i) for i in indices if not line.is_out(self._in_motion.get(i)))
                 came = (member_of(p) for p in line.more if self._keeps_turn(p) and not line.is_out(p))
-                if any(self._line_key(line, one)[0] == self._tried_as[0] for one in chain(mine, came)):
+                if any(self._line_key(line, member)[0] == self._tried_as[0] for member in chain(line_members, came)):
                     return True
         return False
 
-    def _is_due(self, line: Line) -> bool:
+    def _is_due(self, line: PendingGroup) -> bool:
         """Whether it is to be tried in this turn."""
         if line.is_plain:
             return self._last_removal >= line.seen and line in self._feasible.lines
@@ -456,7 +466,7 @@ class SchedulingQueue:
 
     def refuse(self, pod: LivePod, attempt: Attempt) -> None:
         """`pod` was tried and finds no place (yet)."""
-        line = pod.line if isinstance(pod.line, Line) else None
+        line = pod.line if isinstance(pod.line, PendingGroup) else None
         is_nominated = pod.nominated != NOWHERE or attempt.nominated != NOWHERE
         # A pod refused for the same reason keeps its place in its line; refused for another, it leaves and stands elsewhere.
         if line is not None and not is_nominated and self._is_of(line, attempt):
@@ -477,10 +487,10 @@ class SchedulingQueue:
             if line.is_plain or line.is_woken:
                 self._pass_over(line, attempt, pod)
 
-    def _is_of(self, line: Line, attempt: Attempt) -> bool:
+    def _is_of(self, line: PendingGroup, attempt: Attempt) -> bool:
         return attempt.counts_for_alike if line.is_plain else line.refused_by == attempt.refused_by
 
-    def _pass_over(self, line: Line, attempt: Attempt, pod: LivePod) -> None:
+    def _pass_over(self, line: PendingGroup, attempt: Attempt, pod: LivePod) -> None:
         """The whole line is refused in `pod`."""
         line.seen = line.scanned = len(self._events)
         line.is_woken = False
@@ -490,7 +500,7 @@ class SchedulingQueue:
             line.words = attempt.words
             self._retried.setdefault(line.group, self._turn_of(line, pod))
 
-    def _turn_of(self, line: Line, pod: LivePod) -> Place:
+    def _turn_of(self, line: PendingGroup, pod: LivePod) -> Place:
         """Where the line stood before it was tried in `pod`.
 
         They are those of its first pod: a line that was just begun has had no turn of its own.
@@ -501,7 +511,7 @@ class SchedulingQueue:
         key = self._tried_as if self.is_thorough or head.pod is pod else self._line_key(line, head)
         return key[5], key[2], key[3]
 
-    def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
+    def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> PendingGroup:
         """The line of those refused as `pod` was; it goes to the end of it."""
         is_plain = attempt is not None and attempt.counts_for_alike and not self.is_thorough
         key: object = alike(self.cluster, pod.shape) if is_plain else (pod.shape, pod.refused_by)
@@ -567,15 +577,17 @@ class SchedulingQueue:
         places = {group: (failed_tick >= since, again, turn) for group, (failed_tick, again, turn) in before.items()}
         refused = [(failed_tick >= since, again, turn) for (failed_tick, again, turn), _ in self._refused]
         first: list[LivePod] = []
-        rest: list[LivePod] = []
+        later_pods: list[LivePod] = []
         if self._resources in before and self._joined:
             joined = self._joined_places(since)
             if len(before) > 1 or refused:
                 places[self._resources] = max(places[self._resources], self._turn_of_joined(joined))
             for pod in sorted(joined, key=lambda p: (*joined[p], p.queued_at)):
-                (first if joined[pod] < (True, *places[self._resources]) else rest).append(pod)
+                (first if joined[pod] < (True, *places[self._resources]) else later_pods).append(pod)
         ranks = {old: rank for rank, old in enumerate(sorted({*places.values(), *refused}))}
-        return _Order(first, rest, [ranks[place] for place in places.values()], [ranks[place] for place in refused])
+        return _Order(
+            first, later_pods, [ranks[place] for place in places.values()], [ranks[place] for place in refused]
+        )
 
     def _joined_places(self, since: int) -> dict[LivePod, tuple[bool, bool, bool, int]]:
         """Where the pods that came to wait for resources since the group's last turn would stand by themselves.
@@ -584,16 +596,16 @@ class SchedulingQueue:
         again since; its turn then).
         """
         refused = {p: place for place, p in self._refused}
-        found: dict[LivePod, tuple[bool, bool, bool, int]] = {}
+        joined_places: dict[LivePod, tuple[bool, bool, bool, int]] = {}
         for pod in self._joined:
             has_seen = pod.seen_events > self._last_removal
             if pod in refused and has_seen:
                 failed_tick, again, turn = refused[pod]
-                found[pod] = (True, failed_tick >= since, again, turn)
+                joined_places[pod] = (True, failed_tick >= since, again, turn)
             else:  # who has seen all that happened wasn't tried again
                 again = self._key(member_of(pod), pod.priority)[2]
-                found[pod] = (not has_seen, pod.failed_tick >= since, again, pod.turn)
-        return found
+                joined_places[pod] = (not has_seen, pod.failed_tick >= since, again, pod.turn)
+        return joined_places
 
     def _turn_of_joined(self, joined: Mapping[LivePod, tuple[bool, bool, bool, int]]) -> tuple[bool, bool, int]:
         """Whether the first of the newcomers backed off, and its turn: where the group has newcomers only, its own turn is
@@ -605,7 +617,11 @@ class SchedulingQueue:
 
     def _has_others(self) -> bool:
         """Whether one of the snapshot's that keeps no turn is in the group."""
-        lines = (one for one in (*self._at_first, *self._feasible.started) if one.group is self._resources)
+        lines = (
+            snapshot_line
+            for snapshot_line in (*self._at_first, *self._feasible.started)
+            if snapshot_line.group is self._resources
+        )
         return any(
             (line.cursor < len(line.indices) and line.indices[-1] not in self._own)
             or any(p.number < 0 and not self._keeps_turn(p) for p in line.more)
@@ -617,19 +633,19 @@ class SchedulingQueue:
         """Those of the group that keep their turn, in their order: newcomers aren't of it yet."""
         joined = set(self._joined)
         lines = (line for line in self._may_overtake if line.group is self._resources)
-        some = (p for line in lines for p in line.more if not line.is_out(p) and p not in joined)
-        return sorted(filter(self._keeps_turn, some), key=lambda p: p.queued_at)
+        line_pods = (p for line in lines for p in line.more if not line.is_out(p) and p not in joined)
+        return sorted(filter(self._keeps_turn, line_pods), key=lambda p: p.queued_at)
 
-    def _merge(self, first: Sequence[LivePod], rest: Sequence[LivePod]) -> None:
+    def _merge(self, first: Sequence[LivePod], later_pods: Sequence[LivePod]) -> None:
         """The newcomers become the group's: their own turns count no more, and they stand in it in the order in which they were
         tried. Those who were tried before the group was come to its front, the rest to its end."""
         for pod in reversed(first):
             self._front -= 1
             pod.queued_at = self._front
-        for pod in rest:
+        for pod in later_pods:
             self._turns += 1
             pod.queued_at = self._turns
-        for line in dict.fromkeys(p.line for p in (*first, *rest) if isinstance(p.line, Line)):
+        for line in dict.fromkeys(p.line for p in (*first, *later_pods) if isinstance(p.line, PendingGroup)):
             line.more = deque(sorted(line.more, key=lambda p: p.queued_at))
         self._joined, self._joined_at = [], set()
 
@@ -642,10 +658,10 @@ class SchedulingQueue:
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def pods(self) -> list[LivePod]:
         """All that wait, in the order they came."""
-        found = [p for p in (*self._nominated, *self._gated, *(p for *_, p in self._active)) if not has_left(p)]
+        pods = [p for p in (*self._nominated, *self._gated, *(p for *_, p in self._active)) if not has_left(p)]
         for line in (*self._at_first, *self._feasible.started, *self._unschedulable):
-            found.extend(line.pods(self._bring))
-        return sorted(found, key=lambda p: p.arrived)
+            pods.extend(line.pods(self._bring))
+        return sorted(pods, key=lambda p: p.arrived)
 
     def kinds_for(self, nodes: set[int]) -> set[Shape]:
         """The kinds of those that wait and may go to one of these nodes."""
@@ -661,31 +677,31 @@ class SchedulingQueue:
         those of whose kind it is."""
         line_of = self._waiting.line_of
         meant = [is_meant(line.shape) for line in self._waiting.lines]
-        some = (i for i in self._waiting.order if i not in line_of or meant[line_of[i]])
-        return [*map(self._bring, some), *self.arrivals]
+        waiting_indices = (i for i in self._waiting.order if i not in line_of or meant[line_of[i]])
+        return [*map(self._bring, waiting_indices), *self.arrivals]
 
     def waiters(self, *, with_words: bool = True, of: Callable[[LivePod], bool] = lambda _: True) -> list[Waiter]:
         """All that wait or waited at some time, in the order they came; what was last said to them, if it is wanted.
 
         Pods in motion are left out that aren't `of` those meant: there may be very many that wait no more.
         """
-        found: list[Waiter] = []
+        waiters: list[Waiter] = []
         for line, waiting_line in zip(self._at_first, self._waiting.lines, strict=False):
             words = self._words_of_all(line) if with_words else None
             brought = set(self._looked_at)
             for group, indices in waiting_line.groups:
-                left = [i for i in indices if i not in brought] if brought else indices
-                if left:
-                    found.append(
-                        group if left is indices and words is None else replace(
-                            group, count=len(left), arrived=self._waiting.rank[left[0]], words=words or group.words
+                unbrought = [i for i in indices if i not in brought] if brought else indices
+                if unbrought:
+                    waiters.append(
+                        group if unbrought is indices and words is None else replace(
+                            group, count=len(unbrought), arrived=self._waiting.rank[unbrought[0]], words=words or group.words
                         )
                     )  # fmt: skip
-        known = [self._bring(i) for i in (*self._looked_at, *self._unlisted, *self.to_take_up())]
-        found += [_waiter(pod) for pod in (*known, *self.arrivals) if of(pod)]
-        return sorted(found, key=lambda w: w.arrived)
+        brought_pods = [self._bring(i) for i in (*self._looked_at, *self._unlisted, *self.to_take_up())]
+        waiters += [_waiter(pod) for pod in (*brought_pods, *self.arrivals) if of(pod)]
+        return sorted(waiters, key=lambda w: w.arrived)
 
-    def _words_of_all(self, line: Line) -> str | Words | None:
+    def _words_of_all(self, line: PendingGroup) -> str | Words | None:
         """kube-scheduler's last message to the snapshot's pods in the line, where all have the same; None where they have
         none from this run, or several: those pods become live ones (`_bring`), so that each can be asked for its own."""
         if line.group is not self._resources or self._resources.call < 0 or not line.indices:
@@ -696,7 +712,7 @@ class SchedulingQueue:
             return None
         return self.words_to(line, self._bring(line.indices[0]))
 
-    def words_to(self, line: Line, pod: LivePod) -> Words:
+    def words_to(self, line: PendingGroup, pod: LivePod) -> Words:
         """As the cluster was when the pod of a plain line last had its turn."""
         place = self._place(line, member_of(pod))
         words = self._said.get((line, place))
@@ -705,7 +721,7 @@ class SchedulingQueue:
             words = self._said[line, place] = self.scheduler.words_at(pod, position, rivals)
         return words
 
-    def _place(self, line: Line, member: Member) -> int:
+    def _place(self, line: PendingGroup, member: Member) -> int:
         """How many pods had been placed or nominated when `member` had its place in the last turn of those that wait for resources:
         its words tell of the cluster as it was then."""
         failed_tick, turn, tick = self._retried_at

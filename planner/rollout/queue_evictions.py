@@ -18,23 +18,27 @@ from planner.kubernetes.owners import uids_below
 from planner.kubernetes.records import FrozenMap, GrantedSet, QueuedWorkload, Snapshot
 from planner.rollout.answers import QueueEviction
 from planner.scheduling.kueue.clusters import name_of, played, why
-from planner.scheduling.kueue.play import Outcome, Verdict
-from planner.scheduling.kueue.standing import ADMITTED, EVICTED, RESERVED
+from planner.scheduling.kueue.play import AdmissionOutcome, Verdict
+from planner.scheduling.kueue.queue_state import ADMITTED, EVICTED, RESERVED
 
 GROWTH_BESIDE: Final = "what node pools bring beside Kueue's evictions isn't played"
-_IN: Final = (Outcome.LET_IN, Outcome.EVICTS)
+_IN: Final = (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS)
 
 
 def after_evictions(snapshot: Snapshot, verdicts: Iterable[Verdict]) -> Snapshot:
     """The snapshot once those of `verdicts` that get quota have it, and whom Kueue evicts for them waits again."""
-    given = {one.key: one for one in verdicts if one.outcome in _IN}
-    victims = {target.held.key for one in given.values() for target in one.targets}
+    admitted = {verdict.key: verdict for verdict in verdicts if verdict.outcome in _IN}
+    victims = {target.held.key for verdict in admitted.values() for target in verdict.targets}
     return replace(
         snapshot,
         queued_workloads=tuple(
-            _admitted(one, given[one.key]) if one.key in given else _evicted(one) if one.key in victims else one
-            for one in snapshot.queued_workloads
-            if one.key not in victims or not _ends(snapshot, one)
+            _admitted(record, admitted[record.key])
+            if record.key in admitted
+            else _evicted(record)
+            if record.key in victims
+            else record
+            for record in snapshot.queued_workloads
+            if record.key not in victims or not _ends(snapshot, record)
         ),
     )
 
@@ -47,25 +51,27 @@ def _ends(snapshot: Snapshot, record: QueuedWorkload) -> bool:
     return is_of_pods and bool(pods) and all(pod.owner is None for pod in pods)
 
 
-def _admitted(one: QueuedWorkload, verdict: Verdict) -> QueuedWorkload:
+def _admitted(workload: QueuedWorkload, verdict: Verdict) -> QueuedWorkload:
     granted = tuple(
         GrantedSet(name=str(n), count=1, flavors=FrozenMap({resource: flavor}), use=FrozenMap({resource: amount}))
         for n, ((flavor, resource), amount) in enumerate(verdict.uses.items())
     )
-    conditions = FrozenMap({**one.conditions, RESERVED: "True/", ADMITTED: "True/"})
-    return replace(one, admitted_by=verdict.queue, granted=granted, conditions=conditions)
+    conditions = FrozenMap({**workload.conditions, RESERVED: "True/", ADMITTED: "True/"})
+    return replace(workload, admitted_by=verdict.queue, granted=granted, conditions=conditions)
 
 
-def _evicted(one: QueuedWorkload) -> QueuedWorkload:
-    kept = {name: said for name, said in one.conditions.items() if name not in (RESERVED, ADMITTED)}
-    conditions = FrozenMap({**kept, EVICTED: "True/Preempted"})
-    return replace(one, admitted_by="", granted=(), counted=(), checks=FrozenMap(), conditions=conditions)
+def _evicted(workload: QueuedWorkload) -> QueuedWorkload:
+    other_conditions = {
+        name: condition for name, condition in workload.conditions.items() if name not in (RESERVED, ADMITTED)
+    }
+    conditions = FrozenMap({**other_conditions, EVICTED: "True/Preempted"})
+    return replace(workload, admitted_by="", granted=(), counted=(), checks=FrozenMap(), conditions=conditions)
 
 
 def evictions(snapshot: Snapshot, then: Snapshot, verdicts: Iterable[Verdict]) -> tuple[QueueEviction, ...]:
     """Whom Kueue evicts for those of `verdicts`; `then`: the snapshot after it (`after_evictions`)."""
-    records = {one.key: one for one in snapshot.queued_workloads}
-    keys = dict.fromkeys(target.held.key for one in verdicts for target in one.targets)
+    records = {queued_workload.key: queued_workload for queued_workload in snapshot.queued_workloads}
+    keys = dict.fromkeys(target.held.key for verdict in verdicts for target in verdict.targets)
     names = {key: name_of(record) for key, record in records.items()}
     later = played(then)
     return tuple(
@@ -98,18 +104,20 @@ def _becomes(verdict: Verdict | None, names: Mapping[str, str]) -> Text:
     """What a victim comes to by the rules of its queue, as far as they tell."""
     if verdict is None:
         return Text("is deleted, and no controller makes it anew")
-    said = why(verdict, names)
-    if verdict.outcome is Outcome.LET_IN:
-        return Text(f"is let in again elsewhere ({said})")
-    if verdict.outcome is Outcome.EVICTS:
+    reason_text = why(verdict, names)
+    if verdict.outcome is AdmissionOutcome.LET_IN:
+        return Text(f"is let in again elsewhere ({reason_text})")
+    if verdict.outcome is AdmissionOutcome.EVICTS:
         others = listing([names.get(target.held.key, target.held.key) for target in verdict.targets])
         return Text(f"evicts {others} in turn")
-    if verdict.outcome in (Outcome.UNKNOWN, Outcome.CHECK):
-        return Text(f"waits again, for how long isn't known ({said})")
-    return Text(f"waits again ({said})" if said else "waits again")
+    if verdict.outcome in (AdmissionOutcome.UNKNOWN, AdmissionOutcome.CHECK):
+        return Text(f"waits again, for how long isn't known ({reason_text})")
+    return Text(f"waits again ({reason_text})" if reason_text else "waits again")
 
 
-def eviction_words(some: Iterable[QueueEviction]) -> Text:
+def eviction_words(queue_evictions: Iterable[QueueEviction]) -> Text:
     """``Kueue has evicted Job/team-a/old (4 pods), which waits again``; "" where it evicts no workload."""
-    parts = [f"{one.workload} ({count(one.pods, 'pod')}), which {one.becomes}" for one in some]
+    parts = [
+        f"{eviction.workload} ({count(eviction.pods, 'pod')}), which {eviction.becomes}" for eviction in queue_evictions
+    ]
     return Text(f"Kueue has evicted {listing(parts)}") if parts else NO_WORDS

@@ -55,8 +55,8 @@ class ClusterEvent(Record, kw_only=False, eq=False):
         if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
             return True
         if self.is_removal and _PORTS in refused:
-            wanted = {(p.port, p.protocol) for p in shape.host_ports}
-            if any((p.port, p.protocol) in wanted for p in other.host_ports):
+            ports_wanted = {(p.port, p.protocol) for p in shape.host_ports}
+            if any((p.port, p.protocol) in ports_wanted for p in other.host_ports):
                 return True
         if _SPREAD in refused and other.namespace == shape.namespace:
             if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):

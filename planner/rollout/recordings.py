@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.words import Text, listing
 

@@ -20,11 +20,11 @@ def rollout_warnings(snapshot: Snapshot, workload: Workload, cutoff: Cutoff | No
     """What is worth a warning of one workload; `snapshot`: the cluster on which it stands, `cutoff`: what waits for it."""
     if cutoff is not None and cutoff.is_short:
         yield cutoff.sentence
-    known = budgets.scales(snapshot)
+    scales = budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         if budget.namespace != workload.namespace or not labels_match(budget.selector, workload.template.labels):
             continue
-        best = budgets.status_at_best(budget, snapshot, known)
+        best = budgets.status_at_best(budget, snapshot, scales)
         if best.healthy and best.is_known and not best.allowed:
             yield Text(
                 f"no drain of its nodes gets past PodDisruptionBudget {budget.name} ({budgets.why_never(budget, best)}); "

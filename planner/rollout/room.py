@@ -52,46 +52,48 @@ class RoomWhenEmpty(Record, eq=False):
         pods = [cluster.snapshot.pods[at] for replica_set in sets for at in by_owner.get(replica_set.uid, ())]
         if shape is None:
             return cls(shape=None)
-        held, asked = dict(shape.asks), dict[int, dict[int, int]]()
+        own_requests, requests_by_spec = dict(shape.asks), dict[int, dict[int, int]]()
         for pod in pods:
-            if id(pod.spec) not in asked:
-                asked[id(pod.spec)] = dict(compile_shape(cluster, pod.namespace, pod.labels, pod.spec).asks)
-        alike = tuple(pod.node_name for pod in pods if asked[id(pod.spec)] == held)
+            if id(pod.spec) not in requests_by_spec:
+                requests_by_spec[id(pod.spec)] = dict(compile_shape(cluster, pod.namespace, pod.labels, pod.spec).asks)
+        alike = tuple(pod.node_name for pod in pods if requests_by_spec[id(pod.spec)] == own_requests)
         return cls(shape=shape, staying=alike, others_staying=len(pods) - len(alike))
 
-    def is_short(self, cluster: Cluster, workload: Workload, beside: IntArray | int = 0) -> bool:
-        """Whether `cluster` can't hold all pods of `workload`, which has the same template. `beside`: what others hold that stay where they
+    def is_short(self, cluster: Cluster, workload: Workload, staying_amounts: IntArray | int = 0) -> bool:
+        """Whether `cluster` can't hold all pods of `workload`, which has the same template. `staying_amounts`: what others hold that stay where they
         are, int64[resource, node]."""
-        most = self.most(cluster, beside)
+        most = self.most(cluster, staying_amounts)
         return most is not None and most < settled(cluster.snapshot, workload)
 
-    def most(self, cluster: Cluster, beside: IntArray | int = 0) -> int | None:
+    def most(self, cluster: Cluster, staying_amounts: IntArray | int = 0) -> int | None:
         """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
-        held = self._held(cluster, beside)
-        return None if held is None else int(held.sum()) + self.others_staying
+        seats_by_node = self._held(cluster, staying_amounts)
+        return None if seats_by_node is None else int(seats_by_node.sum()) + self.others_staying
 
     def least_growth(self, grown: Cluster, nodes: int, workload: Workload) -> int:
         """With how many of the last `nodes` of `grown` it could hold them at the earliest, one more than all if with none."""
-        held = self._held(grown)
-        if held is None:
+        seats_by_node = self._held(grown)
+        if seats_by_node is None:
             return 0
-        today = len(held) - nodes
-        reached = np.concatenate(([0], np.cumsum(held[today:]))) + held[:today].sum()
+        today = len(seats_by_node) - nodes
+        reached = np.concatenate(([0], np.cumsum(seats_by_node[today:]))) + seats_by_node[:today].sum()
         return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.others_staying))
 
-    def _held(self, cluster: Cluster, beside: IntArray | int = 0) -> IntArray | None:
+    def _held(self, cluster: Cluster, staying_amounts: IntArray | int = 0) -> IntArray | None:
         """How many each node could hold at most, int64[node]; None where amounts don't tell."""
         if self.shape is None or self.shape.uses_devices:
             return None
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
-        held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable - beside), 0)
-        there = Counter(cluster.node_index[name] for name in self.staying if name in cluster.node_index)
+        seats_by_node: IntArray = np.where(
+            shape.static == Static.PASSES, seats(shape, cluster.allocatable - staying_amounts), 0
+        )
+        staying_by_node = Counter(cluster.node_index[name] for name in self.staying if name in cluster.node_index)
         for (
             node,
             pods,
-        ) in there.items():  # they have the seats that they sit on, one each, also where no new one may come
-            held[node] = max(int(held[node]), pods)
-        return held
+        ) in staying_by_node.items():  # they have the seats that they sit on, one each, also where no new one may come
+            seats_by_node[node] = max(int(seats_by_node[node]), pods)
+        return seats_by_node
 
 
 def has_room(run: Run, shape: Shape, number: int) -> bool:
@@ -122,15 +124,15 @@ def kept_nodes(run: Run, new: int) -> tuple[int, ...]:
         ]
         for place in range(first, cluster.node_count)
     }  # fmt: skip
-    free, open_to, kept = state.free.copy(), np.arange(cluster.node_count) < first, list[int]()
-    for place in sorted(on_new, key=lambda one: (-len(on_new[one]), one)):
-        left = _free_without(on_new[place], free, open_to)
-        if left is None:
-            kept.append(place - first)
+    free, open_to, staying_nodes = state.free.copy(), np.arange(cluster.node_count) < first, list[int]()
+    for place in sorted(on_new, key=lambda node: (-len(on_new[node]), node)):
+        free_after = _free_without(on_new[place], free, open_to)
+        if free_after is None:
+            staying_nodes.append(place - first)
             open_to[place] = True
         else:
-            free = left
-    return tuple(sorted(kept))
+            free = free_after
+    return tuple(sorted(staying_nodes))
 
 
 def _free_without(pods: Sequence[LivePod], free: IntArray, open_to: BoolArray) -> IntArray | None:

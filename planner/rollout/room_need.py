@@ -100,20 +100,20 @@ class RoomNeed(Record):
     def parts(self) -> tuple[str, str]:
         """``1 more pod`` and ``(1 GPU, 4 CPU, 16 GiB on one node)``."""
         if len(self.pods) > 1 or self.unit != "pod":
-            each = [f"{_called(one)} ({_asks(one)})" for one in self.pods]
+            each = [f"{_called(pods)} ({_asks(pods)})" for pods in self.pods]
             if self.unit == "pod":
-                total = sum(one.count for one in self.pods)
+                total = sum(pods.count for pods in self.pods)
                 return f"{total:,} more pods:", listing(each, most=None)
             return count(self.places, f"more {self.unit}", f"more {self.unit}s"), f"({listing(each, most=None)})"
-        one = self.pods[0]
+        pod_set = self.pods[0]
         if self.is_per_node:
-            return "1 more pod on each node", f"({_asks(one)})"
+            return "1 more pod on each node", f"({_asks(pod_set)})"
         where = "on the node of its pods" if self.is_on_its_node else "on one node"
-        if one.count > 1:
+        if pod_set.count > 1:
             where = f"{where} together" if self.is_on_its_node else f"{where} each"
         if self.in_other_zone:
             where = f"{where} of another zone"
-        return count(one.count, "more pod", "more pods"), f"({_asks(one)} {where})"
+        return count(pod_set.count, "more pod", "more pods"), f"({_asks(pod_set)} {where})"
 
     @property
     def headline(self) -> str:
@@ -128,17 +128,17 @@ class RoomNeed(Record):
         if self.need is Need.NEVER:
             return "completes on no cluster, however much room there is"
         if self.by_replicas:
-            said = f"needs while it rolls out {self._at_each_number}"
+            sentence = f"needs while it rolls out {self._at_each_number}"
         else:
-            said = f"needs {self.words} while it rolls out" if self.places else ""
+            sentence = f"needs {self.words} while it rolls out" if self.places else ""
         if not self.needs_same_node:
-            return said
+            return sentence
         where = "the new pod must land on the old pod's node"
         if self.shares_one_node:
             where = "all its pods must be on one node"
             where += ", the new ones beside the old ones" if self.places else ""
         because = f"{self.claims_attach} to one node (unless its driver attaches to many, such as NFS)"
-        return f"{said or 'needs no more room'}, {'and' if said else 'but'} {where}: {because}"
+        return f"{sentence or 'needs no more room'}, {'and' if sentence else 'but'} {where}: {because}"
 
     @property
     def claims_attach(self) -> str:
@@ -151,30 +151,30 @@ class RoomNeed(Record):
         """``at 1 to 3 replicas room for 1 more pod (…), from 4 on none``."""
         if len(self.by_replicas) == 1 and self.places:
             return f"at each number of replicas {self.words}"
-        said = []
-        for one in self.by_replicas:
-            if one.last is None:
-                at = f"from {one.first} on"
-            elif one.last == one.first:
-                at = f"at {count(one.first, 'replica')}"
+        need_texts = []
+        for need_step in self.by_replicas:
+            if need_step.last is None:
+                at = f"from {need_step.first} on"
+            elif need_step.last == need_step.first:
+                at = f"at {count(need_step.first, 'replica')}"
             else:
-                at = f"at {one.first} to {one.last} replicas"
-            if one.need is Need.NOTHING or not one.places:
-                said.append(f"{at} {'none' if one.need is Need.NOTHING else 'no more room'}")
+                at = f"at {need_step.first} to {need_step.last} replicas"
+            if need_step.need is Need.NOTHING or not need_step.places:
+                need_texts.append(f"{at} {'none' if need_step.need is Need.NOTHING else 'no more room'}")
             else:
-                said.append(f"{at} room for {count(one.places, f'more {self.unit}', f'more {self.unit}s')}")
-        return f"{', '.join(said)} {self.parts[1] if self.pods else ''}".rstrip()
+                need_texts.append(f"{at} room for {count(need_step.places, f'more {self.unit}', f'more {self.unit}s')}")
+        return f"{', '.join(need_texts)} {self.parts[1] if self.pods else ''}".rstrip()
 
 
-def _called(one: PodsToPlace) -> str:
+def _called(pods: PodsToPlace) -> str:
     """``1 leader pod``, ``2 pods of ml/app``, ``2 worker pods of ml/app``."""
-    role, _, of = one.role.rpartition("of ") if "of " in one.role else (one.role, "", "")
+    role, _, of = pods.role.rpartition("of ") if "of " in pods.role else (pods.role, "", "")
     noun = f"{role.strip()} pod" if role.strip() else "pod"
-    return f"{count(one.count, noun)}{f' of {of}' if of else ''}"
+    return f"{count(pods.count, noun)}{f' of {of}' if of else ''}"
 
 
-def _asks(one: PodsToPlace) -> str:
-    return str(one.words) or "no requests"
+def _asks(pods: PodsToPlace) -> str:
+    return str(pods.words) or "no requests"
 
 
 def request_words(units: Units, requests: Mapping[str, int]) -> Text:
@@ -186,15 +186,15 @@ _BINARY: Final = {"Ki": "KiB", "Mi": "MiB", "Gi": "GiB", "Ti": "TiB"}
 
 
 def _parts(units: Units, requests: Mapping[str, int]) -> Sequence[str]:
-    said = [words] if (words := units.words(requests)) else []
+    parts_text = [words] if (words := units.words(requests)) else []
     names = [name for name in requests if is_extended_resource(name) and not is_gpu_resource(name)]
-    said += [f"{requests[name]:,} {name}" for name in names if name in once(requests)]
+    parts_text += [f"{requests[name]:,} {name}" for name in names if name in once(requests)]
     if requests.get(CPU):
-        said.append(f"{format_amount(requests[CPU], CPU)} CPU")
+        parts_text.append(f"{format_amount(requests[CPU], CPU)} CPU")
     if requests.get(MEMORY):
-        said.append(_bytes(requests[MEMORY]))
+        parts_text.append(_bytes(requests[MEMORY]))
     others = [name for name in requests if name not in (CPU, MEMORY) and not is_extended_resource(name)]
-    return [*said, *(f"{_bytes(requests[name])} of {name}" for name in others if requests[name])]
+    return [*parts_text, *(f"{_bytes(requests[name])} of {name}" for name in others if requests[name])]
 
 
 def _bytes(amount: int) -> str:

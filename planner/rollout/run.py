@@ -18,26 +18,26 @@ from planner.kubernetes.records import Template, Workload
 from planner.rollout import taint_evictions
 from planner.rollout.answers import QueueEviction, Reason, Verdict
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
-from planner.rollout.beside import beside, everybody, evictions_met
-from planner.rollout.by_themselves import Bound
-from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.clock import PATIENCE_MS, Controller
+from planner.rollout.cluster_events import evictor, happen, is_emptied, retry_refused
+from planner.rollout.concurrent_rollouts import beside, everybody, evictions_met
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
-from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.controllers.placed_pods import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled
-from planner.rollout.counted import Remainder, remainder
-from planner.rollout.evicting import Evictor
-from planner.rollout.happenings import evictor, happen, is_emptied, retry_refused
+from planner.rollout.counted_finish import Remainder, remainder
+from planner.rollout.eviction_requests import Evictor
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
+from planner.rollout.independent_actors import Bound
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import Simulation, Way
 from planner.rollout.timing import PodTimes, Stopwatch
+from planner.rollout.unaffected_pods import bystanders, stayed_apart
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import filler
@@ -142,7 +142,7 @@ class Revision(Record):
         return self.placed.templates if self.placed is not None else self.after.templates
 
 
-class Rest(Record, eq=False):
+class QuietMoment(Record, eq=False):
     """A quiet moment, as an autoscaler sees it: `position` of the state (`State.at`), who waits, and until when nothing happens."""
 
     tick: int
@@ -152,8 +152,8 @@ class Rest(Record, eq=False):
     waiting: tuple[LivePod, ...]
 
 
-def _time_of(one: Revision | Happening) -> tuple[float, int]:
-    return one.after_seconds, one.turn
+def _time_of(event: Revision | Happening) -> tuple[float, int]:
+    return event.after_seconds, event.turn
 
 
 class Run:
@@ -244,14 +244,14 @@ class Run:
         self.happened: list[Happening | Revision] = []
         self._unseen: list[str] = []  # of their words, those that no moment tells yet
         self.tick_ends: list[float] = []
-        self._keeps_rests, self.rests = keeps_rests, list[Rest]()
+        self._keeps_rests, self.rests = keeps_rests, list[QuietMoment]()
         self.retried = False
         self._evictors: list[Evictor] = []
         self._stages: list[Happening] = []  # of `later`, those that may come before their time
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
-        is_failing = any(one.never_ready for r in self.revisions for one in (r, *r.changes))
+        is_failing = any(revision.never_ready for r in self.revisions for revision in (r, *r.changes))
         broken = failing_owners(self.simulation.cluster)
 
         def fails(pod: LivePod) -> bool:
@@ -269,11 +269,11 @@ class Run:
             simulation.rouse(simulation.cluster.remember(filler))
             simulation.settle()
         going_on: dict[str, Controller] = {}
-        for one in self.others:
-            if one.is_held_up and not simulation.is_thorough:
-                simulation.held_up.setdefault(one.namespace, []).append(partial(registry.resume, simulation, one))
+        for flight in self.others:
+            if flight.is_held_up and not simulation.is_thorough:
+                simulation.held_up.setdefault(flight.namespace, []).append(partial(registry.resume, simulation, flight))
             else:
-                going_on[one.key] = registry.resume(simulation, one)
+                going_on[flight.key] = registry.resume(simulation, flight)
         simulation.controllers = {**going_on, **simulation.controllers}
         scaling = {autoscaler.key: autoscaler for autoscaler in autoscalers(simulation, going_on)}
         if scaling:  # it has looked before the change comes: every 15 s
@@ -305,14 +305,14 @@ class Run:
     def _counted(self, indices: Sequence[int]) -> PodCounts:
         return PodCounts(self.simulation.cluster, [self.simulation.pods.live(index) for index in indices])
 
-    def _begin(self, some: Sequence[Revision]) -> None:
+    def _begin(self, revisions: Sequence[Revision]) -> None:
         """Changes are made, back to back; pods that Kueue evicts for them go first."""
         simulation = self.simulation
-        evicted = frozenset[str]().union(*(r.queued.evicted for r in some if r.queued is not None))
+        evicted = frozenset[str]().union(*(r.queued.evicted for r in revisions if r.queued is not None))
         for index, pod in enumerate(simulation.snapshot.pods) if evicted else ():
             if pod.uid in evicted:
                 simulation.delete(simulation.pods.live(index))
-        begun = {r.after.key: _started(simulation, r) for r in some}
+        begun = {r.after.key: _started(simulation, r) for r in revisions}
         for key, controller in begun.items():
             self.waited[key] = self._clock.seconds
             self._early.pop(key, None)
@@ -321,33 +321,35 @@ class Run:
         self._keys.clear()
         simulation.controllers = {**begun, **simulation.controllers}
         simulation.controllers.update((autoscaler.key, autoscaler) for autoscaler in autoscalers(simulation, begun))
-        for revision in some:
+        for revision in revisions:
             _wait_as_changed(simulation, revision, begun[revision.after.key])
 
-    def _change(self, one: Revision) -> None:
+    def _change(self, revision: Revision) -> None:
         """A workload that a change was made of before is changed again; what has become of that change goes on.
 
         What the second change frees of a quota its own new pods have first, unless another ReplicaSet's delay is over in that moment:
         it is not known when that is, so in some draws it is (seed 502 of `tests.properties.test_changes_on_top`).
         """
-        simulation, key = self.simulation, one.after.key
+        simulation, key = self.simulation, revision.after.key
         if simulation.draws(_RETRIES_THEN):
             retry_refused(simulation)
         controller = self.controllers[key]
-        if one.keeps_replicas and is_scaled(controller):
-            one = replace(one, after=replace(one.after, replicas=controller.replicas))
-        registry.change(simulation, controller, one.after, before=one.before, has_new_template=one.has_new_template)
-        self.changed[key] = self.changed[key].then(one)
+        if revision.keeps_replicas and is_scaled(controller):
+            revision = replace(revision, after=replace(revision.after, replicas=controller.replicas))
+        registry.change(
+            simulation, controller, revision.after, before=revision.before, has_new_template=revision.has_new_template
+        )
+        self.changed[key] = self.changed[key].then(revision)
         self._counts[key] = PodCounts(
             simulation.cluster, controller.all_pods(simulation)
         )  # other pods are the new ones
         self._keys.clear()
-        if one.times is not None:
-            self._times[key] = one.times
+        if revision.times is not None:
+            self._times[key] = revision.times
         for scaling in autoscalers(simulation, {key: controller}):
             simulation.controllers.setdefault(scaling.key, scaling)
             simulation.clock.wake(scaling.key)
-        _wait_as_changed(simulation, one, controller)
+        _wait_as_changed(simulation, revision, controller)
 
     def _look(self) -> None:
         """A quiet moment, which gets a row."""
@@ -362,7 +364,7 @@ class Run:
             self._watch(self.simulation)
 
     def _moments_now(self) -> dict[str, Moment]:
-        simulation, found = self.simulation, dict[str, Moment]()
+        simulation, moments = self.simulation, dict[str, Moment]()
         for pod in dict.fromkeys(simulation.pods.news[self._read :]):
             if key := self.workload_of(pod):
                 self._counts[key].take(pod)
@@ -376,45 +378,45 @@ class Run:
             moment = counted.moment(simulation.clock.tick - self._waits, everywhere, simulation.pods.maturing)
             if self._is_timed:
                 moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
-            found[key] = moment
-        return found
+            moments[key] = moment
+        return moments
 
     def _times_of(self, pod: LivePod) -> PodTimes | None:
         return self._times.get(self.workload_of(pod)) if self._times else None
 
-    def _come(self, one: Revision | Happening) -> None:
+    def _come(self, event: Revision | Happening) -> None:
         """What was to come later comes now."""
-        is_again = isinstance(one, Revision) and one.after.key in self.controllers
-        if is_again or isinstance(one, Happening):
-            self.came.append(one)
-            self.happened += [] if all(self.done.values()) else [one]
-            self._unseen.append(one.words)
-        if isinstance(one, Revision):
-            (self._change if is_again else self._begin_later)(one)
+        is_again = isinstance(event, Revision) and event.after.key in self.controllers
+        if is_again or isinstance(event, Happening):
+            self.came.append(event)
+            self.happened += [] if all(self.done.values()) else [event]
+            self._unseen.append(event.words)
+        if isinstance(event, Revision):
+            (self._change if is_again else self._begin_later)(event)
         else:
-            happen(self.simulation, one, self.workload_of, self._clock.seconds)
-            evicting = evictor(self.simulation, one)
+            happen(self.simulation, event, self.workload_of, self._clock.seconds)
+            evicting = evictor(self.simulation, event)
             self._evictors += [evicting] if evicting is not None else []
-            for name in one.silences:
+            for name in event.silences:
                 here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
                 put_out = evictions_on(name, self._clock.seconds, specs)
                 self.later = sorted((*self.later, *put_out), key=_time_of)
-            if one.expels is not None:
-                for name in one.tainted:
+            if event.expels is not None:
+                for name in event.tainted:
                     here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
-                    put_out = taint_evictions.evictions_on(name, one.expels, self._clock.seconds, list(here))
+                    put_out = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, list(here))
                     self.later = sorted((*self.later, *put_out), key=_time_of)
             self.later = [
-                later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(one))
+                later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(event))
             ]
-            for stage in one.stages[:1]:
+            for stage in event.stages[:1]:
                 latest = self._clock.seconds + stage.after_seconds
-                self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
+                self._stages.append(replace(stage, after_seconds=latest, stages=event.stages[1:]))
                 self.later = sorted((*self.later, self._stages[-1]), key=_time_of)
 
-    def _begin_later(self, one: Revision) -> None:
-        self._begin([one])
+    def _begin_later(self, revision: Revision) -> None:
+        self._begin([revision])
         self._look()  # as it was before
 
     def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
@@ -446,14 +448,16 @@ class Run:
             self._settle()
         self._look()
         for key in self.moments:
-            one = self.controllers.get(key)
-            is_done = one is not None and one.is_complete(simulation) and not self._awaits_ends(one)
+            controller = self.controllers.get(key)
+            is_done = (
+                controller is not None and controller.is_complete(simulation) and not self._awaits_ends(controller)
+            )
             is_done = is_done and self.changed[key].never is None
             self.done[key] = is_done
             if not is_done or self.finished_at[key] < 0:
                 self.finished_at[key] = simulation.clock.tick - self._waits if is_done else -1
                 self.finished_moment[key] = len(self.moments[key]) - 1 if is_done else -1
-        if all(self.done.values()) and not any(self._is_awaited(one) for one in self.later):
+        if all(self.done.values()) and not any(self._is_awaited(event) for event in self.later):
             return True
         is_moving = simulation.is_moving
         if is_moving:
@@ -491,17 +495,17 @@ class Run:
                 self.awaited[key][len(moments) - 1] = "is complete" if self.done[key] else awaits
 
     @staticmethod
-    def _is_awaited(one: Revision | Happening) -> bool:
+    def _is_awaited(event: Revision | Happening) -> bool:
         """Whether it may undo what is done, so that a run isn't over before it has come: a Deployment that was rolled out is scaled, or loses
         a node, and what it comes to then is the answer."""
-        return isinstance(one, Revision) or one.prolongs
+        return isinstance(event, Revision) or event.prolongs
 
-    def _awaits_ends(self, one: RolloutController) -> bool:
+    def _awaits_ends(self, controller: RolloutController) -> bool:
         """Whether pods of it are still to go. ``kubectl rollout status`` doesn't wait for those that a silent node keeps."""
         pods = self.simulation.pods
-        if not pods.silent or not one.is_terminating(self.simulation):
-            return one.is_terminating(self.simulation)
-        return any(pod.is_terminating and not pods.hangs(pod) for pod in one.all_pods(self.simulation))
+        if not pods.silent or not controller.is_terminating(self.simulation):
+            return controller.is_terminating(self.simulation)
+        return any(pod.is_terminating and not pods.hangs(pod) for pod in controller.all_pods(self.simulation))
 
     def _is_counted(self) -> bool:
         """Whether the rest is certain: then it is counted, not played."""
@@ -509,21 +513,21 @@ class Run:
         if not self._may_count or simulation.clock.tick >= _LOOKS:
             return False
         ((key, controller),) = self.controllers.items()
-        found = remainder(simulation, self.revisions[0].after, controller)
-        if found is None:
+        pods_to_replace = remainder(simulation, self.revisions[0].after, controller)
+        if pods_to_replace is None:
             return False
-        old = (found.old or found.new)[0].shape
-        if found.old:
+        old = (pods_to_replace.old or pods_to_replace.new)[0].shape
+        if pods_to_replace.old:
             simulation.tell_of_end(old)
         self._played, counts = self.moments[key], copy(self._counts[key])
         moments = self.moments[key] = [*self._played]
-        for numbers in found.course:
+        for numbers in pods_to_replace.course:
             simulation.clock.tick += 1
-            moments.append(counts.step(simulation.clock.tick, moments[-1].held, old, found.shape, numbers))
-        self.touched += [pod for pod in found.old if not pod.is_terminating]
+            moments.append(counts.step(simulation.clock.tick, moments[-1].held, old, pods_to_replace.shape, numbers))
+        self.touched += [pod for pod in pods_to_replace.old if not pod.is_terminating]
         self.done[key], self.finished_at[key] = True, simulation.clock.tick
         self.finished_moment[key] = len(moments) - 1
-        self._remainder, self._left = found, simulation.work.left
+        self._remainder, self._left = pods_to_replace, simulation.work.left
         return True
 
     def played_on(self) -> Run:
@@ -549,15 +553,21 @@ class Run:
     def _settle(self) -> None:
         """Until no controller has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
         self.simulation.settle()
-        asked = [one.ask() for one in self._evictors]  # each of them
-        if any(asked):
+        evictor_progress = [node_evictor.ask() for node_evictor in self._evictors]  # each of them
+        if any(evictor_progress):
             self.simulation.settle()
 
     def _goes_on(self) -> bool:
         """Whether a pod waited for nothing but time, or for a promotion, and now goes on."""
-        waiting = [one for one in self.simulation.controllers.values() if isinstance(one, RolloutController)]
+        waiting = [
+            controller
+            for controller in self.simulation.controllers.values()
+            if isinstance(controller, RolloutController)
+        ]
         promoted = {r.after.key for r in self.revisions if r.is_promoted}
-        go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
+        go_on = [
+            controller.go_on(self.simulation, may_promote=controller.key in promoted) for controller in waiting
+        ]  # each of them
         return any(go_on)
 
     def _detach_by_force(self) -> bool:
@@ -571,17 +581,17 @@ class Run:
         self._unseen.append(f"volumes are detached by force, after {duration(FORCED_DETACH_SECONDS)}")
         return True
 
-    def _wait_for(self, one: Revision | Happening) -> None:
+    def _wait_for(self, event: Revision | Happening) -> None:
         """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
-        if one.after_seconds != WHEN_AT_REST:
-            self._clock.seconds = max(self._clock.seconds, one.after_seconds)
-        elif isinstance(one, Happening):
-            self._clock.seconds += one.takes_seconds
-        if isinstance(one, Happening) and not one.puts_out:
+        if event.after_seconds != WHEN_AT_REST:
+            self._clock.seconds = max(self._clock.seconds, event.after_seconds)
+        elif isinstance(event, Happening):
+            self._clock.seconds += event.takes_seconds
+        if isinstance(event, Happening) and not event.puts_out:
             self.tick_ends.append(self._clock.seconds)
             self.simulation.tick()
             self._waits += 1
-        elif isinstance(one, Happening):
+        elif isinstance(event, Happening):
             self.simulation.queue.time_passes()
 
     def _keep_rest(self) -> None:
@@ -589,7 +599,7 @@ class Run:
         waiting = simulation.queue.pods() if self._keeps_rests else []
         if waiting or (self._keeps_rests and simulation.snapshot.capacity_buffers):
             self.rests.append(
-                Rest(
+                QuietMoment(
                     tick=simulation.clock.tick, seconds=self._clock.seconds, until_seconds=self._clock.next(simulation),
                     position=simulation.state.position, waiting=tuple(copy(pod) for pod in waiting),
                 )
@@ -621,11 +631,11 @@ class Run:
 
     def workload_of(self, pod: LivePod) -> str:
         """The key of the changed workload a new pod belongs to; "" for none."""
-        found = self._keys.get(pod.owner)
-        if found is None:
+        owner_key = self._keys.get(pod.owner)
+        if owner_key is None:
             keys = (key for key, controller in self.controllers.items() if pod.owner in controller.owners())
-            found = self._keys[pod.owner] = next(keys, "")
-        return found
+            owner_key = self._keys[pod.owner] = next(keys, "")
+        return owner_key
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def verdict(self, key: str) -> Verdict:
@@ -638,8 +648,10 @@ class Run:
         """The fewest Ready pods of a changed workload at any quiet moment since its change. Where that comes later than the first of all,
         moments before it count as far as pods were lost in them: pods that were missing then are no work of the changes."""
         own, before = self.moments[key][1:], self._passed[key]
-        there = before[0].ready if before and before[0] not in own else 0
-        return min([*(moment.ready for moment in own), *(one.ready for one in before if one.ready < there)])
+        ready_before = before[0].ready if before and before[0] not in own else 0
+        return min(
+            [*(moment.ready for moment in own), *(moment.ready for moment in before if moment.ready < ready_before)]
+        )
 
     def most_pods(self, key: str) -> int:
         """The most pods of a changed workload at any quiet moment since the change, terminating ones included."""
@@ -692,19 +704,19 @@ def simulate(
     watch : Callable or None
         Called at each moment that is counted (`Run.moments`).
     may_count : bool
-        An end that is certain needn't be played (`planner.rollout.counted`): who asks goes by what the moments tell.
+        An end that is certain needn't be played (`planner.rollout.counted_finish`): who asks goes by what the moments tell.
     evicts_after : float or None
         After so many seconds the pods on silent nodes are evicted, `inf`: never; None: when their tolerations say so.
     way : Way
         How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
-    pods = (index for one in (revisions if cluster.waiting else ()) for index in pods_of(cluster, one.after))
+    pods = (index for revision in (revisions if cluster.waiting else ()) for index in pods_of(cluster, revision.after))
     simulation = Simulation(cluster, own=frozenset(i for i in pods if cluster.snapshot.pods[i].waits), **way)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     put_out = [] if evicts_after == inf else evictions_met(cluster, changed)
     if evicts_after is not None:
-        put_out = [replace(one, after_seconds=evicts_after) for one in put_out]
+        put_out = [replace(eviction, after_seconds=evicts_after) for eviction in put_out]
     later = cluster.later or put_out
     others = (everybody if simulation.is_thorough or later else beside)(cluster, changed, bound)
     is_alone = len(revisions) == 1 and not (others or later or keeps_rests or watch or simulation.is_thorough)

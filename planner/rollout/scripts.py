@@ -68,13 +68,15 @@ def _taken_back(steps: Sequence[Step]) -> Iterator[str]:
     told, the last first."""
     last = max((place for place, step in enumerate(steps, 1) if step.undo), default=0)
     for place, step in reversed(tuple(enumerate(steps, 1))):
-        for one in step.undo:
+        for undo_command in step.undo:
             if step.is_lent:
-                done, left = (_told(f"{word}: {one}") for word in ("Given back", "Still to be given back"))
-                yield f'[ "$step" -lt {place} ] || {{ {one} >&2 && {done} || {left}; }}'
+                done, pending_echo = (
+                    _told(f"{word}: {undo_command}") for word in ("Given back", "Still to be given back")
+                )
+                yield f'[ "$step" -lt {place} ] || {{ {undo_command} >&2 && {done} || {pending_echo}; }}'
             else:
-                told = _told(f"To take back step {place}: {one}")
-                yield f'[ "$step" -lt {place} ] || [ "$step" -gt {last} ] || {told}'
+                undo_echo = _told(f"To take back step {place}: {undo_command}")
+                yield f'[ "$step" -lt {place} ] || [ "$step" -gt {last} ] || {undo_echo}'
 
 
 def _told(text: str) -> str:

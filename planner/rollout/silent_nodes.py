@@ -18,7 +18,7 @@ from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates
 from planner.rollout.ownership import pods_by_node
 from planner.scheduling.cluster import Cluster, once_a_cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 
 UNREACHABLE: Final = tuple(
     Taint(key=TAINT_UNREACHABLE, value="", effect=effect) for effect in ("NoSchedule", "NoExecute")
@@ -70,24 +70,26 @@ def evictions_on(node: str, since: float, specs: Iterable[PodSpec]) -> Iterator[
 @once_a_cluster
 def evictions(cluster: Cluster) -> tuple[Happening, ...]:
     """What becomes of the pods on nodes that are silent in the snapshot; made once a cluster."""
-    pods, found = cluster.snapshot.pods, list[Happening]()
+    pods, happenings = cluster.snapshot.pods, list[Happening]()
     for place, since in silent_nodes(cluster).items():
         if _evicts(cluster, cluster.nodes[place]):
             here = (pods[index] for index in pods_by_node(cluster, None).get(place, ()))
             specs = {id(pod.spec): pod.spec for pod in here if pod.deleted_at is None}
-            found += evictions_on(cluster.node_names[place], since, specs.values())
-    return tuple(sorted(found, key=lambda one: one.after_seconds))
+            happenings += evictions_on(cluster.node_names[place], since, specs.values())
+    return tuple(sorted(happenings, key=lambda eviction: eviction.after_seconds))
 
 
 def _evicts(cluster: Cluster, node: Node) -> bool:
     """Whether its pods are evicted: it has the taint for that, or gets it. Where no node is Ready none gets it, nor where most of its zone
     is down and the cluster isn't large (`ReducedQPSFunc`, `--unhealthy-zone-threshold`, `--large-cluster-size-threshold`)."""
-    if any(one.key == TAINT_UNREACHABLE and one.effect == "NoExecute" for one in node.taints):
+    if any(taint.key == TAINT_UNREACHABLE and taint.effect == "NoExecute" for taint in node.taints):
         return True
-    mine = [one for one in cluster.nodes if zone(one) == zone(node)]
-    down = sum(not is_ready(one) for one in mine)
-    is_partly_down = _FEWEST_DEAD <= down < len(mine) and down >= _MOST_DEAD_SHARE * len(mine)
-    return any(is_ready(one) for one in cluster.nodes) and not (is_partly_down and len(mine) <= _LARGE_CLUSTER)
+    zone_nodes = [other_node for other_node in cluster.nodes if zone(other_node) == zone(node)]
+    down = sum(not is_ready(zone_node) for zone_node in zone_nodes)
+    is_partly_down = _FEWEST_DEAD <= down < len(zone_nodes) and down >= _MOST_DEAD_SHARE * len(zone_nodes)
+    return any(is_ready(any_node) for any_node in cluster.nodes) and not (
+        is_partly_down and len(zone_nodes) <= _LARGE_CLUSTER
+    )
 
 
 def answering(cluster: Cluster, names: Sequence[str]) -> Cluster:

@@ -68,7 +68,7 @@ class Way(TypedDict, total=False):
     never_ready : Callable[[LivePod], bool]
         Pods made during the run for which it holds are bound and never become Ready.
     left_out : bool[line] or None
-        Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
+        Lines of waiting pods that are left where they wait (`planner.rollout.unaffected_pods`).
     is_thorough : bool
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     backs_off : int
@@ -222,13 +222,13 @@ class Simulation:
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
         key = (id(labels), id(spec), id(selector))
-        known = self._shapes.get(key)
-        if known is None:
+        cached_shape = self._shapes.get(key)
+        if cached_shape is None:
             self.work.spend(_SHAPE_UNITS)
             prepared = self.admission.prepare(namespace, spec, labels)
             shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
-            known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
-        return known[0]
+            cached_shape = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
+        return cached_shape[0]
 
     def delete(self, pod: LivePod) -> None:
         """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick.
@@ -433,32 +433,40 @@ class Simulation:
         """
         snapshot, written = self.snapshot, dict[str, Workload | ReplicaSet]()
         for controller in self.controllers.values():
-            written.update({one.key: one for one in controller.objects(self)})
+            written.update({record.key: record for record in controller.objects(self)})
         makers = {pod.owner.key(pod.namespace): pod.owner for pod in snapshot.pods if pod.owner}
-        for key, one in written.items():
+        for key, controlled in written.items():
             makers.setdefault(
-                key, Owner(kind=one.kind, name=one.name, uid=one.uid, api_group=kind_called(one.kind).group)
+                key,
+                Owner(
+                    kind=controlled.kind,
+                    name=controlled.name,
+                    uid=controlled.uid,
+                    api_group=kind_called(controlled.kind).group,
+                ),
             )
-        sets = {one.key: one for one in written.values() if isinstance(one, ReplicaSet)}
-        workloads = {one.key: one for one in written.values() if isinstance(one, Workload)}
+        sets = {record.key: record for record in written.values() if isinstance(record, ReplicaSet)}
+        workloads = {record.key: record for record in written.values() if isinstance(record, Workload)}
         parts = (snapshot.workloads, snapshot.others, snapshot.made)
-        own, others, made = (tuple(workloads.pop(one.key, one) for one in part) for part in parts)
+        own, others, generated = (tuple(workloads.pop(workload.key, workload) for workload in part) for part in parts)
         pods, quotas = self.pods.pods_now(makers), self.admission.quotas_now()
         return replace(
             snapshot, taken_at=self.clock.now, pods=pods, others=others,
-            workloads=own + tuple(one for one in workloads.values() if one.owner is None),
-            made=made + tuple(one for one in workloads.values() if one.owner is not None),
-            replica_sets=tuple(sets.pop(one.key, one) for one in snapshot.replica_sets) + tuple(sets.values()),
-            resource_quotas=tuple(quotas[one.namespace, one.name] for one in snapshot.resource_quotas),
+            workloads=own + tuple(workload for workload in workloads.values() if workload.owner is None),
+            made=generated + tuple(workload for workload in workloads.values() if workload.owner is not None),
+            replica_sets=tuple(sets.pop(record.key, record) for record in snapshot.replica_sets) + tuple(sets.values()),
+            resource_quotas=tuple(quotas[quota.namespace, quota.name] for quota in snapshot.resource_quotas),
             resource_claims=self._claims_now({pod.uid for pod in pods}),
         )  # fmt: skip
 
     def _claims_now(self, uids: Container[str]) -> tuple[ResourceClaim, ...]:
         """ResourceClaims without those of pods that are gone, and with those of pods that were placed: what devices they have."""
-        kept = (one for one in self.snapshot.resource_claims if one.owner is None or one.owner.uid in uids)
-        known = self.state.devices.table.by_pod
-        placed = (pod for pod in self.queue.arrivals if pod.devices and pod.uid in uids and pod.uid not in known)
-        return (*kept, *map(self._claim_of, placed))
+        remaining_claims = (
+            claim for claim in self.snapshot.resource_claims if claim.owner is None or claim.owner.uid in uids
+        )
+        table_by_pod = self.state.devices.table.by_pod
+        placed = (pod for pod in self.queue.arrivals if pod.devices and pod.uid in uids and pod.uid not in table_by_pod)
+        return (*remaining_claims, *map(self._claim_of, placed))
 
     def _claim_of(self, pod: LivePod) -> ResourceClaim:
         table = self.state.devices.table
@@ -499,8 +507,8 @@ class Simulation:
                 is_refused = controller.key in self.refusals
                 if did_something or is_refused or self.clock.retrying or controller.retry_at is not None:
                     self.clock.looked(controller, did_something=did_something, is_refused=is_refused)
-            made = len(self.controllers) > done  # meanwhile
-            waiting = list(islice(self.controllers.values(), done, None)) if made else []
+            has_new_makers = len(self.controllers) > done  # meanwhile
+            waiting = list(islice(self.controllers.values(), done, None)) if has_new_makers else []
         self.orders += len(workloads) > 1
         busy = self.schedule() or busy
         self.is_idle = not busy
@@ -577,12 +585,12 @@ class Simulation:
         for pod in late:
             self._mature(pod)
         starting, self.pods.starting = self.pods.starting, []
-        gone, self.pods.terminating = self.pods.terminating, []
-        rivals = self.queue.kinds_for({pod.node for pod in gone}) if len(gone) > 1 else set()
+        terminated_pods, self.pods.terminating = self.pods.terminating, []
+        rivals = self.queue.kinds_for({pod.node for pod in terminated_pods}) if len(terminated_pods) > 1 else set()
         arrived = len(self.queue.arrivals)
         if self._ends_luck is not None:
             self._ends_luck.shuffle(starting)
-            self._ends_luck.shuffle(gone)
+            self._ends_luck.shuffle(terminated_pods)
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
@@ -592,10 +600,10 @@ class Simulation:
                     self.pods.let_mature(pod)
                 self.pods.tell(pod)
                 self._pass_by(pod)
-        for pod in gone:
+        for pod in terminated_pods:
             self._forget(pod)
             self.round()
-        if len(gone) > 1 and len(rivals.union(pod.shape for pod in self.queue.arrivals[arrived:])) > 1:
+        if len(terminated_pods) > 1 and len(rivals.union(pod.shape for pod in self.queue.arrivals[arrived:])) > 1:
             self.ends += 1
         for pod in mature:
             self._mature(pod)

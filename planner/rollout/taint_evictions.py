@@ -1,7 +1,7 @@
 """Pods that tolerate a NoExecute taint of their node for some seconds: they are deleted when these are over, and no budget is asked.
 
 A node that doesn't answer has such a taint, too (`planner.rollout.silent_nodes`). Pods that don't tolerate one are deleted at once: those
-that are there all the same may go meanwhile (`planner.rollout.by_themselves`), and so may pods of DaemonSets, which are made there anew.
+that are there all the same may go meanwhile (`planner.rollout.independent_actors`), and so may pods of DaemonSets, which are made there anew.
 
 Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` (`processPodOnNode`, `getMinTolerationTime`). The controller counts from
 when it first saw the taint on the pod's node, which no object tells: here from the snapshot on, at the latest.
@@ -19,7 +19,7 @@ from planner.rollout import silent_nodes
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.silent_nodes import toleration_seconds
 from planner.scheduling.cluster import Cluster, once_a_cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 
 

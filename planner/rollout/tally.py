@@ -36,17 +36,17 @@ class Tally:
                 state |= ENDING
             self._state[pod.number] = state
         if before != state:
-            for asked in () if before is None else self._meeting[before]:
-                self._known[asked] -= 1
-            for asked in () if state is None else self._meeting[state]:
-                self._known[asked] += 1
+            for watched_key in () if before is None else self._meeting[before]:
+                self._known[watched_key] -= 1
+            for watched_key in () if state is None else self._meeting[state]:
+                self._known[watched_key] += 1
 
     def count(self, having: int = 0, lacking: int = 0) -> int:
         """How many are in all of the states `having`, and in none of `lacking`."""
-        found = self._known.get((having, lacking))
-        if found is None:
+        count = self._known.get((having, lacking))
+        if count is None:
             meant = [state for state in range(_STATES) if state & having == having and not state & lacking]
-            found = self._known[having, lacking] = sum(state in meant for state in self._state.values())
+            count = self._known[having, lacking] = sum(state in meant for state in self._state.values())
             for state in meant:
                 self._meeting[state].append((having, lacking))
-        return found
+        return count

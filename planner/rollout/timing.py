@@ -123,9 +123,9 @@ class Stopwatch:
 
     def _start_seconds(self, pod: LivePod) -> float:
         """As the snapshot's pods of the same workload show it."""
-        given = self._times_of(pod)
-        if given is not None:
-            return given.startup_seconds
+        own_times = self._times_of(pod)
+        if own_times is not None:
+            return own_times.startup_seconds
         owner = self._workload_of(pod) or workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
         return start_seconds(self._cluster, owner)
 

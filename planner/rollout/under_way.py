@@ -47,25 +47,25 @@ class InFlightAnswer(Record):
 
 def under_way(cluster: Cluster) -> tuple[UnderWay, ...]:
     """Every workload and ReplicaSet that isn't at rest, the longest under way first."""
-    standing = {one.workload: one for one in reversed(past_rollouts(cluster)) if one.course in GOING}
-    found = [_under_way(cluster, one, standing.pop(one.key, None)) for one in in_flight(cluster)]
-    found += [_standing(cluster, workloads_by_key(cluster)[key], one) for key, one in standing.items()]
-    return tuple(sorted(found, key=lambda one: (-(one.for_seconds or 0.0), one.workload)))
+    standing = {record.workload: record for record in reversed(past_rollouts(cluster)) if record.course in GOING}
+    rollouts = [_under_way(cluster, flight, standing.pop(flight.key, None)) for flight in in_flight(cluster)]
+    rollouts += [_standing(cluster, workloads_by_key(cluster)[key], record) for key, record in standing.items()]
+    return tuple(sorted(rollouts, key=lambda rollout: (-(rollout.for_seconds or 0.0), rollout.workload)))
 
 
-def _under_way(cluster: Cluster, one: InFlight, past: PastRollout | None) -> UnderWay:
-    does = what_it_does(cluster, one)
-    if one.is_untold:
+def _under_way(cluster: Cluster, flight: InFlight, past: PastRollout | None) -> UnderWay:
+    does = what_it_does(cluster, flight)
+    if flight.is_untold:
         does += "; where it is going isn't known, its ReplicaSets aren't in the input"
-    elif one.is_refused:
+    elif flight.is_refused:
         does += "; the API server refuses its pods, and nothing that is modelled says why"
-    elif one.is_held_up:
+    elif flight.is_held_up:
         does += "; a quota refuses its pods until something of its namespace goes"
     cause = _cause(past)
     return UnderWay(
-        workload=one.key, does=Text(does + _why(cause)), since_seconds=one.since, is_rolling=one.is_rolling or past is not None,
-        for_seconds=None if one.since is None else max(0.0, cluster.snapshot.taken_at - one.since),
-        is_overdue=one.is_overdue, is_played=one.is_played, cause=cause,
+        workload=flight.key, does=Text(does + _why(cause)), since_seconds=flight.since, is_rolling=flight.is_rolling or past is not None,
+        for_seconds=None if flight.since is None else max(0.0, cluster.snapshot.taken_at - flight.since),
+        is_overdue=flight.is_overdue, is_played=flight.is_played, cause=cause,
     )  # fmt: skip
 
 
@@ -96,32 +96,32 @@ def _why(cause: str) -> str:
 
 def sentence(workloads: int, rolling: int, overdue: int) -> Text:
     """What is said of all of them."""
-    said = f"{count(rolling, 'rollout is', 'rollouts are')} under way" if rolling else "no rollout is under way"
-    said += f", {overdue:,} of them without progress for its whole deadline" if overdue else ""
+    description = f"{count(rolling, 'rollout is', 'rollouts are')} under way" if rolling else "no rollout is under way"
+    description += f", {overdue:,} of them without progress for its whole deadline" if overdue else ""
     if workloads > rolling:
-        said += (
+        description += (
             f"; {count(workloads - rolling, 'workload has', 'workloads have')} more or fewer pods than they shall have"
         )
-    return Text(said)
+    return Text(description)
 
 
 IN_FLIGHT: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
     name="workloads",
     columns=(
-        Column("workload", lambda one: one.workload, label="workload"),
-        Column("does", lambda one: one.does),
-        Column("since_seconds", lambda one: one.since_seconds, heading="since"),
-        Column("for_seconds", lambda one: one.for_seconds, heading="for", metric="in_flight_for", unit="seconds",
-            words=lambda one: "not known" if one.for_seconds is None else duration(one.for_seconds),
+        Column("workload", lambda rollout: rollout.workload, label="workload"),
+        Column("does", lambda rollout: rollout.does),
+        Column("since_seconds", lambda rollout: rollout.since_seconds, heading="since"),
+        Column("for_seconds", lambda flight: flight.for_seconds, heading="for", metric="in_flight_for", unit="seconds",
+            words=lambda rollout: "not known" if rollout.for_seconds is None else duration(rollout.for_seconds),
         ),
-        Column("rolling", lambda one: one.is_rolling, heading=None),
-        Column("overdue", lambda one: one.is_overdue),
-        Column("played", lambda one: one.is_played, heading="reckoned with"),
-        Column("cause", words=lambda one: one.cause.replace("_", " ")),
+        Column("rolling", lambda rollout: rollout.is_rolling, heading=None),
+        Column("overdue", lambda rollout: rollout.is_overdue),
+        Column("played", lambda rollout: rollout.is_played, heading="reckoned with"),
+        Column("cause", words=lambda rollout: rollout.cause.replace("_", " ")),
     ),
 )  # fmt: skip
 
 IN_FLIGHT_FIGURES: Final = (
-    Figure[InFlightAnswer]("rollouts_in_flight", lambda found: found.rolling, "workloads"),
-    Figure[InFlightAnswer]("rollouts_overdue", lambda found: found.overdue, "workloads"),
+    Figure[InFlightAnswer]("rollouts_in_flight", lambda in_flight_answer: in_flight_answer.rolling, "workloads"),
+    Figure[InFlightAnswer]("rollouts_overdue", lambda in_flight_answer: in_flight_answer.overdue, "workloads"),
 )

@@ -8,12 +8,12 @@ from math import inf
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
 from planner.ground.words import listing, with_article
-from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.inventory.input_report import get_command
 from planner.kubernetes import queues
 from planner.kubernetes.admission_hooks import known_hook
-from planner.kubernetes.attaching import Attaching
+from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
 from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
@@ -41,13 +41,13 @@ from planner.kubernetes.sidecar_injection import is_injector
 from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
-from planner.rollout.beside import untold
-from planner.rollout.by_themselves import going_spaces
-from planner.rollout.controllers.over_sets import NEW_HASH
+from planner.rollout.concurrent_rollouts import untold
+from planner.rollout.controllers.replicaset_owner import NEW_HASH
+from planner.rollout.duplicate_devices import given_out_twice
+from planner.rollout.independent_actors import going_spaces
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import toleration_seconds
-from planner.rollout.twice_offered import given_out_twice
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
@@ -76,22 +76,22 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
-    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
-    found += _contradicted(cluster.snapshot, revision)
-    found += _kept(cluster, revision, new)
+    gaps = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
+    gaps += _contradicted(cluster.snapshot, revision)
+    gaps += _kept(cluster, revision, new)
     if revision.placed is not None and revision.placed.idle:
-        return tuple(found)  # no pod is made
-    found += _not_started(cluster, revision, new)
+        return tuple(gaps)  # no pod is made
+    gaps += _not_started(cluster, revision, new)
     if revision.placed is not None and revision.placed.scheduler:
-        found.append(_of_scheduler(revision.placed.scheduler))
+        gaps.append(_of_scheduler(revision.placed.scheduler))
     after = revision.after
     for template, _ in revision.templates:
-        found += _of_template(
+        gaps += _of_template(
             cluster, revision, after if template is after.template else replace(after, template=template)
         )
     if new is not None and new.storage.unknown:
-        found.append(Unknown(what=new.storage.unknown))
-    return tuple(dict.fromkeys(found))
+        gaps.append(Unknown(what=new.storage.unknown))
+    return tuple(dict.fromkeys(gaps))
 
 
 def unknown_drivers(run: Run, keys: Iterable[str]) -> Iterator[tuple[str, Unknown]]:
@@ -118,14 +118,14 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
                 what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, mend=_ASK_KUEUE
             )
         return
-    if said := queues.queued(snapshot, after.namespace, after.labels, templates):
+    if queue_sentence := queues.queued(snapshot, after.namespace, after.labels, templates):
         missing = lacking(snapshot)
         lacks = (
             f"the input holds no {listing([several(kind) for kind in missing], most=None)}"
             if missing
             else "that isn't played here"
         )
-        what, mend = f"{said}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
+        what, mend = f"{queue_sentence}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
         if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
             mend = f"To add them: {get_command([queues.LOCAL])}"
         yield Unknown(what=what, may_help=True, mend=mend)
@@ -159,18 +159,18 @@ def _on_silent(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
     """Workload → its pods on nodes whose kubelet is silent."""
     silent = {node.name for node in cluster.snapshot.nodes if is_silent(node)}
     keys = workload_keys(cluster.snapshot) if silent else {}
-    found: dict[str, list[Pod]] = {}
+    pods_by_owner: dict[str, list[Pod]] = {}
     for pod in cluster.snapshot.pods if silent else ():
         if pod.node_name in silent and pod.holds_room:
-            found.setdefault(keys[pod.uid], []).append(pod)
-    return found
+            pods_by_owner.setdefault(keys[pod.uid], []).append(pod)
+    return pods_by_owner
 
 
 def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Shape]:
     """Those of the new pods: as their templates say, and as one was made."""
     hashed, namespace = {revision.after.traits.part_hash_label: NEW_HASH}, revision.after.namespace
-    templates = [(FrozenMap({**one.labels, **hashed}), one.spec) for one, _ in revision.templates]
-    return [*(compile_shape(cluster, namespace, *one) for one in templates), *filter(None, [new])]
+    templates = [(FrozenMap({**template.labels, **hashed}), template.spec) for template, _ in revision.templates]
+    return [*(compile_shape(cluster, namespace, *template) for template in templates), *filter(None, [new])]
 
 
 def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
@@ -181,13 +181,13 @@ def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[U
     if not (pods and revision.has_new_template and revision.placed is not None):
         return
     is_in_turn = after.traits.is_per_node or any(
-        one.has_ordinals for one in (after.traits, kind_called(after.traits.part))
+        traits.has_ordinals for traits in (after.traits, kind_called(after.traits.part))
     )
     waits = after.strategy.kind == RECREATE or (is_in_turn and after.strategy.kind == ROLLING_UPDATE)
     shapes = [] if waits else _shapes(cluster, revision, new)
 
-    def speaks_of(one: Shape, other: Shape) -> bool:
-        apart = (term for term in one.anti_affinity if term.topology_key != HOSTNAME)
+    def speaks_of(shape: Shape, other: Shape) -> bool:
+        apart = (term for term in shape.anti_affinity if term.topology_key != HOSTNAME)
         return any(term.matches(cluster, other.namespace, other.labels) for term in apart)
 
     for pod in pods:
@@ -232,9 +232,9 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     if beyond := of_its_node(cluster, spec):
         what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
         yield Unknown(what=what, may_help=True, mend="Ask with a nodeSelector in place of nodeName")
-    for one in untold(cluster, revision.after):
+    for flight in untold(cluster, revision.after):
         yield Unknown(
-            what=f"{one.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
+            what=f"{flight.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
             may_help=True,
             mend="Add replicasets to the kinds given to kubectl get",
         )
@@ -272,7 +272,7 @@ def of_its_node(cluster: Cluster, spec: PodSpec) -> str:
     names = [name for name in pod_requests(spec) if is_extended_resource(name)]
     others = {
         "pod affinity": any(not term.weight for term in spec.pod_affinity + spec.pod_anti_affinity),
-        "topology spread": any(one.when_unsatisfiable == "DoNotSchedule" for one in spec.topology_spread),
+        "topology spread": any(constraint.when_unsatisfiable == "DoNotSchedule" for constraint in spec.topology_spread),
         "device claims": bool(spec.resource_claims),
         "volume claims": any(volume.kind in ("persistentVolumeClaim", "ephemeral") for volume in spec.volumes),
         "a critical priority": cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY,
@@ -283,7 +283,7 @@ def of_its_node(cluster: Cluster, spec: PodSpec) -> str:
 
 def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: Demand) -> bool:
     """Whether a quota of the namespace counts the claim that stands for the pod's extended resources, beyond the pod."""
-    requests = tuple(request for _, _, some in devices.delegated for request in some)
+    requests = tuple(request for _, _, delegated_requests in devices.delegated for request in delegated_requests)
     counted = claim_usage(snapshot, ClaimSpec(requests=requests), usage(spec))
     keys = {key for key, amount in counted.items() if amount > 0}
     quotas = (quota for quota in snapshot.resource_quotas if quota.namespace == namespace and quota_covers(quota, None))
@@ -313,7 +313,7 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
         yield Unknown(what=untold, may_help=True, mend="Add controllerrevisions to the kinds given to kubectl get")
     name = spec.runtime_class_name
-    if name and lacks("RuntimeClass") and name not in {one.name for one in snapshot.runtime_classes}:
+    if name and lacks("RuntimeClass") and name not in {class_record.name for class_record in snapshot.runtime_classes}:
         yield Unknown(
             what=f"the pods are of RuntimeClass {name}, and the snapshot doesn't hold RuntimeClasses", may_help=True
         )
@@ -339,20 +339,20 @@ def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
     mend = "Ask that scheduler: its nodes' annotations say what is left"
     for name in card_by_card(snapshot, pod_requests(spec)):
         what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
-        if there := is_listed(snapshot, name):
+        if is_present := is_listed(snapshot, name):
             what = (
                 f"an extender of the scheduler, or one of its own, counts {name} card by card, and nodes list only sums"
             )
-        yield Unknown(what=what, may_help=not there, mend=mend)
+        yield Unknown(what=what, may_help=not is_present, mend=mend)
 
 
 def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
     """Workload → those that take their pod template from it."""
-    found: dict[str, list[str]] = {}
+    takers: dict[str, list[str]] = {}
     for workload in snapshot.workloads:
         if workload.template_of:
-            found.setdefault(workload.template_of, []).append(workload.key)
-    return found
+            takers.setdefault(workload.template_of, []).append(workload.key)
+    return takers
 
 
 def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
@@ -450,38 +450,42 @@ def _are_ready_with_gates(snapshot: Snapshot, revision: Revision) -> bool:
 def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHook, ...]:
     """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
     after = revision.after
-    known = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
+    namespace_labels = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
     objects = [(POD.group, POD.resource, template.labels) for template, _ in revision.templates]
     if after.traits.part:
         objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))
     objects.append((after.traits.group, after.traits.resource, after.labels))
 
     def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
-        in_namespace = known is None or hook.namespace_selector is None or labels_match(hook.namespace_selector, known)
+        in_namespace = (
+            namespace_labels is None
+            or hook.namespace_selector is None
+            or labels_match(hook.namespace_selector, namespace_labels)
+        )
         return in_namespace and (hook.object_selector is None or labels_match(hook.object_selector, labels))
 
     def concerns(hook: AdmissionHook, labels: Labels, group: str, resource: str) -> bool:
         return sees(hook, labels) and hook.is_about(group, resource)
 
-    found: dict[AdmissionHook, None] = {}
+    hooks: dict[AdmissionHook, None] = {}
     for group, resource, labels in objects:
         for configuration in snapshot.webhook_configurations:
-            found.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
+            hooks.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
         for policy in snapshot.admission_policies:
             named = (policy.kind, policy.name)
             bindings = (
                 b for b in snapshot.admission_policy_bindings if (b.policy_kind, b.policy) == named and b.denies
             )
             if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
-                found[policy] = None
-    return tuple(found)
+                hooks[policy] = None
+    return tuple(hooks)
 
 
 def unplayed_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHook, ...]:
     """Those of them of which neither a table knows what they change, nor the engine plays it: Istio's injector, where the namespace's labels
     say whether it acts there."""
     templates = tuple(template for template, _ in revision.templates)
-    is_there = any(one.name == revision.after.namespace for one in snapshot.namespaces)
+    is_there = any(namespace.name == revision.after.namespace for namespace in snapshot.namespaces)
     every = admission_hooks(snapshot, revision)
     return tuple(h for h in every if known_hook(h, templates) is None and not (is_there and is_injector(h)))
 

@@ -37,7 +37,7 @@ from planner.rollout.attachments import VolumeWait
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
-from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.controllers.placed_pods import PlacedController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Revision, Run
@@ -45,8 +45,8 @@ from planner.rollout.waiting import Waiter
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import classes_without_devices
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
+from planner.scheduling.node_facts import gpu_models, node_pools, offers_by_node, said_of
 from planner.scheduling.pod import LivePod
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node, said_of
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.storage import NO_SPACE
 
@@ -91,10 +91,10 @@ def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Impasse:
     return Impasse(reason=reason, sentence=Text(f"stuck: {why}"), headline=Text(headline), **more)
 
 
-def _cycle(after: Workload, wants: str, thing: str, held: str) -> tuple[WaitForEdge, ...]:
+def _cycle(after: Workload, wants: str, resource: str, holding_text: str) -> tuple[WaitForEdge, ...]:
     """The controller waits for a new pod, that for a thing, and that is the old pods', which the controller keeps."""
-    names = (f"{after.kind} {after.name}", "new pod", thing, "old pods")
-    labels = ("waits until Ready", wants, held, "are kept by")
+    names = (f"{after.kind} {after.name}", "new pod", resource, "old pods")
+    labels = ("waits until Ready", wants, holding_text, "are kept by")
     return tuple(WaitForEdge(source=names[i], target=names[(i + 1) % 4], label=label) for i, label in enumerate(labels))
 
 
@@ -111,14 +111,18 @@ def _ways(c: _Context, name: str) -> tuple[Offer, ...]:
     if row is None or not is_gpu_resource(name):
         return ()
     offers = said_of(cluster, c.matching & (cluster.allocatable[row] > 0), offers_by_node, name)
-    return tuple(sorted(offers, key=lambda one: list(Sharing).index(one.sharing)))
+    return tuple(sorted(offers, key=lambda offer: list(Sharing).index(offer.sharing)))
 
 
 def _as(c: _Context, name: str) -> str:
     """`` (time slices)`` of what is offered in parts under the name of whole devices."""
     ways = _ways(c, name)
-    said = " or ".join(dict.fromkeys(way.noun(0) for way in ways))
-    return f" ({said})" if unit(name) is Unit.DEVICE and any(way.sharing is not Sharing.WHOLE for way in ways) else ""
+    units_text = " or ".join(dict.fromkeys(way.noun(0) for way in ways))
+    return (
+        f" ({units_text})"
+        if unit(name) is Unit.DEVICE and any(way.sharing is not Sharing.WHOLE for way in ways)
+        else ""
+    )
 
 
 def _where(run: Run, nodes: BoolArray) -> str:
@@ -165,8 +169,8 @@ def explain(run: Run, revision: Revision) -> Impasse:
         sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
         return Impasse(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
     if revision.never is not None:
-        reason, said = revision.never
-        return _stuck(reason, said, said, names_objects=True)
+        reason, explanation = revision.never
+        return _stuck(reason, explanation, explanation, names_objects=True)
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}"), of=None) if more else why
@@ -177,7 +181,7 @@ def placed_words(run: Run, revision: Revision) -> str:
     controller = run.simulation.controllers.get(revision.after.key)
     if revision.placed is None or not isinstance(controller, PlacedController):
         return ""
-    wanted = revision.placed.pods
+    pods_wanted = revision.placed.pods
     if revision.placed.gang is Gang.IN_TURN:
         sets = len(revision.placed.sets)
         done = run.done[revision.after.key]
@@ -185,20 +189,20 @@ def placed_words(run: Run, revision: Revision) -> str:
             return "its pods find a node" if done else "none of its pods finds a node"
         return f"{sets if done else controller.begun - 1} of its {sets} kinds of pods find a node, one after another"
     bound = sum(pod.is_bound for pod in run.pods[revision.after.key])
-    if bound == wanted:
-        return f"all its {wanted} pods are placed" if wanted > 1 else "its pod is placed"
+    if bound == pods_wanted:
+        return f"all its {pods_wanted} pods are placed" if pods_wanted > 1 else "its pod is placed"
     if revision.placed.gang is Gang.WHOLE:
-        found = f"; {bound} of them would find a node" if bound else ""
-        return f"its {wanted} pods are placed all or nothing, so none is{found}"
+        words = f"; {bound} of them would find a node" if bound else ""
+        return f"its {pods_wanted} pods are placed all or nothing, so none is{words}"
     if revision.placed.gang is Gang.GROUP:
         whole, label = controller.whole_groups(run.simulation), revision.placed.exclusive
         domains = {node.labels[label] for node in run.simulation.cluster.nodes if label in node.labels}
         apart = f": each needs a {label} of its own (exclusive-topology), of which the nodes have {len(domains):,}"
         return f"{whole} of its {revision.placed.groups} groups are placed whole{apart if label else ''}"
-    if wanted == 1:
+    if pods_wanted == 1:
         return "its pod isn't placed"
     waits = f"{_held_by_placed(run, revision)} and wait for the others" if bound else ""
-    return f"{bound} of its {wanted} pods are placed{waits if revision.placed.gang is Gang.APART else ''}"
+    return f"{bound} of its {pods_wanted} pods are placed{waits if revision.placed.gang is Gang.APART else ''}"
 
 
 def _held_by_placed(run: Run, revision: Revision) -> str:
@@ -282,7 +286,7 @@ def volume_waits(run: Run, key: str) -> list[VolumeWait]:
 def _lacks_volume(run: Run, revision: Revision, waits: list[VolumeWait]) -> Impasse:
     """Pods that have their nodes, and whose volume can't follow."""
     after, wait, names = revision.after, waits[0], run.simulation.cluster.node_names
-    number, volume = len({one.pod.number for one in waits}), volume_name(wait)
+    number, volume = len({volume_wait.pod.number for volume_wait in waits}), volume_name(wait)
     node = names[wait.pod.node]
     nodes = listing([f"node {names[place]}" for place in wait.holders])
     holders = listing([f"{pod.namespace}/{pod.name}" for pod in wait.pods], 3)
@@ -309,7 +313,10 @@ def volume_name(wait: VolumeWait) -> str:
 def _is_midway(run: Run, key: str) -> bool:
     """Whether a Deployment has pods of several revisions."""
     controller = run.simulation.controllers.get(key)
-    return isinstance(controller, DeploymentController) and sum(one.replicas > 0 for one in controller.all_sets) > 1
+    return (
+        isinstance(controller, DeploymentController)
+        and sum(replica_set.replicas > 0 for replica_set in controller.all_sets) > 1
+    )
 
 
 def _replaces(run: Run, revision: Revision) -> bool:
@@ -401,12 +408,12 @@ def _unordered(revision: Revision, starting: list[LivePod]) -> Impasse:
 
     Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` `updateStatefulSet`.
     """
-    after, pod = revision.after, min(starting, key=lambda one: (one.ordinal, one.name))
+    after, pod = revision.after, min(starting, key=lambda starting_pod: (starting_pod.ordinal, starting_pod.name))
     if after.pod_management_policy == "Parallel":
         are = f"{count(len(starting), 'pod')} of it {plural(len(starting), 'is', 'are')} not Ready"
         return _stuck(
             Reason.POD_MANAGEMENT,
-            f"{are}, as many as may be missing, so that no other is replaced: {listing(sorted(one.name for one in starting))}",
+            f"{are}, as many as may be missing, so that no other is replaced: {listing(sorted(starting_pod.name for starting_pod in starting))}",
             f"{are}, so that no other is replaced",
         )
     return _stuck(
@@ -586,13 +593,13 @@ def fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
 
 
 def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
-    kept = "which are kept until a new one is Ready"
+    keeping_text = "which are kept until a new one is Ready"
     if c.lacking:
-        thing = listing(list(c.lacking))
-        held, by_old_alone, share = _held(c)
+        resource_words = listing(list(c.lacking))
+        holding_text, by_old_alone, share = _held(c)
         headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {share}"
-        kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
-        sentence = f"the new pod needs {_asks(c, c.lacking)} on {c.where}; {held}, {kept}"
+        keeping_text = keeping_text if by_old_alone else "and the old ones are kept until a new one is Ready"
+        sentence = f"the new pod needs {_asks(c, c.lacking)} on {c.where}; {holding_text}, {keeping_text}"
     else:
         words = {
             Reason.HOST_PORT: "its host port",
@@ -602,16 +609,16 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
             Reason.TOO_MANY_PODS: "room under the node's pod limit",
             Reason.VOLUME: "its volume",
         }
-        thing = words.get(reason, "room")
-        headline = f"the new pod needs {thing}, which the pods that it replaces hold"
-        sentence = f"the new pod needs {thing} on {c.where}, taken by the old pods, {kept}"
+        resource_words = words.get(reason, "room")
+        headline = f"the new pod needs {resource_words}, which the pods that it replaces hold"
+        sentence = f"the new pod needs {resource_words} on {c.where}, taken by the old pods, {keeping_text}"
     others, after = _rivals(c), c.revision.after
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     return _stuck(
         Reason.HOLD_AND_WAIT if is_held else reason,
         f"{sentence}{others}{_limits(replace(after, replicas=c.run.replicas[after.key]))}",
         headline,
-        wait_for=_cycle(after, "waits for", thing, "held by"),
+        wait_for=_cycle(after, "waits for", resource_words, "held by"),
         scheduler_message=c.message,
         lacking=c.lacking,
         names_objects=bool(others),
@@ -657,41 +664,41 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
     `least_priority` leaves out pods of a lower one.
     """
     own = {p.owner for p in run.pods[key]}
-    mine = np.zeros(len(shape.static), dtype=np.bool_)
-    mine[shape.candidates] = True
-    meets = cache(lambda other: bool(mine[other.candidates].any()))
+    own_nodes = np.zeros(len(shape.static), dtype=np.bool_)
+    own_nodes[shape.candidates] = True
+    meets = cache(lambda other: bool(own_nodes[other.candidates].any()))
 
-    def is_rival(one: Waiter) -> bool:
-        pod = one.pod
-        if least_priority is not None and one.shape.priority < least_priority:
+    def is_rival(rival: Waiter) -> bool:
+        pod = rival.pod
+        if least_priority is not None and rival.shape.priority < least_priority:
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
-        return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
+        return not pod.is_lost and bool(own_nodes[pod.node]) if pod is not None and pod.is_bound else meets(rival.shape)
 
     others = run.simulation.queue.waiters(with_words=False, of=lambda pod: pod.owner not in own)
-    found = [waiter for waiter in others if waiter.owner not in own and is_rival(waiter)]
+    rival_waiters = [waiter for waiter in others if waiter.owner not in own and is_rival(waiter)]
     numbers: Counter[str] = Counter()
-    for waiter in found:
+    for waiter in rival_waiters:
         numbers[waiter.owner] += waiter.count
-    return sorted(found, key=lambda one: (-numbers[one.owner], one.owner, one.namespace, one.name))
+    return sorted(rival_waiters, key=lambda rival: (-numbers[rival.owner], rival.owner, rival.namespace, rival.name))
 
 
-def workload_of(run: Run, one: Waiter) -> str:
+def workload_of(run: Run, waiter: Waiter) -> str:
     """The key of the workload waiting pods belong to; a bare pod is its own."""
-    above = workloads_by_owner(run.simulation.cluster).get(one.owner)
-    return above or one.owner or POD.key(one.namespace, one.name)
+    above = workloads_by_owner(run.simulation.cluster).get(waiter.owner)
+    return above or waiter.owner or POD.key(waiter.namespace, waiter.name)
 
 
 def _rivals(c: _Context) -> str:
     """Who else waits for what the old pods would give up, or took it."""
-    found = rivals(c.run, c.revision.after.key, c.shape)
-    names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in found))
+    rival_waiters = rivals(c.run, c.revision.after.key, c.shape)
+    names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in rival_waiters))
     if not names:
         return ""
     who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
     if any(
-        one.pod is not None and one.pod.is_bound for one in found
+        waiter.pod is not None and waiter.pod.is_bound for waiter in rival_waiters
     ):  # which of them hangs on a tie, and their order in the List
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
@@ -707,25 +714,25 @@ def _held(c: _Context) -> tuple[str, bool, str]:
         return f"no node has {scarce}", False, "it"
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
-    mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
+    old_amount = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     own = [pod for pod in c.run.pods[c.revision.after.key] if pod.is_new and pod.is_bound and not pod.is_lost]
     new = sum(
         dict(pod.shape.asks).get(row, 0) for pod in own if c.matching[pod.node]
     )  # an autoscaler may have made some
     if not is_extended_resource(scarce):
-        return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False, "it"
-    if mine == total:
+        return f"the old pods hold {roughly(old_amount, scarce)} of {roughly(total, scarce)}", False, "it"
+    if old_amount == total:
         if total == 1:
             return f"the only {scarce} there is held by the old pods", True, "the only one"
         return f"all {total:,} {scarce} there are held by the old pods", True, f"all {total:,}"
-    others = total - free - mine - new
+    others = total - free - old_amount - new
     words = (
-        f"of the {total:,} {scarce} there, {mine:,} {plural(mine, 'is', 'are')} held by the old pods"
+        f"of the {total:,} {scarce} there, {old_amount:,} {plural(old_amount, 'is', 'are')} held by the old pods"
         + (f", {new:,} by new ones" if new else "")
         + (f", {others} by others" if others > 0 else "")
         + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )
-    return words, others <= 0 and not (free or new), f"{mine:,} of {total:,}"
+    return words, others <= 0 and not (free or new), f"{old_amount:,} of {total:,}"
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Impasse:
@@ -733,8 +740,8 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            short, said = _in_place_of(c, absent[0])
-            sentence = f"the pod needs {_asks(c, tuple(absent))}, and {said or f'no node has {listing(absent)}'}"
+            short, explanation = _in_place_of(c, absent[0])
+            sentence = f"the pod needs {_asks(c, tuple(absent))}, and {explanation or f'no node has {listing(absent)}'}"
             headline = f"the new pod needs {absent[0]}, and {short or 'no node has any'}"
         else:
             sentence = f"the pod needs {_asks(c, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
@@ -772,14 +779,20 @@ def _in_place_of(c: _Context, name: str) -> tuple[str, str]:
         return short, f"{short}: the device plugin is away, or {plural(away, 'it is', 'they are')} unhealthy"
     slices: Counter[str] = Counter()
     for node in nodes if name == NVIDIA_GPU else ():
-        slices.update({one: amount for one, amount in node.allocatable.items() if one.startswith(NVIDIA_MIG_PREFIX)})
-    cut = {one: amount for one, amount in slices.items() if amount}
+        slices.update(
+            {
+                resource: amount
+                for resource, amount in node.allocatable.items()
+                if resource.startswith(NVIDIA_MIG_PREFIX)
+            }
+        )
+    cut = {resource: amount for resource, amount in slices.items() if amount}
     if not cut:
         return "", ""
-    cards = [physical_gpus(node) for node in nodes if any(node.allocatable.get(one) for one in cut)]
+    cards = [physical_gpus(node) for node in nodes if any(node.allocatable.get(resource) for resource in cut)]
     which = "the only GPU there is" if cards == [1] else "the GPUs there are"
     into = listing(
-        [f"{count(amount, 'slice')} of {one.removeprefix(NVIDIA_MIG_PREFIX)}" for one, amount in cut.items()]
+        [f"{count(amount, 'slice')} of {resource.removeprefix(NVIDIA_MIG_PREFIX)}" for resource, amount in cut.items()]
     )
     short = f"{which} cut into {into} (MIG)"
     return short, f"{short}: ask for {' or '.join(cut)}, or set MIG back on a node"
@@ -788,14 +801,14 @@ def _in_place_of(c: _Context, name: str) -> tuple[str, str]:
 def _most_free(c: _Context) -> str:
     """``the new pod needs 4 A100s on one node, and none is free``: of the first resource that no node has enough of; where
     each is enough somewhere, of all of them together."""
-    for name in sorted(c.lacking, key=lambda one: not is_extended_resource(one)):
-        asked, largest, free = _on_one_node(c, name)
+    for name in sorted(c.lacking, key=lambda resource: not is_extended_resource(resource)):
+        request, largest, free = _on_one_node(c, name)
         needs = f"the new pod needs {_plain(c, name)} on one node"
-        if asked > largest and not largest and (short := _in_place_of(c, name)[0]):
+        if request > largest and not largest and (short := _in_place_of(c, name)[0]):
             return f"the new pod needs {_plain(c, name)}, and {short}"
-        if asked > largest:
+        if request > largest:
             return f"{needs}, and the largest has {roughly(largest, name)}"
-        if asked > free:
+        if request > free:
             return f"{needs}, and " + (
                 f"at most {roughly(free, name)} {plural(free, 'is', 'are')} free" if free else "none is free"
             )
@@ -814,10 +827,10 @@ def _room(c: _Context) -> str:
     """What the matching nodes have of the lacking resources: too small as they are, or too full."""
     small, full, none = list[str](), list[str](), list[str]()
     for name in c.lacking:
-        asked, largest, free = _on_one_node(c, name)
-        if not largest and (said := _in_place_of(c, name)[1]):
-            return said
-        if asked > largest:
+        request, largest, free = _on_one_node(c, name)
+        if not largest and (substitute_text := _in_place_of(c, name)[1]):
+            return substitute_text
+        if request > largest:
             small.append(f"{roughly(largest, name)} {name}")
         else:
             (full if free else none).append(f"{roughly(free, name)} {name}" if free else name)

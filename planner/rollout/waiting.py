@@ -1,6 +1,6 @@
 """The snapshot's waiting pods: those that are alike and were refused stand in one line, worked out once a cluster.
 
-A line is a fact about the cluster, not about a run: each run has lines of its own above these (`planner.rollout.lines`).
+A line is a fact about the cluster, not about a run: each run has lines of its own above these (`planner.rollout.pending_groups`).
 Pods stay indices, so that a queue of tens of thousands costs no more than its kinds.
 """
 
@@ -142,10 +142,10 @@ def waiting_of(cluster: Cluster) -> Waiting:
     )
 
 
-def with_first(waiting: Waiting, some: frozenset[int]) -> Waiting:
-    """The same with `some` of the pods before all others, and room in `rank` for as many as come between."""
-    order = tuple(sorted(waiting.order, key=lambda index: index not in some))
-    rank = {index: place - _BETWEEN * (index in some) for place, index in enumerate(order)}
+def with_first(waiting: Waiting, first_pods: frozenset[int]) -> Waiting:
+    """The same with `first_pods` of the pods before all others, and room in `rank` for as many as come between."""
+    order = tuple(sorted(waiting.order, key=lambda index: index not in first_pods))
+    rank = {index: place - _BETWEEN * (index in first_pods) for place, index in enumerate(order)}
     lines = tuple(replace(line, indices=tuple(sorted(line.indices, key=rank.__getitem__))) for line in waiting.lines)
     return replace(waiting, order=order, rank=rank, lines=lines)
 

@@ -22,7 +22,9 @@ WORD: Final = {
     Verdict.EVICTIONS_BY_QUEUE: "Evicts others",
     Verdict.UNKNOWN: "Unknown",
 }
-REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # where the word itself says too little
+REASON: Final = {
+    reason: reason.value.replace("_", " ") for reason in Reason
+} | {  # where the word itself says too little
     Reason.NONE: "",
     Reason.HOLD_AND_WAIT: "waits for itself",
     Reason.INSUFFICIENT_RESOURCE: "not enough left",
@@ -50,8 +52,8 @@ def stay_ready(lowest: int, replicas: int) -> str:
         return "for a while none of its pods is Ready" if replicas else "it has no pods"
     if replicas == 1:
         return "its pod stays Ready"
-    kept = f"all {replicas:,}" if lowest >= replicas else f"at least {lowest:,} of {replicas:,}"
-    return f"{kept} pods stay Ready"
+    ready_text = f"all {replicas:,}" if lowest >= replicas else f"at least {lowest:,} of {replicas:,}"
+    return f"{ready_text} pods stay Ready"
 
 
 def title(verdict: Verdict, headline: str | Text) -> str:
@@ -64,11 +66,11 @@ def title(verdict: Verdict, headline: str | Text) -> str:
 
 def details(verdict: Verdict, sentence: str | Text) -> str:
     """The sentence without the verdict it may begin with, for where a headline or a badge has said that."""
-    head, colon, rest = str(sentence).partition(": ")
-    return as_sentence(rest if colon and head == verdict.value.replace("_", " ") else sentence)
+    head, colon, tail = str(sentence).partition(": ")
+    return as_sentence(tail if colon and head == verdict.value.replace("_", " ") else sentence)
 
 
 def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
     """``✗ Stuck: waits for itself``; of what is unknown for a reason that is, only that."""
-    said = REASON[reason] if reason is not Reason.UNKNOWN or verdict is not Verdict.UNKNOWN else ""
-    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {said}" if said else "")
+    reason_text = REASON[reason] if reason is not Reason.UNKNOWN or verdict is not Verdict.UNKNOWN else ""
+    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {reason_text}" if reason_text else "")

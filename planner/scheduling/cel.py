@@ -30,9 +30,9 @@ class _Domains(celtypes.MapType):
 
 def _equal(a: Any, b: Any) -> Any:
     """Values of different types aren't equal (cel-go's heterogeneous equality); an error on either side stays one."""
-    for one in (a, b):
-        if isinstance(one, celpy.CELEvalError):
-            return one
+    for operand in (a, b):
+        if isinstance(operand, celpy.CELEvalError):
+            return operand
     try:
         return celtypes.BoolType(a == b)
     except TypeError:
@@ -89,13 +89,13 @@ def _compare(a: _Ordered, b: _Ordered) -> int:
 
 def _normal(version: str) -> str:
     """Without a v before it, with all three numbers and none of their leading zeros."""
-    core, mark, rest = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", version, re.DOTALL).groups()  # type: ignore[union-attr]
-    numbers = [one.lstrip("0") or "0" for one in core.split(".")]
-    return ".".join(numbers + ["0"] * (3 - len(numbers))) + mark + rest
+    core, mark, suffix = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", version, re.DOTALL).groups()  # type: ignore[union-attr]
+    numbers = [number.lstrip("0") or "0" for number in core.split(".")]
+    return ".".join(numbers + ["0"] * (3 - len(numbers))) + mark + suffix
 
 
 def _text(make: Any) -> Any:
-    return lambda text, *more: celtypes.StringType(make(str(text), *(str(one) for one in more)))
+    return lambda text, *more: celtypes.StringType(make(str(text), *(str(argument) for argument in more)))
 
 
 _FUNCTIONS: dict[str, Any] = {
@@ -114,10 +114,10 @@ _FUNCTIONS: dict[str, Any] = {
     "upperAscii": _text(lambda text: "".join(c.upper() if c.isascii() else c for c in text)),
     "replace": _text(lambda text, old, new: text.replace(old, new)),
     "trim": _text(lambda text: text.strip()),
-    "split": lambda text, by: celtypes.ListType([celtypes.StringType(one) for one in str(text).split(str(by))]),
+    "split": lambda text, by: celtypes.ListType([celtypes.StringType(piece) for piece in str(text).split(str(by))]),
     "indexOf": lambda text, part: celtypes.IntType(str(text).find(str(part))),
     "substring": lambda text, *at: (
-        celtypes.StringType(str(text)[slice(*(int(one) for one in at))])
+        celtypes.StringType(str(text)[slice(*(int(index) for index in at))])
         if len(at) == 2
         else celtypes.StringType(str(text)[int(at[0]) :])
     ),

@@ -24,7 +24,7 @@ from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.kubernetes.selectors import terms_match
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
@@ -82,7 +82,7 @@ def _members(codes: CodeArray, count: int) -> list[NDArray[np.intp]]:
 
 def _kind(node: Node, identifying: frozenset[str]) -> object:
     """What nodes of one class agree in."""
-    labels = frozenset(item for item in node.labels.items() if item[0] not in identifying)
+    labels = frozenset(label_pair for label_pair in node.labels.items() if label_pair[0] not in identifying)
     return labels, node.taints, node.is_cordoned
 
 
@@ -94,7 +94,7 @@ def _told_apart(of: Same[tuple[Node, ...]]) -> tuple[frozenset[str], CodeArray, 
         for key, value in node.labels.items():
             values.setdefault(key, set()).add(value)
     limit = max(_ALIKE_LIMIT, len(of.value) // 4)
-    identifying = frozenset({HOSTNAME} | {key for key, seen in values.items() if len(seen) > limit})
+    identifying = frozenset({HOSTNAME} | {key for key, label_values in values.items() if len(label_values) > limit})
     classes: dict[object, int] = {}
     codes = np.array([classes.setdefault(_kind(node, identifying), len(classes)) for node in of.value], dtype=np.int32)
     return identifying, codes, _members(codes, len(classes))
@@ -145,7 +145,9 @@ class Cluster:
         self.groups, self.unbound = self._group_pods(snapshot.pods)
         self.waiting = [i for i in self.unbound if snapshot.pods[i].waits]
         self.asked = self._kinds_of_requests()
-        named = {name for node in self.nodes for name in node.allocatable}.union(*(one for one, _, _ in self.asked))
+        named = {name for node in self.nodes for name in node.allocatable}.union(
+            *(amounts for amounts, _, _ in self.asked)
+        )
         self.resources = _FIXED_ROWS + tuple(sorted(named.difference(_FIXED_ROWS)))
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
@@ -177,11 +179,11 @@ class Cluster:
             if node is None:
                 continue
             key = (pod.namespace, id(pod.labels), id(pod.spec), pod.deleted_at is not None)
-            entry = members.get(key)
-            if entry is None:
-                entry = members[key] = (pod, [], [])
-            entry[1].append(node)
-            entry[2].append(i)
+            pod_group = members.get(key)
+            if pod_group is None:
+                pod_group = members[key] = (pod, [], [])
+            pod_group[1].append(node)
+            pod_group[2].append(i)
         groups = [
             PodGroup(
                 namespace=pod.namespace,
@@ -224,12 +226,12 @@ class Cluster:
         InputError
         """
         offered = self.allocatable.astype(np.float64).sum(axis=1)
-        asked = np.zeros(len(self.resources))
+        requested_sums = np.zeros(len(self.resources))
         for requests, _, groups in self.asked:
             pods = sum(len(group.pods) for group in groups)
             for name, amount in requests.items():
-                asked[self.row[name]] += float(amount) * pods
-        for row in np.flatnonzero(np.maximum(offered, asked) > _MOST).tolist():
+                requested_sums[self.row[name]] += float(amount) * pods
+        for row in np.flatnonzero(np.maximum(offered, requested_sums) > _MOST).tolist():
             name = self.resources[row]
             if offered[row] > _MOST:
                 node = self.nodes[int(self.allocatable[row].argmax())]
@@ -259,7 +261,7 @@ class Cluster:
     ) -> tuple[CodeArray, list[NDArray[np.intp]]]:
         """The classes of `nodes`, added at the end to those that there are: each node's, and the nodes of each."""
         names = self.identifying_labels
-        classes = {_kind(self.nodes[some[0]], names): code for code, some in enumerate(members)}
+        classes = {_kind(self.nodes[class_members[0]], names): code for code, class_members in enumerate(members)}
         more = [classes.setdefault(_kind(node, names), len(classes)) for node in nodes]
         codes = np.concatenate([codes, np.array(more, dtype=np.int32)])
         return codes, _members(codes, len(classes))
@@ -299,7 +301,7 @@ class Cluster:
     def expecting(self, later: tuple[Happening, ...]) -> Cluster:
         """This cluster, to which all this happens while it is played, instead of what was to; nodes that come are nodes of it already."""
         other = copy(self)
-        other.later = tuple(sorted(later, key=lambda one: (one.after_seconds, one.turn)))
+        other.later = tuple(sorted(later, key=lambda happening: (happening.after_seconds, happening.turn)))
         coming = {name for happening in later for stage in (happening, *happening.stages) for name in stage.nodes_come}
         other.absent = self.absent.union(self.node_index[name] for name in coming)
         return other
@@ -330,16 +332,16 @@ class Cluster:
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────
     def domains(self, key: str) -> Domains:
         """The values of a node label as domains; computed once a key."""
-        found = self._domains.get(key)
-        if found is None:
+        domains = self._domains.get(key)
+        if domains is None:
             numbers: dict[str, int] = {}
             codes = np.full(self.node_count, -1, dtype=np.int32)
             for i, node in enumerate(self.nodes):
                 value = node.labels.get(key)
                 if value is not None:
                     codes[i] = numbers.setdefault(value, len(numbers))
-            found = self._domains[key] = Domains(codes=codes, values=tuple(numbers))
-        return found
+            domains = self._domains[key] = Domains(codes=codes, values=tuple(numbers))
+        return domains
 
     def by_node(self, ask: Callable[[Node], int], label_keys: Iterable[str]) -> NDArray[np.int64]:
         """`ask` answered for every node, evaluated once a node class unless it looks at an identifying label.
@@ -376,12 +378,12 @@ class Cluster:
         nodes: dict[tuple[str, Labels, bool], list[CodeArray]] = {}
         for group in self.groups:
             nodes.setdefault((group.namespace, group.labels, group.is_terminating), []).append(group.nodes)
-        found: dict[str | None, list[LabelGroup]] = {None: []}
+        groups: dict[str | None, list[LabelGroup]] = {None: []}
         for (namespace, labels, ending), parts in nodes.items():
-            entry = (namespace, labels, ending, np.concatenate(parts))
-            found[None].append(entry)
-            found.setdefault(namespace, []).append(entry)
-        return found
+            label_group = (namespace, labels, ending, np.concatenate(parts))
+            groups[None].append(label_group)
+            groups.setdefault(namespace, []).append(label_group)
+        return groups
 
     def priority_of(self, spec: PodSpec) -> int:
         """As admitted, or as it would be."""
@@ -391,8 +393,11 @@ class Cluster:
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
         if self.smaller is not None:  # nodes that have just come hold none of them
-            known = self.smaller.requested_below(priority)
-            return np.pad(known, [(0, now - then) for now, then in zip(self.requested.shape, known.shape, strict=True)])
+            requests_below = self.smaller.requested_below(priority)
+            return np.pad(
+                requests_below,
+                [(0, now - then) for now, then in zip(self.requested.shape, requests_below.shape, strict=True)],
+            )
         table = np.zeros_like(self.requested)
         for requests, _, groups in self.asked:
             lower = [group.nodes for group in groups if self.priority_of(group.spec) < priority]

@@ -87,7 +87,9 @@ class Demand(Record, eq=False):
 
     def on_node(self, node: int) -> tuple[ClaimDemand, ...]:
         """The claims, with the one that the node's lack of a resource adds."""
-        requests = tuple(request for _, nodes, some in self.delegated if nodes[node] for request in some)
+        requests = tuple(
+            request for _, nodes, claim_requests in self.delegated if nodes[node] for request in claim_requests
+        )
         if not requests:
             return self.claims
         return (*self.claims, ClaimDemand(key=None, label="<extended-resources>", spec=ClaimSpec(requests=requests)))
@@ -117,7 +119,7 @@ class DeviceTable:
         nodes: list[int] = []
         usable: list[bool] = []
         for key in sorted(pools):
-            slices = sorted(pools[key], key=lambda one: one.name)
+            slices = sorted(pools[key], key=lambda resource_slice: resource_slice.name)
             is_whole = len(slices) == slices[0].slice_count
             self.counters[key] = Counter({(a, b): n for s in slices for a, b, n in s.counters})
             first = len(nodes)
@@ -136,12 +138,12 @@ class DeviceTable:
         self.shares: Counter[tuple[int, str]] = Counter()  # (device, capacity) → what of a shared one is taken
         self.by_pod: dict[str, tuple[Taken, ...]] = {}
         for claim in snapshot.resource_claims:
-            held = self.held_by(claim)
-            for place, amounts in held:
+            held_amounts = self.held_by(claim)
+            for place, amounts in held_amounts:
                 self.taken[place] = not self.devices[place][1].is_shared
                 self.shares.update({(place, name): amount for name, amount in amounts.items()})
-            if claim.owner is not None and held:
-                self.by_pod[claim.owner.uid] = self.by_pod.get(claim.owner.uid, ()) + held
+            if claim.owner is not None and held_amounts:
+                self.by_pod[claim.owner.uid] = self.by_pod.get(claim.owner.uid, ()) + held_amounts
         self.classes = {c.name: c for c in snapshot.device_classes}
         by_resource = {c.extended_resource_name: c.name for c in sorted(snapshot.device_classes, key=lambda c: c.name, reverse=True)}  # fmt: skip
         self.class_of = {**{f"{DEVICE_CLASS_PREFIX}{name}": name for name in self.classes}, **by_resource}
@@ -157,11 +159,11 @@ class DeviceTable:
         return bool(self.taken[device]) or any(self.shares[device, name] for name in self.devices[device][1].capacity)
 
     def _place(self, number: int, s: ResourceSlice, device: Device) -> int:
-        one = device if s.is_per_device else s
-        if one.node_name:
-            return self.cluster.node_index.get(one.node_name, ALL_NODES - 1)
-        if one.node_selector is not None:
-            self.reach[number] = self.cluster.selected((one.node_selector,))
+        placed_on = device if s.is_per_device else s
+        if placed_on.node_name:
+            return self.cluster.node_index.get(placed_on.node_name, ALL_NODES - 1)
+        if placed_on.node_selector is not None:
+            self.reach[number] = self.cluster.selected((placed_on.node_selector,))
         return ALL_NODES
 
     def _nodes_of(self, devices: Iterable[int], place: list[int]) -> BoolArray:
@@ -175,13 +177,13 @@ class DeviceTable:
 
     def on_node(self, node: int) -> list[int]:
         """Usable devices that the node reaches, in order."""
-        found = self._on_node.get(node)
-        if found is None:
+        devices = self._on_node.get(node)
+        if devices is None:
             near = (self.node == node) | (self.node == ALL_NODES)
             numbers = np.flatnonzero(near & self.usable).tolist()
-            found = [i for i in numbers if i not in self.reach or self.reach[i][node]]
-            self._on_node[node] = found
-        return found
+            devices = [i for i in numbers if i not in self.reach or self.reach[i][node]]
+            self._on_node[node] = devices
+        return devices
 
     def pool(self, device: int) -> tuple[str, str]:
         s, _ = self.devices[device]
@@ -197,12 +199,12 @@ class DeviceTable:
         """
         from planner.scheduling.cel import satisfies  # only clusters with selectors pay for its library
 
-        s, one = self.devices[device]
+        s, candidate = self.devices[device]
         by_class = self.classes[request.device_class_name].selectors
         for who, expressions in ((f"class {request.device_class_name}", by_class), (claim.label, request.selectors)):
             for i, expression in enumerate(expressions):
                 try:
-                    if not satisfies(expression, s.driver, one):
+                    if not satisfies(expression, s.driver, candidate):
                         return False
                 except CelError as error:
                     raise DeviceError(f"{who}: selector #{i}: CEL runtime error: {error}") from None
@@ -220,10 +222,10 @@ class DeviceTable:
 
     def attribute(self, device: int, name: str) -> str | int | bool | None:
         """A qualified attribute; those of the driver's own domain may be listed by their plain name."""
-        s, one = self.devices[device]
+        s, device_record = self.devices[device]
         domain, _, plain = name.partition("/")
-        found: str | int | bool | None = one.attributes.get(name)
-        return one.attributes.get(plain) if found is None and domain == s.driver else found
+        attribute: str | int | bool | None = device_record.attributes.get(name)
+        return device_record.attributes.get(plain) if attribute is None and domain == s.driver else attribute
 
 
 def device_table(cluster: Cluster) -> DeviceTable:
@@ -250,16 +252,16 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     for reference in spec.resource_claims:
         if reference.resource_claim_template_name is not None:
             kind, name, key = "ResourceClaimTemplate", reference.resource_claim_template_name, None
-            wanted = templates.get(name)
+            claim_spec = templates.get(name)
         else:
             kind, name = "ResourceClaim", reference.resource_claim_name or ""
-            key, wanted = (namespace, name), named.get(name)
-        if wanted is None:
+            key, claim_spec = (namespace, name), named.get(name)
+        if claim_spec is None:
             if snapshot.presence.get(kind) is Presence.PRESENT:
                 return Demand(missing=f"{kind} {name}")
             return Demand(unknown=f"the snapshot doesn't hold {kind} {name}", is_unread=True)
         claims.append(
-            ClaimDemand(key=key, label=f"claim {namespace}/{reference.name if key is None else name}", spec=wanted)
+            ClaimDemand(key=key, label=f"claim {namespace}/{reference.name if key is None else name}", spec=claim_spec)
         )
     delegated = _delegated(cluster, table, spec)
     everything = [*claims, *(ClaimDemand(key=None, label="", spec=ClaimSpec(requests=r)) for _, _, r in delegated)]
@@ -283,8 +285,10 @@ def _are_held(cluster: Cluster) -> bool:
     for pod in cluster.snapshot.pods:
         place = cluster.node_index.get(pod.node_name) if pod.holds_room else None
         if place is not None:
-            asked = stands_for.keys() & pod_requests(pod.spec).keys()
-            if pod.spec.resource_claims or any(not cluster.nodes[place].allocatable.get(name) for name in asked):
+            stand_in_names = stands_for.keys() & pod_requests(pod.spec).keys()
+            if pod.spec.resource_claims or any(
+                not cluster.nodes[place].allocatable.get(name) for name in stand_in_names
+            ):
                 return True
     return False
 
@@ -293,16 +297,18 @@ def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -
     """The fields of a `Demand` that say why it can't be judged, or why the pod is refused before any node is looked at."""
     for claim in claims:
         for request in claim.spec.requests:
-            for one in request.first_available or (request,):
-                name = f"{request.name}/{one.name}" if request.first_available else one.name
-                if one.device_class_name not in table.classes:
+            for subrequest in request.first_available or (request,):
+                name = f"{request.name}/{subrequest.name}" if request.first_available else subrequest.name
+                if subrequest.device_class_name not in table.classes:
                     if snapshot.presence.get("DeviceClass") is Presence.PRESENT:
-                        return {"blocked": f"request {name}: device class {one.device_class_name} does not exist"}
-                    what = f"DeviceClass {one.device_class_name} is not in the snapshot"
+                        return {
+                            "blocked": f"request {name}: device class {subrequest.device_class_name} does not exist"
+                        }
+                    what = f"DeviceClass {subrequest.device_class_name} is not in the snapshot"
                     return {"unknown": what, "is_unread": True}
                 for i, (_, device) in enumerate(table.devices):
                     try:
-                        is_wanted = table.suits(i, claim, one)
+                        is_wanted = table.suits(i, claim, subrequest)
                     except DeviceError:
                         continue
                     except NotEvaluated:
@@ -315,14 +321,17 @@ def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -
 
 def classes_without_devices(cluster: Cluster, demand: Demand) -> tuple[str, ...]:
     """DeviceClasses that a pod asks for and no device of any ResourceSlice is of, in use or not; of alternatives where that holds for all."""
-    table, found = device_table(cluster), dict[str, None]()
-    implied = (ClaimDemand(key=None, label="", spec=ClaimSpec(requests=some)) for _, _, some in demand.delegated)
+    table, classes = device_table(cluster), dict[str, None]()
+    implied = (
+        ClaimDemand(key=None, label="", spec=ClaimSpec(requests=claim_requests))
+        for _, _, claim_requests in demand.delegated
+    )
     for claim in (*demand.claims, *implied):
         for request in claim.spec.requests:
-            some = request.first_available or (request,)
-            if not any(_is_there(table, claim, one) for one in some):
-                found.update(dict.fromkeys(one.device_class_name for one in some))
-    return tuple(found)
+            subrequests = request.first_available or (request,)
+            if not any(_is_there(table, claim, device_request) for device_request in subrequests):
+                classes.update(dict.fromkeys(device_request.device_class_name for device_request in subrequests))
+    return tuple(classes)
 
 
 def _is_there(table: DeviceTable, claim: ClaimDemand, request: DeviceRequest) -> bool:
@@ -339,33 +348,33 @@ def may_suit(table: DeviceTable, device: int, claim: ClaimDemand, request: Devic
         return True
 
 
-def consumed(device: Device, asked: Amounts) -> Amounts | None:
+def consumed(device: Device, requests: Amounts) -> Amounts | None:
     """What of each of a device's capacities a request takes; None where it can't have so much, or such a part.
 
     Source: `consumable_capacity.go` `CmpRequestOverCapacity`, `calculateConsumedCapacity`, `violatesPolicy`.
     """
-    if any(name not in device.capacity for name in asked):
+    if any(name not in device.capacity for name in requests):
         return None
-    found = {}
+    amounts = {}
     for name, value in device.capacity.items():
         policy = device.policies.get(name)
-        amount = _part(policy, asked.get(name), value)
+        amount = _part(policy, requests.get(name), value)
         if amount > value or (policy is not None and _violates(policy, amount)):
             return None
-        found[name] = amount
-    return FrozenMap(found)
+        amounts[name] = amount
+    return FrozenMap(amounts)
 
 
-def _part(policy: CapacityPolicy | None, asked: int | None, value: int) -> int:
+def _part(policy: CapacityPolicy | None, requested_amount: int | None, value: int) -> int:
     """What is asked for, rounded up to what may be."""
-    if asked is None:
+    if requested_amount is None:
         return value if policy is None or policy.default is None else policy.default
     if policy is None:
-        return asked
+        return requested_amount
     if policy.minimum is not None:
-        beyond = max(0, asked - policy.minimum)
+        beyond = max(0, requested_amount - policy.minimum)
         return policy.minimum + (-(-beyond // policy.step) * policy.step if policy.step else beyond)
-    return next((one for one in policy.values if asked <= one), asked)
+    return next((valid_amount for valid_amount in policy.values if requested_amount <= valid_amount), requested_amount)
 
 
 def _violates(policy: CapacityPolicy, amount: int) -> bool:
@@ -401,7 +410,7 @@ def _delegated(
     cluster: Cluster, table: DeviceTable, spec: PodSpec
 ) -> tuple[tuple[str, BoolArray, tuple[DeviceRequest, ...]], ...]:
     """Extended resources that devices stand for on nodes that don't list them (`shouldDelegateResourceToDRA`)."""
-    found = []
+    delegated_requests = []
     for name in sorted(pod_requests(spec)):
         class_name = table.class_of.get(name)
         if class_name is None or not is_extended_resource(name):
@@ -409,8 +418,8 @@ def _delegated(
         row = cluster.row.get(name)
         none_there = np.ones(cluster.node_count, dtype=np.bool_) if row is None else cluster.allocatable[row] == 0
         if none_there.any():
-            found.append((name, none_there, _extended_requests(spec, name, class_name)))
-    return tuple(found)
+            delegated_requests.append((name, none_there, _extended_requests(spec, name, class_name)))
+    return tuple(delegated_requests)
 
 
 def _extended_requests(spec: PodSpec, resource: str, class_name: str) -> tuple[DeviceRequest, ...]:
@@ -420,8 +429,10 @@ def _extended_requests(spec: PodSpec, resource: str, class_name: str) -> tuple[D
     """
     everyone = spec.init_containers + spec.containers
     long_lived = [
-        one.requests.get(resource, 0) if i >= len(spec.init_containers) or one.restart_policy == "Always" else 0
-        for i, one in enumerate(everyone)
+        container.requests.get(resource, 0)
+        if i >= len(spec.init_containers) or container.restart_policy == "Always"
+        else 0
+        for i, container in enumerate(everyone)
     ]
     beyond = max(
         (
@@ -468,7 +479,7 @@ class _Constraints:
                 values.pop()
 
 
-class _Search:
+class _DeviceSearch:
     """Devices for the claims of one pod on one node: every combination, in the allocator's order, until one serves."""
 
     def __init__(self, devices: Devices, node: int, claims: tuple[ClaimDemand, ...]) -> None:
@@ -503,13 +514,13 @@ class _Search:
             if nodes[self.node]:
                 what = f"asks for all devices, but resource pool {pool} is currently being updated"
                 raise DeviceError(f"{claim.label}, request {request.name}: {what}")
-        found = [
+        devices = [
             i
             for i in self.candidates
             if self.table.suits(i, claim, request) and consumed(self._facts(i), request.capacity) is not None
         ]
-        self.whole[id(request)] = found
-        return len(found)
+        self.whole[id(request)] = devices
+        return len(devices)
 
     def _request(self, c: int, r: int) -> bool:
         if c == len(self.claims):
@@ -528,19 +539,19 @@ class _Search:
     def _device(self, c: int, r: int, request: DeviceRequest, names: tuple[str, ...], have: int, start: int) -> bool:
         """Choose the request's device number `have`, from the candidate number `start` on, and all that follow."""
         is_all = request.allocation_mode == "All"
-        wanted = self.whole[id(request)] if is_all else self.candidates
-        count = len(wanted) if is_all else request.count
+        eligible_devices = self.whole[id(request)] if is_all else self.candidates
+        count = len(eligible_devices) if is_all else request.count
         if have == count:
             return count > 0 and self._request(c, r + 1)
         if len(self.chosen[c]) + count - have > MOST_DEVICES:
             return False
         tried: set[object] = set()
-        can_repeat = not is_all and any(self._facts(one).is_shared for one in wanted[start:])
-        for place in range(start, len(wanted)):
-            if (len(wanted) - place < count - have and not can_repeat) or self.steps > _MOST_STEPS:
+        can_repeat = not is_all and any(self._facts(candidate).is_shared for candidate in eligible_devices[start:])
+        for place in range(start, len(eligible_devices)):
+            if (len(eligible_devices) - place < count - have and not can_repeat) or self.steps > _MOST_STEPS:
                 return False
             self.steps += 1
-            device = wanted[place]
+            device = eligible_devices[place]
             if self._is_used(device, c, request) or not (is_all or self.table.suits(device, self.claims[c], request)):
                 if is_all:
                     return False
@@ -571,8 +582,8 @@ class _Search:
     def _kind(self, device: int) -> object:
         """Equal for devices that can stand for each other everywhere in this search; None where that isn't known."""
         if device not in self.kinds:
-            one = self._facts(device)
-            if one.is_shared:
+            device_facts = self._facts(device)
+            if device_facts.is_shared:
                 return None
             names = [x.match_attribute or x.distinct_attribute for claim in self.claims for x in claim.spec.constraints]
             try:
@@ -591,30 +602,30 @@ class _Search:
                     self.table.pool(device),
                     suits,
                     values,
-                    one.taints,
-                    one.counters,
+                    device_facts.taints,
+                    device_facts.counters,
                     used,
-                    one.capacity,
+                    device_facts.capacity,
                 )
         return self.kinds[device]
 
     def _choose(self, device: int, c: int, request: DeviceRequest, names: tuple[str, ...]) -> bool:
-        one = self._facts(device)
-        amounts = consumed(one, request.capacity)
-        if amounts is None or (one.is_shared and not request.is_admin and not self._leaves(device, amounts)):
+        device_facts = self._facts(device)
+        amounts = consumed(device_facts, request.capacity)
+        if amounts is None or (device_facts.is_shared and not request.is_admin and not self._leaves(device, amounts)):
             return False
-        pool, consumes = self.table.pool(device), one.counters
+        pool, consumes = self.table.pool(device), device_facts.counters
         used = self.consumed.setdefault(pool, Counter())
         if consumes:
-            left = self.devices.counters_left(pool)
-            if any(left[a, b] - used[a, b] < amount for a, b, amount in consumes):
+            remaining_counters = self.devices.counters_left(pool)
+            if any(remaining_counters[a, b] - used[a, b] < amount for a, b, amount in consumes):
                 return False
         if not self.table.tolerated(device, request) or not self.constraints[c].add(device, names):
             return False
         for a, b, amount in consumes:
             used[a, b] += amount
         self.allocating.setdefault(device, set()).add(c)
-        share = amounts if one.is_shared and not request.is_admin else EMPTY
+        share = amounts if device_facts.is_shared and not request.is_admin else EMPTY
         self.shares.update({(device, name): amount for name, amount in share.items()})
         self.chosen[c].append(((device, share), not request.is_admin))
         return True
@@ -633,7 +644,7 @@ class _Search:
         self.constraints[c].remove(names)
         (_, share), _ = self.chosen[c].pop()
         self.shares.subtract({(device, name): amount for name, amount in share.items()})
-        if all(one != device for (one, _), _ in self.chosen[c]):
+        if all(chosen_device != device for (chosen_device, _), _ in self.chosen[c]):
             self.allocating[device].discard(c)
 
 
@@ -667,11 +678,11 @@ class Devices:
 
     def counters_left(self, pool: tuple[str, str]) -> Counter[tuple[str, str]]:
         """Counters of a pool that its allocated devices leave."""
-        left = Counter(self.table.counters[pool])
+        remaining_counters = Counter(self.table.counters[pool])
         for i in np.flatnonzero(~self.free).tolist():
             if self.table.pool(i) == pool:
-                left.subtract({(a, b): amount for a, b, amount in self.table.devices[i][1].counters})
-        return left
+                remaining_counters.subtract({(a, b): amount for a, b, amount in self.table.devices[i][1].counters})
+        return remaining_counters
 
     def _to_allocate(self, demand: Demand, node: int) -> tuple[ClaimDemand, ...]:
         return tuple(c for c in demand.on_node(node) if c.key is None or c.key not in self._held)
@@ -685,12 +696,14 @@ class Devices:
             return lacking, elsewhere
         if demand.alike is not None:
             mask, count = demand.alike
-            there: NDArray[np.intp] = np.bincount(self.table.node[mask & self.free], minlength=self.cluster.node_count)
-            return nodes & (there < count), elsewhere
+            free_devices: NDArray[np.intp] = np.bincount(
+                self.table.node[mask & self.free], minlength=self.cluster.node_count
+            )
+            return nodes & (free_devices < count), elsewhere
         for node in np.flatnonzero(nodes).tolist():
             try:
                 claims = self._to_allocate(demand, node)
-                lacking[node] = bool(claims) and _Search(self, node, claims).run() is None
+                lacking[node] = bool(claims) and _DeviceSearch(self, node, claims).run() is None
             except DeviceError as error:
                 self.error = str(error)
                 return lacking, elsewhere
@@ -704,8 +717,8 @@ class Devices:
         if demand.unknown or demand.missing or demand.blocked:
             return ()
         claims = self._to_allocate(demand, node)
-        found = _Search(self, node, claims).run() if claims else []
-        for claim, chosen in zip(claims, found or (), strict=False):
+        taken_devices = _DeviceSearch(self, node, claims).run() if claims else []
+        for claim, chosen in zip(claims, taken_devices or (), strict=False):
             devices = tuple(device for device, is_taken in chosen if is_taken)
             self.hold(devices)
             if claim.key is None:
@@ -738,8 +751,13 @@ class Devices:
     def deallocate_unused(self, demand: Demand, uid: str) -> bool:
         """Give up a claim that is allocated elsewhere and that no other pod has reserved (`PostFilter`)."""
         for claim in demand.claims:
-            held = self._held.get(claim.key) if claim.key is not None else None
-            if claim.key is not None and held is not None and held[1] is not None and not held[1].all():
+            allocation = self._held.get(claim.key) if claim.key is not None else None
+            if (
+                claim.key is not None
+                and allocation is not None
+                and allocation[1] is not None
+                and not allocation[1].all()
+            ):
                 if not self._users.get(claim.key, set()) - {uid}:
                     self._deallocate(claim.key)
                     return True

@@ -49,23 +49,23 @@ def _dry_runs(cluster: Cluster, kind: Alike) -> DryRuns:
     shape, standing = kind.shape, cluster.remember(_standing)
     nodes = shape.candidates
     lower = np.concatenate([[0], np.cumsum(standing.priority < shape.priority)])
-    kept = np.concatenate([[0], np.cumsum((standing.priority < shape.priority) & standing.is_kept)])
+    kept_sums = np.concatenate([[0], np.cumsum((standing.priority < shape.priority) & standing.is_kept)])
     begin, end = standing.first[nodes], standing.first[nodes + 1]
     number = lower[end] - lower[begin]
     rows = [PODS_ROW, *(row for row, _ in shape.asks)]
-    wanted = np.array([1, *(amount for _, amount in shape.asks)], dtype=np.int64)[:, None]
+    requests = np.array([1, *(amount for _, amount in shape.asks)], dtype=np.int64)[:, None]
     below = cluster.requested_below(shape.priority)
-    left = np.stack([cluster.allocatable[r, nodes] - cluster.requested[r, nodes] + below[r, nodes] for r in rows])
-    may = (number > 0) & (kept[end] == kept[begin]) & (left >= wanted).all(axis=0) & (not shape.absent)
-    nodes, left, number, end = nodes[may], left[:, may], number[may], end[may]
+    remaining = np.stack([cluster.allocatable[r, nodes] - cluster.requested[r, nodes] + below[r, nodes] for r in rows])
+    may = (number > 0) & (kept_sums[end] == kept_sums[begin]) & (remaining >= requests).all(axis=0) & (not shape.absent)
+    nodes, remaining, number, end = nodes[may], remaining[:, may], number[may], end[may]
     asks = standing.asks[:, rows]
     ranks = np.zeros((4, len(nodes)))
     for turn in range(int(number.max(initial=0))):  # the lower ones are a node's last: each is put back if it fits
         here = np.flatnonzero(number > turn)
         pods = (end - number)[here] + turn
-        after = left[:, here] - asks[standing.kind[pods]].T
-        fits = (after >= wanted).all(axis=0)
-        left[:, here[fits]] = after[:, fits]
+        after = remaining[:, here] - asks[standing.kind[pods]].T
+        fits = (after >= requests).all(axis=0)
+        remaining[:, here[fits]] = after[:, fits]
         here, pods = here[~fits], pods[~fits]
         is_first = ranks[2, here] == 0
         ranks[0, here[is_first]] = standing.priority[pods[is_first]]

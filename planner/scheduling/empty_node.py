@@ -53,5 +53,5 @@ def empty_copy(cluster: Cluster, template: Node, number: int) -> Node:
     """A new node like `template`, with what its DaemonSets will take already set aside."""
     node = bare_copy(template, f"{template.name}-new-{number + 1}")
     taken = daemon_overhead(cluster, node)
-    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
-    return replace(node, allocatable=FrozenMap(left))
+    free_amounts = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
+    return replace(node, allocatable=FrozenMap(free_amounts))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
-from planner.scheduling.happening import CORDONS
+from planner.scheduling.cluster_event import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores
 from planner.scheduling.shape import Code, Shape, Spread, Static
 from planner.scheduling.state import State
@@ -76,68 +76,68 @@ class View:
 
 def view(state: State, shape: Shape) -> View:
     """The shape's view of the state, brought up to date but for its scores."""
-    found = state.views.get(shape)
-    if not isinstance(found, View):
-        found = state.views[shape] = View(resources_fit(state, shape, shape.candidates), len(state.changed))
-    elif found.seen < len(state.changed):
-        places = state.changed_among(shape.candidates, found.seen)
-        found.seen = len(state.changed)
+    shape_view = state.views.get(shape)
+    if not isinstance(shape_view, View):
+        shape_view = state.views[shape] = View(resources_fit(state, shape, shape.candidates), len(state.changed))
+    elif shape_view.seen < len(state.changed):
+        places = state.changed_among(shape.candidates, shape_view.seen)
+        shape_view.seen = len(state.changed)
         if len(places) <= _FEW:
             for place in places:
-                _look_at(state, shape, found, place)
+                _look_at(state, shape, shape_view, place)
         else:
             touched = shape.candidates[places]
             fits = resources_fit(state, shape, touched)
-            if (found.fits[places] != fits).any():
-                found.fits[places] = fits
-                found.open = found.nodes = None
-            if found.scores is not None:
-                found.stale += places
-            if found.may is not None:
-                found.may[places] = _fits_alone(state, shape, touched)
-    return found
+            if (shape_view.fits[places] != fits).any():
+                shape_view.fits[places] = fits
+                shape_view.open = shape_view.nodes = None
+            if shape_view.scores is not None:
+                shape_view.stale += places
+            if shape_view.may is not None:
+                shape_view.may[places] = _fits_alone(state, shape, touched)
+    return shape_view
 
 
-def _look_at(state: State, shape: Shape, seen: View, place: int) -> None:
+def _look_at(state: State, shape: Shape, node_view: View, place: int) -> None:
     """The same of one candidate alone, which is what a pod that comes or goes changes: no table is asked as a whole."""
     node = shape.candidates.item(place)
     fits = fits_on(state, shape, node)
-    if seen.fits.item(place) is not fits:
-        seen.fits[place] = fits
-        seen.open = seen.nodes = None
-    if seen.scores is not None:
-        seen.stale.append(place)
-    if seen.may is not None:
-        seen.may[[place]] = _fits_alone(state, shape, shape.candidates[[place]])
+    if node_view.fits.item(place) is not fits:
+        node_view.fits[place] = fits
+        node_view.open = node_view.nodes = None
+    if node_view.scores is not None:
+        node_view.stale.append(place)
+    if node_view.may is not None:
+        node_view.may[[place]] = _fits_alone(state, shape, shape.candidates[[place]])
 
 
 def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """The scores that resources and images give `nodes`, which are candidates of the shape: int64[len(nodes)]; don't change it."""
-    seen = view(state, shape)
-    if seen.scores is None:
+    node_view = view(state, shape)
+    if node_view.scores is None:
         if len(nodes) * 4 < len(shape.candidates):
             return resource_scores(state, shape, nodes)
-        seen.scores = resource_scores(state, shape, shape.candidates)
-    elif seen.stale:
-        places, seen.stale = list(set(seen.stale)), []
+        node_view.scores = resource_scores(state, shape, shape.candidates)
+    elif node_view.stale:
+        places, node_view.stale = list(set(node_view.stale)), []
         if len(places) > _FEW:
-            seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+            node_view.scores[places] = resource_scores(state, shape, shape.candidates[places])
         else:
             for place in places:
-                seen.scores[place] = resource_score(state, shape, shape.candidates.item(place))
+                node_view.scores[place] = resource_score(state, shape, shape.candidates.item(place))
     if len(nodes) == len(shape.candidates):
-        return seen.scores
-    is_all = nodes is seen.nodes and seen.open is not None
-    scores: IntArray = seen.scores[seen.open if is_all else np.searchsorted(shape.candidates, nodes)]
+        return node_view.scores
+    is_all = nodes is node_view.nodes and node_view.open is not None
+    scores: IntArray = node_view.scores[node_view.open if is_all else np.searchsorted(shape.candidates, nodes)]
     return scores
 
 
 def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:
     """Candidates of a plain shape that has no place with pods of lower priority, without which it would fit."""
-    seen = view(state, shape)
-    if seen.may is None:
-        seen.may = _fits_alone(state, shape, shape.candidates)
-    return shape.candidates[seen.may]
+    node_view = view(state, shape)
+    if node_view.may is None:
+        node_view.may = _fits_alone(state, shape, shape.candidates)
+    return shape.candidates[node_view.may]
 
 
 def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
@@ -197,19 +197,19 @@ def fits_on(state: State, shape: Shape, node: int) -> bool:
 
 def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
-    seen = view(state, shape)
-    if seen.nodes is None:
-        seen.open = np.flatnonzero(seen.fits)
-        seen.nodes = shape.candidates[seen.open]
-    nodes = seen.nodes
+    node_view = view(state, shape)
+    if node_view.nodes is None:
+        node_view.open = np.flatnonzero(node_view.fits)
+        node_view.nodes = shape.candidates[node_view.open]
+    nodes = node_view.nodes
     if not len(nodes) or is_judged_by_node(state, shape):
         return nodes
     if shape.uses_devices or shape.storage.codes is not None:  # more nodes than the candidates may come to pass
         return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
     passing = nodes[passes_rules(state, shape, nodes)]
-    if seen.passing is None or not np.array_equal(seen.passing, passing):
-        seen.passing = passing
-    return seen.passing
+    if node_view.passing is None or not np.array_equal(node_view.passing, passing):
+        node_view.passing = passing
+    return node_view.passing
 
 
 def feasible(state: State, shape: Shape) -> BoolArray:
@@ -221,7 +221,7 @@ def feasible(state: State, shape: Shape) -> BoolArray:
 
 def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     """The first filter each node fails: uint8[node] of `Fails` (or `Static`), 0 where it passes all."""
-    seen = view(state, shape)
+    node_view = view(state, shape)
     codes: NDArray[np.uint8] = shape.static.copy()
     for node, bars in state.closed.items():
         code = Static.TAINT if CORDONS.isdisjoint(bars) else Static.CORDONED
@@ -230,7 +230,7 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     if shape.host_ports:
         mark(codes, _ports_taken(state, shape), Fails.PORTS)
     lacking = np.zeros(len(codes), dtype=np.bool_)
-    lacking[shape.candidates[~seen.fits]] = True
+    lacking[shape.candidates[~node_view.fits]] = True
     if shape.storage.codes is not None:  # storage is judged after resources: its conflicts aren't candidates
         conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
         lacking[conflicts[~resources_fit(state, shape, conflicts)]] = True
@@ -272,9 +272,9 @@ def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nod
         _mark_spread(state, shape, spread, codes, nodes)
     _mark_affinity(state, shape, codes, nodes)
     if shape.uses_devices:
-        left = np.zeros(state.cluster.node_count, dtype=np.bool_)
-        left[nodes] = codes == 0
-        lacking, elsewhere = state.devices.refused(shape.devices, left)
+        unmarked_nodes = np.zeros(state.cluster.node_count, dtype=np.bool_)
+        unmarked_nodes[nodes] = codes == 0
+        lacking, elsewhere = state.devices.refused(shape.devices, unmarked_nodes)
         mark(codes, lacking[nodes], Fails.DEVICES)
         mark(codes, elsewhere[nodes], Fails.CLAIM_ELSEWHERE)
         if state.devices.error:
@@ -284,11 +284,11 @@ def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nod
 def _ports_taken(state: State, shape: Shape) -> BoolArray:
     """Source: `HostPortInfo.CheckConflict`: same protocol and port, and either address is 0.0.0.0 or both agree."""
     taken = np.zeros(state.cluster.node_count, dtype=np.bool_)
-    for wanted in shape.host_ports:
+    for host_port in shape.host_ports:
         for port, counts in state.ports.items():
-            if (port.port, port.protocol) != (wanted.port, wanted.protocol):
+            if (port.port, port.protocol) != (host_port.port, host_port.protocol):
                 continue
-            if port.host_ip == wanted.host_ip or "0.0.0.0" in (port.host_ip, wanted.host_ip):
+            if port.host_ip == host_port.host_ip or "0.0.0.0" in (port.host_ip, host_port.host_ip):
                 taken |= counts > 0
     return taken
 
@@ -393,7 +393,9 @@ def reasons_for(
     resolvable = _RESOLVABLE[codes]
     short = np.flatnonzero(codes == Fails.RESOURCES)
     if len(short):
-        found, too_small = insufficient(state, shape, short if nodes is None else nodes[short])
-        reasons.update({"Too many pods" if name == PODS else f"Insufficient {name}": n for name, n in found.items()})
+        shortages, too_small = insufficient(state, shape, short if nodes is None else nodes[short])
+        reasons.update(
+            {"Too many pods" if name == PODS else f"Insufficient {name}": n for name, n in shortages.items()}
+        )
         resolvable[short[too_small]] = False
     return reasons, resolvable

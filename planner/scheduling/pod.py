@@ -28,8 +28,8 @@ class Words:
         return self._text
 
 
-class Line(Protocol):
-    """Refused pods that are alike (`planner.rollout.lines`)."""
+class RefusedGroup(Protocol):
+    """Refused pods that are alike (`planner.rollout.pending_groups`)."""
 
     def said_to(self, pod: LivePod) -> str | Words | None:
         """The words of the last attempt that stands for `pod`."""
@@ -83,7 +83,7 @@ class LivePod:
     arrived: int = 0  # order of arrival in the scheduling queue
     turn: int = 0  # order of the last time it came to the queue or was refused; `queued_at` among those of one turn
     call: int = -1  # of the scheduler's turns, that of its last own refusal
-    line: Line | None = None  # of refused pods it stands in
+    line: RefusedGroup | None = None  # of refused pods it stands in
 
     @property
     def message(self) -> str | None:

@@ -48,17 +48,17 @@ class _Class:
         self.best = 0
 
     def add(self, node: int, level: int) -> None:
-        there = self.levels.get(level)
-        if there is not None:
-            insort(there, node)
+        level_nodes = self.levels.get(level)
+        if level_nodes is not None:
+            insort(level_nodes, node)
             return
         self.best = max(self.best, level) if self.levels else level
         self.levels[level] = [node]
 
     def remove(self, node: int, level: int) -> None:
-        there = self.levels[level]
-        del there[bisect_left(there, node)]
-        if not there:
+        level_nodes = self.levels[level]
+        del level_nodes[bisect_left(level_nodes, node)]
+        if not level_nodes:
             del self.levels[level]
             if level == self.best and self.levels:
                 self.best = max(self.levels)
@@ -148,15 +148,15 @@ class Ranking:
         columns += [spread.column(nodes) for spread in self._spreads]
         keys = zip(*(column.tolist() for column in columns), strict=True)
         for place, node, level, key in zip(places.tolist(), nodes.tolist(), levels.tolist(), keys, strict=True):
-            found = self._classes.get(key)
-            if found is None:
-                found = self._classes[key] = _Class(key)
-            there = found.levels.get(level)
-            if there is None:
-                found.add(node, level)
+            score_class = self._classes.get(key)
+            if score_class is None:
+                score_class = self._classes[key] = _Class(key)
+            level_nodes = score_class.levels.get(level)
+            if level_nodes is None:
+                score_class.add(node, level)
             else:
-                there.append(node)
-            self._class[place], self._level[place] = found, level
+                level_nodes.append(node)
+            self._class[place], self._level[place] = score_class, level
         self.count = len(nodes)
 
     def _taken(self, nodes: NDArray[np.intp]) -> BoolArray:
@@ -189,21 +189,21 @@ class Ranking:
                 self._leave(place, node, was)
             return
         disliked, preferred = shape.disliked, shape.preferred
-        said = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
+        raw_scores = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
         for spread in self._spreads:
             code = spread.codes.item(node)
-            said.append(spread.counts.item(node) if spread.by_node and code >= 0 else code)
-        key, level = tuple(said), self._score(node)
+            raw_scores.append(spread.counts.item(node) if spread.by_node and code >= 0 else code)
+        key, level = tuple(raw_scores), self._score(node)
         if was is not None:
             if level == self._level[place] and was.key == key:
                 return
             self._leave(place, node, was)
-        found = self._classes.get(key)
-        if found is None:
-            found = self._classes[key] = _Class(key)
+        score_class = self._classes.get(key)
+        if score_class is None:
+            score_class = self._classes[key] = _Class(key)
             self._listed = []
-        found.add(node, level)
-        self._class[place], self._level[place] = found, level
+        score_class.add(node, level)
+        self._class[place], self._level[place] = score_class, level
         self.count += 1
 
     def _score(self, node: int) -> int:
@@ -229,24 +229,28 @@ class Ranking:
     def best(self) -> list[int]:
         """The nodes whose score is the greatest, ascending; there is one."""
         classes = self._listed or self._list()
-        given = [one.best for one in classes]
+        class_scores = [score_class.best for score_class in classes]
         for more in self._fixed:
-            given = list(map(add, given, more))
+            class_scores = list(map(add, class_scores, more))
         if self._spreads:
             first, *others = [spread.scores(self.count) for spread in self._spreads]
             for second in others:
                 first = list(map(add, first, second))
-            raw = [int(one + 0.5) for one in first]
+            raw = [int(score + 0.5) for score in first]
             if highest := max(raw):  # else all have the same
                 both = min(raw) + highest
-                shares = [SPREAD_WEIGHT * ((both - one) * 100 // highest) for one in raw]
-                given = list(map(add, given, shares))
-        most = max(given)
-        if given.count(most) == 1:
-            one = classes[given.index(most)]
-            return one.levels[one.best]
-        found = [one.levels[one.best] for one, score in zip(classes, given, strict=True) if score == most]
-        merged = list(chain.from_iterable(found))
+                shares = [SPREAD_WEIGHT * ((both - score) * 100 // highest) for score in raw]
+                class_scores = list(map(add, class_scores, shares))
+        most = max(class_scores)
+        if class_scores.count(most) == 1:
+            best_class = classes[class_scores.index(most)]
+            return best_class.levels[best_class.best]
+        levels = [
+            score_class.levels[score_class.best]
+            for score_class, score in zip(classes, class_scores, strict=True)
+            if score == most
+        ]
+        merged = list(chain.from_iterable(levels))
         merged.sort()  # of ascending runs
         return merged
 
@@ -255,11 +259,11 @@ class Ranking:
         classes = self._listed = list(self._classes.values())
         self._fixed = []
         for place, weight, is_reversed in self._raw_scores:
-            if (highest := max(one.key[place] for one in classes)) > 0:
-                shares = (100 * one.key[place] // highest for one in classes)
+            if (highest := max(score_class.key[place] for score_class in classes)) > 0:
+                shares = (100 * score_class.key[place] // highest for score_class in classes)
                 self._fixed.append([weight * (100 - share if is_reversed else share) for share in shares])
         for place, spread in enumerate(self._spreads, start=2):
-            spread.stand([one.key[place] for one in classes])
+            spread.stand([score_class.key[place] for score_class in classes])
         return classes
 
 
@@ -274,19 +278,19 @@ def ranking(state: State, shape: Shape) -> Ranking | None:
     if not shape.is_ranked:
         return None
     now = (len(state.anti), len(state.likes))
-    tables, found = state.rankings.get(shape, ((-1, -1), None))
+    tables, shape_ranking = state.rankings.get(shape, ((-1, -1), None))
     if tables == now:
-        if isinstance(found, Ranking):
-            found.catch_up()
-            return found
+        if isinstance(shape_ranking, Ranking):
+            shape_ranking.catch_up()
+            return shape_ranking
         return None
-    seen = view(state, shape)
-    seen.tried += 1
-    if seen.tried * _PAYS < len(shape.candidates):
+    node_view = view(state, shape)
+    node_view.tried += 1
+    if node_view.tried * _PAYS < len(shape.candidates):
         return None
-    made = Ranking(state, shape) if _says_itself(state, shape) else None
-    state.rankings[shape] = (now, made)
-    return made
+    new_ranking = Ranking(state, shape) if _says_itself(state, shape) else None
+    state.rankings[shape] = (now, new_ranking)
+    return new_ranking
 
 
 def _says_itself(state: State, shape: Shape) -> bool:

@@ -68,7 +68,7 @@ class Attempt(Record):
         return str(self.words)
 
 
-class _Refused(Record, kw_only=False, eq=False):
+class _NodeRefusals(Record, kw_only=False, eq=False):
     """`codes`: uint8[node] of `Fails`; `reasons` counted; `resolvable`: bool[node], where removing pods could help."""
 
     codes: NDArray[np.uint8]
@@ -133,9 +133,9 @@ class Nominations:
 
     def on_any(self, nodes: NDArray[np.intp]) -> list[int]:
         """Those of `nodes`, ascending, that have some."""
-        some, last = np.fromiter(self._on, dtype=np.intp, count=len(self._on)), len(nodes) - 1
-        known: list[int] = some[nodes[np.minimum(nodes.searchsorted(some), last)] == some].tolist()
-        return known
+        pod_nodes, last = np.fromiter(self._on, dtype=np.intp, count=len(self._on)), len(nodes) - 1
+        node_list: list[int] = pod_nodes[nodes[np.minimum(nodes.searchsorted(pod_nodes), last)] == pod_nodes].tolist()
+        return node_list
 
     def among(self, shape: Shape) -> Iterator[int]:
         """The nodes with nominated pods that the static filters leave to a shape: on others nothing that comes changes the refusal."""
@@ -242,23 +242,23 @@ class Scheduler:
 
     def _rivals_on(self, pod: LivePod, node: int) -> list[LivePod]:
         """Nominated pods of a node of equal or higher priority."""
-        return [one for one in self.nominations.on(node) if one is not pod and one.priority >= pod.priority]
+        return [rival for rival in self.nominations.on(node) if rival is not pod and rival.priority >= pod.priority]
 
     def _rivals_by_node(self, pod: LivePod) -> dict[int, list[LivePod]]:
         """Nominated pods of equal or higher priority, by the node they are nominated to, as far as `pod` may go there."""
-        found: dict[int, list[LivePod]] = {}
+        rivals_by_node: dict[int, list[LivePod]] = {}
         for node in self.nominations.among(pod.shape) if self.nominations else ():
             if rivals := self._rivals_on(pod, node):
-                found[node] = rivals
-        return found
+                rivals_by_node[node] = rivals
+        return rivals_by_node
 
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
         """Whether a node that the pod fits on has room for it beside `rivals`: by amounts, where they alone decide."""
         if not self.is_thorough and self.is_alone(pod.shape):
-            left = self.state.free[:, node].tolist()
+            free_amounts = self.state.free[:, node].tolist()
             for row, amount in (ask for rival in rivals for ask in (*rival.shape.asks, (PODS_ROW, 1))):
-                left[row] -= amount
-            return left[PODS_ROW] >= 1 and all(left[row] >= amount for row, amount in pod.shape.asks)
+                free_amounts[row] -= amount
+            return free_amounts[PODS_ROW] >= 1 and all(free_amounts[row] >= amount for row, amount in pod.shape.asks)
         with self._beside(rivals, node):
             return fails_on(self.state, pod.shape, node) == Fails.NOTHING
 
@@ -351,8 +351,8 @@ class Scheduler:
 
     def awaited(self, pod: LivePod) -> Attempt | None:
         """The last refusal of a pod that waits for its victims to end, where nothing has happened since that could change it."""
-        known = self._awaiting.get(pod)
-        return known[1] if known is not None and known[0] == self._hangs_on(pod) else None
+        cached_attempt = self._awaiting.get(pod)
+        return cached_attempt[1] if cached_attempt is not None and cached_attempt[0] == self._hangs_on(pod) else None
 
     def _hangs_on(self, pod: LivePod) -> object:
         """What the refusal of a pod hangs on that only one node may take, while victims end there: equal as long as nothing has happened
@@ -363,7 +363,7 @@ class Scheduler:
             return None
         return node, self.state.changes[node], self.state.fills, tuple(self.nominations.on(node))
 
-    def _refused(self, pod: LivePod) -> _Refused:
+    def _refused(self, pod: LivePod) -> _NodeRefusals:
         """Why each node refuses the pod: with the pods nominated to the node, where those make it refuse."""
         state, shape = self.state, pod.shape
         codes = fails(state, shape)
@@ -375,14 +375,14 @@ class Scheduler:
                 crowded[node] = fails_on(state, shape, node)
                 if crowded[node] and node not in state.absent:
                     here = np.array([node])
-                    found, helps = reasons_for(state, shape, np.array([crowded[node]], dtype=codes.dtype), here)
-                    reasons.update(found)
+                    node_reasons, helps = reasons_for(state, shape, np.array([crowded[node]], dtype=codes.dtype), here)
+                    reasons.update(node_reasons)
                     resolvable[node] |= helps[0]
                     codes[node] = Fails.NOTHING
-        found, helps = reasons_for(state, shape, codes)
+        node_reasons, helps = reasons_for(state, shape, codes)
         for node, code in crowded.items():
             codes[node] = code or codes[node]
-        return _Refused(codes, reasons + found, resolvable | helps)
+        return _NodeRefusals(codes, reasons + node_reasons, resolvable | helps)
 
     def refusals(self, pod: LivePod) -> frozenset[int]:
         """Filters that refuse the pod on some node now."""
@@ -394,12 +394,14 @@ class Scheduler:
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
         number = int(resolvable.sum())
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses)
-        wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
+        nodes_wanted = min(
+            max(number // 10, 100), number
+        )  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
         start = self.random.randrange(len(potential)) if len(potential) else 0
         budgets = cache(self.budgets)
-        found = self._candidates(pod, np.roll(potential, -start), wanted, budgets, statuses)
-        if len(found):
-            node = int(found[self._choose(len(found))])
+        candidates = self._candidates(pod, np.roll(potential, -start), nodes_wanted, budgets, statuses)
+        if len(candidates):
+            node = int(candidates[self._choose(len(candidates))])
             with self.state.tried_out():
                 victims, _, _ = self._select_victims(pod, node, budgets)
             return Attempt(nominated=node, victims=tuple(victims), words=message)
@@ -409,11 +411,11 @@ class Scheduler:
         self,
         pod: LivePod,
         nodes: NDArray[np.intp],
-        wanted: int,
+        candidate_count: int,
         budgets: Callable[[str], list[Budget]],
         statuses: Counter[str],
     ) -> NDArray[np.intp]:
-        """The best of the first `wanted` nodes on which a dry run finds victims (of more, until one breaks no budget).
+        """The best of the first `candidate_count` nodes on which a dry run finds victims (of more, until one breaks no budget).
 
         What a dry run comes to on a node as the snapshot has it is known; the status of others without victims is counted.
         Source: `DryRunPreemption`, and `pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum,
@@ -422,10 +424,10 @@ class Scheduler:
         if not len(nodes):
             return nodes
         is_candidate, ranks = self._known_ranks(pod, nodes)
-        known = np.cumsum(is_candidate)
+        candidate_sums = np.cumsum(is_candidate)
         number, is_harmless = 0, False
         for place in np.flatnonzero(~is_candidate).tolist():
-            if known[place] + number >= wanted and (known[place] or is_harmless):
+            if candidate_sums[place] + number >= candidate_count and (candidate_sums[place] or is_harmless):
                 break
             with self.state.tried_out():
                 victims, violations, status = self._select_victims(pod, int(nodes[place]), budgets)
@@ -434,7 +436,7 @@ class Scheduler:
                 is_candidate[place], ranks[:, place] = True, (violations, *_rank(victims))
             else:
                 statuses.update(status)
-        is_enough = (np.cumsum(is_candidate) >= wanted) & (np.cumsum(is_candidate & (ranks[0] == 0)) > 0)
+        is_enough = (np.cumsum(is_candidate) >= candidate_count) & (np.cumsum(is_candidate & (ranks[0] == 0)) > 0)
         end = int(is_enough.argmax()) + 1 if is_enough.any() else len(nodes)
         best = np.flatnonzero(is_candidate[:end])
         for rank in ranks:
@@ -447,12 +449,12 @@ class Scheduler:
         is_known = np.zeros(len(nodes), dtype=np.bool_)
         if self.is_thorough or not self.is_alone(pod.shape):
             return is_known, ranks
-        known = dry_runs(self.state.cluster, pod.shape)
-        if len(known.nodes):
-            places = np.minimum(np.searchsorted(known.nodes, nodes), len(known.nodes) - 1)
+        cached_runs = dry_runs(self.state.cluster, pod.shape)
+        if len(cached_runs.nodes):
+            places = np.minimum(np.searchsorted(cached_runs.nodes, nodes), len(cached_runs.nodes) - 1)
             others = [*self.state.touched, *(rival.nominated for rival in self.nominations)]
-            is_known = (known.nodes[places] == nodes) & ~np.isin(nodes, others)
-            ranks[1:, is_known] = known.ranks[:, places[is_known]]
+            is_known = (cached_runs.nodes[places] == nodes) & ~np.isin(nodes, others)
+            ranks[1:, is_known] = cached_runs.ranks[:, places[is_known]]
         return is_known, ranks
 
     def is_alone(self, shape: Shape) -> bool:
@@ -468,15 +470,15 @@ class Scheduler:
         nodes, below = nodes[has_victims], below[:, has_victims]
         if not len(nodes) or not shape.is_simple or self.nominations.anti_affine:
             return nodes
-        left = state.free[:, nodes] + below
+        free_amounts = state.free[:, nodes] + below
         for node, rivals in self._rivals_by_node(pod).items():
             for row, amount in (ask for rival in rivals for ask in (*rival.shape.asks, (PODS_ROW, 1))):
-                left[row, nodes == node] -= amount
-        fits = left[PODS_ROW] >= 1
+                free_amounts[row, nodes == node] -= amount
+        fits = free_amounts[PODS_ROW] >= 1
         lacking = {"Too many pods": ~fits}
         for row, amount in shape.asks:
-            lacking[f"Insufficient {state.cluster.resources[row]}"] = left[row] < amount
-            fits = fits & (left[row] >= amount)
+            lacking[f"Insufficient {state.cluster.resources[row]}"] = free_amounts[row] < amount
+            fits = fits & (free_amounts[row] >= amount)
         for reason, where in lacking.items():
             statuses[reason] += int(where.sum())
         worth: NDArray[np.intp] = nodes[fits]
@@ -507,13 +509,13 @@ class Scheduler:
         self, pod: LivePod, node: int, lower: list[LivePod], budgets: Callable[[str], list[Budget]]
     ) -> tuple[list[LivePod], int, Counter[str]]:
         """The same where nothing but amounts decides, on a node that is enough without all of `lower`."""
-        left = self.state.free[:, node].tolist()
-        wanted = (*pod.shape.asks, (PODS_ROW, 1))
+        free_amounts = self.state.free[:, node].tolist()
+        requests = (*pod.shape.asks, (PODS_ROW, 1))
 
         def take(other: LivePod, sign: int) -> None:
-            left[PODS_ROW] += sign
+            free_amounts[PODS_ROW] += sign
             for row, amount in other.shape.asks:
-                left[row] += sign * amount
+                free_amounts[row] += sign * amount
 
         for rival in self._rivals_by_node(pod).get(node, ()):
             take(rival, -1)
@@ -521,7 +523,7 @@ class Scheduler:
             take(victim, 1)
         victims, violations = _least(
             lower, budgets, lambda victim: take(victim, -1), lambda victim: take(victim, 1),
-            lambda: all(left[row] >= amount for row, amount in wanted),
+            lambda: all(free_amounts[row] >= amount for row, amount in requests),
         )  # fmt: skip
         return victims, violations, Counter()
 

@@ -31,10 +31,10 @@ def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntA
     """
     capacity = state.cluster.allocatable[CPU_ROW : MEMORY_ROW + 1, nodes]
     divisor = np.maximum(capacity, 1)
-    asked = state.scored[:, nodes] + shape.scored_column
-    left = np.maximum(capacity - asked, 0) * 100 // divisor  # 0 where it has nothing of the resource
+    requested_amounts = state.scored[:, nodes] + shape.scored_column
+    free_share = np.maximum(capacity - requested_amounts, 0) * 100 // divisor  # 0 where it has nothing of the resource
     weights = (capacity > 0).sum(axis=0)
-    total: IntArray = left.sum(axis=0) // np.maximum(weights, 1)
+    total: IntArray = free_share.sum(axis=0) // np.maximum(weights, 1)
     if any(shape.balanced):
         used, both = state.used[CPU_ROW : MEMORY_ROW + 1, nodes], weights == 2
         after = _balance(used + shape.balanced_column, divisor, both)
@@ -50,8 +50,8 @@ def resource_score(state: State, shape: Shape, node: int) -> int:
     cpu, memory = size(CPU_ROW, node), size(MEMORY_ROW, node)
     total = 0
     for row, capacity in enumerate((cpu, memory)):
-        if (left := capacity - scored(row, node) - shape.scored[row]) > 0:
-            total += left * 100 // capacity
+        if (free_amount := capacity - scored(row, node) - shape.scored[row]) > 0:
+            total += free_amount * 100 // capacity
     total //= max((cpu > 0) + (memory > 0), 1)
     if any(shape.balanced):
         more, gain = shape.balanced, 0
@@ -68,8 +68,8 @@ def resource_score(state: State, shape: Shape, node: int) -> int:
 def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> IntArray:
     fractions = np.minimum(used / capacity, 1.0)
     deviation = np.where(both, np.abs((fractions[0] - fractions[1]) / 2), 0.0)
-    result: IntArray = ((1.0 - deviation) * 100.0).astype(np.int64)
-    return result
+    balance_scores: IntArray = ((1.0 - deviation) * 100.0).astype(np.int64)
+    return balance_scores
 
 
 def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> Iterator[IntArray]:
@@ -138,12 +138,12 @@ def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
         return np.zeros(len(scores), dtype=np.int64)
     lowest, highest = scored.item(scored.argmin()), scored.item(scored.argmax())
     if highest == 0:
-        given = np.full(len(scores), 100)
+        spread_scores = np.full(len(scores), 100)
     else:
-        given = np.subtract(highest + lowest, scores, out=scores)
-        given *= 100
-        given //= highest
-    return given if ignored is None else np.where(ignored, 0, given)
+        spread_scores = np.subtract(highest + lowest, scores, out=scores)
+        spread_scores *= 100
+        spread_scores //= highest
+    return spread_scores if ignored is None else np.where(ignored, 0, spread_scores)
 
 
 def _inter_pod_raw(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:

@@ -53,9 +53,9 @@ class Code(IntEnum):
     reason: str
 
     def __new__(cls, code: int, reason: str = "") -> Self:
-        made = int.__new__(cls, code)
-        made._value_, made.reason = code, reason
-        return made
+        static_member = int.__new__(cls, code)
+        static_member._value_, static_member.reason = code, reason
+        return static_member
 
 
 class Static(Code):
@@ -83,9 +83,9 @@ class Term(Record):
         if namespace not in self.namespaces:
             if self.namespace_selector is None:
                 return False
-            known = dict(cluster.namespace_labels.get(namespace, {}))
-            known.setdefault(NAMESPACE_NAME, namespace)
-            if not labels_match(self.namespace_selector, known):
+            namespace_labels = dict(cluster.namespace_labels.get(namespace, {}))
+            namespace_labels.setdefault(NAMESPACE_NAME, namespace)
+            if not labels_match(self.namespace_selector, namespace_labels):
                 return False
         return labels_match(self.selector, labels)
 
@@ -182,15 +182,15 @@ class Alike(Record, kw_only=False, eq=False):
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
     nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
-    known, asked = _alike(cluster), (nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
-    if asked not in known:
+    alike_by_key, alike_key = _alike(cluster), (nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
+    if alike_key not in alike_by_key:
         large = np.full(len(shape.candidates), not shape.absent)
         for row, amount in shape.asks:
             large &= cluster.allocatable[row, shape.candidates] >= amount
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        known[asked] = Alike(shape, large)
-    return known[asked]
+        if len(alike_by_key) >= MOST_KEPT:
+            alike_by_key.clear()
+        alike_by_key[alike_key] = Alike(shape, large)
+    return alike_by_key[alike_key]
 
 
 @once_a_cluster
@@ -345,8 +345,8 @@ def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
     """
     containers = spec.init_containers + spec.containers
-    known = cluster.remember(_image_nodes)
-    spread = {c.image: known.get(c.image, 0) for c in containers}
+    nodes_by_image = cluster.remember(_image_nodes)
+    spread = {c.image: nodes_by_image.get(c.image, 0) for c in containers}
     if not any(spread.values()):
         return None
     largest = _MAX_IMAGE_BYTES * len(containers)
@@ -444,7 +444,9 @@ def _compile(
 def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> Shape:
     spec = of.value
     requests = pod_requests(spec)
-    known = [(cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests.items() if name in cluster.row]
+    row_requests = [
+        (cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests.items() if name in cluster.row
+    ]
     millicores, size = scored_requests(spec)
     scored = min(millicores, TOO_MUCH), min(size, TOO_MUCH)
     balanced = min(requests.get(CPU, 0), TOO_MUCH), min(requests.get(MEMORY, 0), TOO_MUCH)
@@ -462,7 +464,7 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         spec=spec,
         priority=cluster.priority_of(spec),
         may_preempt=policy != "Never" and not spec.node_name,  # kube-scheduler isn't asked for one that names its node
-        asks=tuple(known),
+        asks=tuple(row_requests),
         absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),
         scored=scored,

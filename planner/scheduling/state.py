@@ -73,15 +73,15 @@ class PodCount:
 
     def by_domain(self, domains: Domains, key: str, counted: BoolArray | None) -> DomainSums:
         """The count summed by the values of a node label, over the nodes `counted` (None: all); kept up to date."""
-        found = self.sums.get((key, id(counted)))
-        if found is None:
+        sums = self.sums.get((key, id(counted)))
+        if sums is None:
             usable = domains.codes >= 0
             if counted is not None:
                 usable &= counted
             weights = self.by_node[usable]
             totals = np.bincount(domains.codes[usable], weights=weights, minlength=len(domains.values))
-            found = self.sums[key, id(counted)] = DomainSums(domains.codes, counted, totals.astype(np.int64))
-        return found
+            sums = self.sums[key, id(counted)] = DomainSums(domains.codes, counted, totals.astype(np.int64))
+        return sums
 
 
 @dataclass(slots=True, eq=False)
@@ -127,8 +127,8 @@ class _Selected(Record, kw_only=False):
         """Groups that may be meant: of a selector that names labels, those that have the rarest of them."""
         if is_empty(self.selector) or self.selector is None:
             return []
-        known = cluster.remember(_by_label)
-        named = [known.get((self.only_in, *item), []) for item in self.selector.match_labels.items()]
+        groups_by_label = cluster.remember(_by_label)
+        named = [groups_by_label.get((self.only_in, *label), []) for label in self.selector.match_labels.items()]
         return min(named, key=len) if named else cluster.label_groups(self.only_in)
 
     def matches(self, _: Cluster, namespace: str, labels: Labels) -> bool:
@@ -155,18 +155,18 @@ class _Matching(Record, kw_only=False):
 
 def _by_label(cluster: Cluster) -> dict[tuple[str, str, str], list[LabelGroup]]:
     """Groups of pods by namespace and each of their labels."""
-    found: dict[tuple[str, str, str], list[LabelGroup]] = {}
+    groups: dict[tuple[str, str, str], list[LabelGroup]] = {}
     for group in cluster.label_groups():
-        for item in group[1].items():
-            found.setdefault((group[0], *item), []).append(group)
-    return found
+        for label_pair in group[1].items():
+            groups.setdefault((group[0], *label_pair), []).append(group)
+    return groups
 
 
-def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
+def _scan(cluster: Cluster, condition: _Selected | _Matching) -> IntArray:
     """The pods of the snapshot that are meant, by node: int64[node]."""
     by_node = np.zeros(cluster.node_count, dtype=np.int64)
-    for namespace, labels, is_terminating, nodes in asked.likely(cluster):
-        if not (asked.skips_terminating and is_terminating) and asked.matches(cluster, namespace, labels):
+    for namespace, labels, is_terminating, nodes in condition.likely(cluster):
+        if not (condition.skips_terminating and is_terminating) and condition.matches(cluster, namespace, labels):
             np.add.at(by_node, nodes, 1)
     return by_node
 
@@ -241,8 +241,8 @@ def anti_terms(cluster: Cluster) -> Terms:
 
 def speaking(cluster: Cluster, term: Term) -> IntArray:
     """How many of the snapshot's pods require `term` of others, by node: int64[node]."""
-    found = cluster.remember(_carried).anti.get(term)
-    return found if found is not None else np.zeros(cluster.node_count, dtype=np.int64)
+    counts = cluster.remember(_carried).anti.get(term)
+    return counts if counts is not None else np.zeros(cluster.node_count, dtype=np.int64)
 
 
 def spoken_of(cluster: Cluster, term: Term) -> IntArray:
@@ -251,10 +251,10 @@ def spoken_of(cluster: Cluster, term: Term) -> IntArray:
 
 
 def _terms_in(cluster: Cluster, is_anti: bool) -> Terms:
-    carried, found = cluster.remember(_carried), Terms()
+    carried, terms_in_cluster = cluster.remember(_carried), Terms()
     for term in carried.anti if is_anti else carried.likes:
-        found.add(term)
-    return found
+        terms_in_cluster.add(term)
+    return terms_in_cluster
 
 
 def _is_carried(shape: Shape) -> bool:
@@ -317,20 +317,20 @@ class State:
         self.rankings: dict[Shape, tuple[tuple[int, int], object]] = {}  # per shape, kept by planner.scheduling.ranking
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _count(self, asked: _Selected | _Matching) -> PodCount:
-        found = self._counts.get(asked)
-        if found is None:
-            by_node = self.cluster.remember(_scan, asked).copy()
-            matches = partial(asked.matches, self.cluster)
-            found = self._counts[asked] = PodCount(matches, asked.skips_terminating, by_node, asked.only_in)
-            self._counts_in.setdefault(asked.only_in, []).append(found)
+    def _count(self, condition: _Selected | _Matching) -> PodCount:
+        count = self._counts.get(condition)
+        if count is None:
+            by_node = self.cluster.remember(_scan, condition).copy()
+            matches = partial(condition.matches, self.cluster)
+            count = self._counts[condition] = PodCount(matches, condition.skips_terminating, by_node, condition.only_in)
+            self._counts_in.setdefault(condition.only_in, []).append(count)
             for shape, counts in self._by_shape.items():
-                if found.knows(shape):
-                    counts.append(found)
+                if count.knows(shape):
+                    counts.append(count)
             for shape, node, placed, standing in self._moves:  # what happened before it was asked for
-                if shape.namespace and found.knows(shape):
-                    found.by_node[node] += standing if found.skips_terminating else placed
-        return found
+                if shape.namespace and count.knows(shape):
+                    count.by_node[node] += standing if count.skips_terminating else placed
+        return count
 
     def selected(self, namespace: str, selector: LabelSelector | None) -> PodCount:
         """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread).
@@ -389,27 +389,27 @@ class State:
     def terms_about(self, shape: Shape, table: dict[Term, IntArray]) -> list[Term]:
         """Terms of other pods (`anti` or `likes`) that speak of pods like `shape`."""
         is_anti = table is self.anti
-        known = self._relevant.get((shape, is_anti))
-        if known is None or known[0] != len(table):
+        cached_terms = self._relevant.get((shape, is_anti))
+        if cached_terms is None or cached_terms[0] != len(table):
             first = self.cluster.remember(_terms_in, is_anti)
             about = first.about(self.cluster, shape.namespace, shape.labels)
             later = islice(table, first.count, None)  # those that came with pods during the run
             about += [t for t in later if t.matches(self.cluster, shape.namespace, shape.labels)]
-            known = self._relevant[shape, is_anti] = (len(table), about)
-        return known[1]
+            cached_terms = self._relevant[shape, is_anti] = (len(table), about)
+        return cached_terms[1]
 
     def is_kept_away(self, shape: Shape) -> bool:
         """Whether a pod's required anti-affinity speaks of pods like `shape`, so that a node's neighbours count too."""
         return bool(self.anti) and bool(self.terms_about(shape, self.anti))
 
     def _occupy(self, shape: Shape, node: int, change: int) -> None:
-        moved, amounts, held = self._moved.get(shape), self._amounts[:, node], self.held
+        moved, amounts, pods_held = self._moved.get(shape), self._amounts[:, node], self.held
         if moved is None:
             moved = self._moved[shape] = self._amounts_of(shape)
         amounts += moved if change == 1 else moved * change
         for row, amount in shape.asks:
-            held[row] += change * amount
-        held[PODS_ROW] += change
+            pods_held[row] += change * amount
+        pods_held[PODS_ROW] += change
         for priority, table in self._below.items():
             if shape.priority < priority:
                 _add_requests(table, shape, node, change)
@@ -447,8 +447,8 @@ class State:
         nodes = np.array(
             [move[1:] for move in moves], dtype=np.intp
         ).T.ravel()  # those left, then those that are gone to
-        one = self._amounts_of(moves[0][0])
-        np.add.at(self._amounts.T, nodes, np.repeat([-one, one], len(moves), axis=0))
+        amounts = self._amounts_of(moves[0][0])
+        np.add.at(self._amounts.T, nodes, np.repeat([-amounts, amounts], len(moves), axis=0))
         for shape, before, after in moves:
             self._relocated(shape, before, after)
 
@@ -503,8 +503,8 @@ class State:
         if bar is None:
             self.absent = self.absent | {node} if pods > 0 else self.absent - {node}
             return
-        left = tuple(one for one in self.closed.pop(node, ()) if one != bar)
-        if bars := (*left, bar) if pods > 0 else left:
+        other_bars = tuple(other_bar for other_bar in self.closed.pop(node, ()) if other_bar != bar)
+        if bars := (*other_bars, bar) if pods > 0 else other_bars:
             self.closed[node] = bars
 
     @property
@@ -516,9 +516,9 @@ class State:
         """`nodes` (bool[node]) without those that aren't there."""
         if not self.absent:
             return nodes
-        there = nodes.copy()
-        there[list(self.absent)] = False
-        return there
+        present_nodes = nodes.copy()
+        present_nodes[list(self.absent)] = False
+        return present_nodes
 
     def requested_below(self, priority: int) -> IntArray:
         """Requests of bound pods of a lower priority, number of pods included, kept up to date: int64[resource, node]."""
@@ -532,18 +532,18 @@ class State:
 
     def changed_among(self, nodes: NDArray[np.intp], since: int) -> list[int]:
         """Where among ascending `nodes` those are that have changed since so many had."""
-        found = set(self.changed[since:])
+        changed_nodes = set(self.changed[since:])
         if not len(nodes):
             return []
-        if len(found) <= _FEW:
+        if len(changed_nodes) <= _FEW:
             last = len(nodes) - 1
-            likely = [(min(int(nodes.searchsorted(node)), last), node) for node in found]
+            likely = [(min(int(nodes.searchsorted(node)), last), node) for node in changed_nodes]
             return [place for place, node in likely if nodes.item(place) == node]
-        changed = np.fromiter(found, dtype=np.intp, count=len(found))
+        changed = np.fromiter(changed_nodes, dtype=np.intp, count=len(changed_nodes))
         places = nodes.searchsorted(changed)
         places[places == len(nodes)] = 0
-        known: list[int] = places[nodes[places] == changed].tolist()
-        return known
+        changed_places: list[int] = places[nodes[places] == changed].tolist()
+        return changed_places
 
     # ── the past ────────────────────────────────────────────────────────────────────────────────────────────────────
     @property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
-from planner.kubernetes.attaching import (
+from planner.kubernetes.attachable_volumes import (
     Attaching,
     attaching,
     held_by_one_node,
@@ -109,7 +109,7 @@ def default_class(snapshot: Snapshot) -> StorageClass | None:
     Source: kubernetes `pkg/volume/util/storageclass.go` `GetDefaultClass`.
     """
     defaults = (storage_class for storage_class in snapshot.storage_classes if storage_class.is_default)
-    return min(defaults, key=lambda one: (-(one.created_at or 0.0), one.name), default=None)
+    return min(defaults, key=lambda candidate: (-(candidate.created_at or 0.0), candidate.name), default=None)
 
 
 def class_name_of(snapshot: Snapshot, claim: ClaimTemplate) -> str:
@@ -249,14 +249,14 @@ class _Compiler:
                 in_zone = partial(_in_zone, key, volume.labels[key].split("__"))
                 mark(self.codes, ~self.cluster.where(in_zone, (HOSTNAME,)), ZONE_CONFLICT)
 
-    def _unbound(self, key: ClaimKey | None, wanted: ClaimTemplate, selected_node: str = "") -> None:
-        if not self.knows("StorageClass") and wanted.storage_class_name not in ("", *self.classes):
+    def _unbound(self, key: ClaimKey | None, claim: ClaimTemplate, selected_node: str = "") -> None:
+        if not self.knows("StorageClass") and claim.storage_class_name not in ("", *self.classes):
             self.lacks("StorageClass")
             return
-        storage_class = self.classes.get(class_name_of(self.cluster.snapshot, wanted))
+        storage_class = self.classes.get(class_name_of(self.cluster.snapshot, claim))
         provisions = storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER)
         is_made = key is not None and key in self.claims and not self.claims[key].is_new
-        if key is not None and provisions and is_for_one_node(wanted.access_modes):  # its volume gets the claim's modes
+        if key is not None and provisions and is_for_one_node(claim.access_modes):  # its volume gets the claim's modes
             assert storage_class is not None
             driver = storage_class.provisioner
             self.attach(key, attaching(self.cluster.snapshot, driver), driver)
@@ -264,14 +264,14 @@ class _Compiler:
             if provisions and not is_made:
                 return  # one that is still to be made is bound at once
             if is_made or self.knows("PersistentVolume"):
-                class_name = storage_class.name if storage_class else wanted.storage_class_name or ""
-                free = () if is_made else tuple(self._suiting(key, wanted, class_name))
+                class_name = storage_class.name if storage_class else claim.storage_class_name or ""
+                free = () if is_made else tuple(self._suiting(key, claim, class_name))
                 if not free:
                     self.block("pod has unbound immediate PersistentVolumeClaims")
                     return
                 nowhere = np.zeros_like(self.codes, dtype=np.bool_)
                 self.late.append(
-                    LateClaim(key=key, requested_bytes=wanted.requested_bytes, volumes=free, provisioned=nowhere)
+                    LateClaim(key=key, requested_bytes=claim.requested_bytes, volumes=free, provisioned=nowhere)
                 )
                 return
         if not provisions and not self.knows("PersistentVolume"):
@@ -286,11 +286,11 @@ class _Compiler:
         anywhere = np.full_like(self.codes, provisions, dtype=np.bool_)
         late = LateClaim(
             key=key,
-            requested_bytes=wanted.requested_bytes,
-            volumes=tuple(self._suiting(key, wanted, storage_class.name)),
+            requested_bytes=claim.requested_bytes,
+            volumes=tuple(self._suiting(key, claim, storage_class.name)),
             provisioned=self.cluster.selected(terms) if terms and provisions else anywhere,
             reach=self._reach(storage_class),
-            spacious=self._spacious(storage_class, wanted) if provisions else None,
+            spacious=self._spacious(storage_class, claim) if provisions else None,
         )
         if not late.volumes and key is None:  # no other rule has a say
             mark(self.codes, ~late.provisioned, NO_VOLUME)
@@ -298,41 +298,43 @@ class _Compiler:
         else:
             self.late.append(late)
 
-    def _suiting(self, key: ClaimKey | None, wanted: ClaimTemplate, class_name: str) -> Iterable[PersistentVolume]:
+    def _suiting(self, key: ClaimKey | None, claim: ClaimTemplate, class_name: str) -> Iterable[PersistentVolume]:
         """Source: component-helpers `storage/volume/pv_helpers.go` `FindMatchingVolume`."""
-        found = [
+        volumes = [
             v
             for v in self.volumes.values()
             if v.storage_class_name == class_name
             and (v.claim is None or v.claim == key)
             and v.phase not in ("Released", "Failed")
-            and v.capacity_bytes >= wanted.requested_bytes
-            and set(wanted.access_modes) <= set(v.access_modes)
-            and v.volume_mode == wanted.volume_mode
-            and (wanted.selector is None or labels_match(wanted.selector, v.labels))
+            and v.capacity_bytes >= claim.requested_bytes
+            and set(claim.access_modes) <= set(v.access_modes)
+            and v.volume_mode == claim.volume_mode
+            and (claim.selector is None or labels_match(claim.selector, v.labels))
         ]
-        return sorted(found, key=lambda v: (v.claim is None, v.capacity_bytes))
+        return sorted(volumes, key=lambda v: (v.claim is None, v.capacity_bytes))
 
-    def _spacious(self, storage_class: StorageClass, wanted: ClaimTemplate) -> BoolArray | None:
+    def _spacious(self, storage_class: StorageClass, claim_template: ClaimTemplate) -> BoolArray | None:
         """Source: `hasEnoughCapacity`, `capacitySufficient`, `nodeHasAccess`."""
         snapshot, driver = self.cluster.snapshot, storage_class.provisioner
-        known = next((csi_driver for csi_driver in snapshot.csi_drivers if csi_driver.driver == driver), None)
-        if not wanted.requested_bytes or (known is not None and not known.tells_capacity):
+        driver_record = next((csi_driver for csi_driver in snapshot.csi_drivers if csi_driver.driver == driver), None)
+        if not claim_template.requested_bytes or (driver_record is not None and not driver_record.tells_capacity):
             return None
-        if known is None and (not snapshot.lacks("CSIDriver") or driver in _TELL_NO_CAPACITY):
+        if driver_record is None and (not snapshot.lacks("CSIDriver") or driver in _TELL_NO_CAPACITY):
             return None
-        if known is None or snapshot.lacks("CSIStorageCapacity"):
-            self.lacks("CSIDriver" if known is None else "CSIStorageCapacity")
+        if driver_record is None or snapshot.lacks("CSIStorageCapacity"):
+            self.lacks("CSIDriver" if driver_record is None else "CSIStorageCapacity")
             return None
         enough = [
             capacity.nodes
             for capacity in snapshot.csi_storage_capacities
             if capacity.storage_class_name == storage_class.name
             and capacity.nodes is not None
-            and (capacity.largest_bytes or -1) >= wanted.requested_bytes
+            and (capacity.largest_bytes or -1) >= claim_template.requested_bytes
         ]
-        keys = {key for one in enough for key in (*one.match_labels, *(e.key for e in one.match_expressions))}
-        return self.cluster.where(lambda n: any(labels_match(one, n.labels) for one in enough), keys)
+        keys = {
+            key for selector in enough for key in (*selector.match_labels, *(e.key for e in selector.match_expressions))
+        }
+        return self.cluster.where(lambda n: any(labels_match(selector, n.labels) for selector in enough), keys)
 
     def _reach(self, storage_class: StorageClass) -> tuple[str, ...]:
         """Node labels a volume of the class is tied to: those of the volumes it has made, else the zone."""
@@ -435,14 +437,14 @@ class Volumes:
         chosen: list[PersistentVolume | None] = []
         taken = set(self.taken)
         for claim in claims:
-            found = next(
+            volume = next(
                 (v for v in claim.volumes if v.name not in taken and _reached(self.cluster, v.name)[node]), None
             )
-            if found is None and not claim.made[node]:
+            if volume is None and not claim.made[node]:
                 return claim.why_not(node)
-            if found is not None:
-                taken.add(found.name)
-            chosen.append(found)
+            if volume is not None:
+                taken.add(volume.name)
+            chosen.append(volume)
         return chosen
 
     def bind(self, demand: StorageDemand, node: int) -> None:
@@ -462,21 +464,21 @@ class Volumes:
     def _made(self, claim: LateClaim, node: int) -> BoolArray:
         """Nodes that reach a volume made for a pod on `node`: those that agree in the labels it is tied to."""
         here = self.cluster.nodes[node].labels
-        wanted = [(key, here[key]) for key in claim.reach if key in here]
-        return self.cluster.where(lambda n: all(n.labels.get(key) == value for key, value in wanted), claim.reach)
+        reach_labels = [(key, here[key]) for key in claim.reach if key in here]
+        return self.cluster.where(lambda n: all(n.labels.get(key) == value for key, value in reach_labels), claim.reach)
 
     def held(self, demand: StorageDemand) -> tuple[Attached, ...]:
         """The volumes that one node holds at a time of a pod that has its node, so that all its claims are bound."""
         if not self._given or not (demand.attached or demand.late):
             return demand.attached
-        kept = [one for one in demand.attached if one.key not in self._given]
+        attachments = [attached_volume for attached_volume in demand.attached if attached_volume.key not in self._given]
         for key in dict.fromkeys(claim.key for claim in demand.late if claim.key in self._given):
             assert key is not None
             volume = self._given[key]
             how = held_by_one_node(self.cluster.snapshot, volume)
             if how is not Attaching.NO:
-                kept.append(Attached(key=key, how=how, driver=volume.csi_driver, volume=volume.name))
-        return tuple(kept)
+                attachments.append(Attached(key=key, how=how, driver=volume.csi_driver, volume=volume.name))
+        return tuple(attachments)
 
     # ── attaching ───────────────────────────────────────────────────────────────────────────────────────────────────
     def mount(self, demand: StorageDemand, node: int, change: int) -> None:
@@ -502,9 +504,9 @@ class Volumes:
             claims = [claim for of, claim in demand.mounts if of == driver]
             new = np.full(self.cluster.node_count, sum(claim is None for claim in claims), dtype=np.int64)
             for named in {c for c in claims if c is not None}:
-                there = [n for n in np.flatnonzero(limit >= 0).tolist() if self._count(driver, named, n)]
+                limited_nodes = [n for n in np.flatnonzero(limit >= 0).tolist() if self._count(driver, named, n)]
                 new += 1
-                new[there] -= 1
+                new[limited_nodes] -= 1
             attached = self._attached.get(driver)
             if attached is None:
                 attached = self.cluster.remember(_attached_at_first, driver)
@@ -533,12 +535,12 @@ def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:
 
 def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, int]]:
     """(driver, claim, node) → the snapshot's pods there that use it."""
-    found: Counter[tuple[str, ClaimKey | None, int]] = Counter()
+    mounts: Counter[tuple[str, ClaimKey | None, int]] = Counter()
     if not any(csi_node.limits for csi_node in cluster.snapshot.csi_nodes):
-        return found
+        return mounts
     for group in cluster.groups:
         if any(v.claim_name or v.claim_template is not None or v.disk_id for v in group.spec.volumes):
             for driver, claim in cluster.remember(storage_demand, group.namespace, group.spec).mounts:
                 for node in group.nodes.tolist():
-                    found[driver, claim, node] += 1
-    return found
+                    mounts[driver, claim, node] += 1
+    return mounts

@@ -17,9 +17,9 @@ from planner.ground.records import Record
 from planner.kubernetes.nodes import noun_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, overview, savings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.serve.limits import LIMITS
 
 STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
@@ -41,25 +41,25 @@ class ClusterMetrics(Record):
     problems: tuple[str, ...] = ()  # why a family is missing
 
 
-def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = LIMITS.series) -> ClusterMetrics:
+def cluster_metrics(snapshot: Snapshot, inputs: Inputs, most_series: int = LIMITS.series) -> ClusterMetrics:
     """Verdicts, GPUs by model, cost and savings of one snapshot."""
-    found = overview.answer(snapshot, overview.OverviewSettings(), given)
-    families = [*_verdicts(found, most_series), _gpus(snapshot, found, most_series)]
+    cluster_overview = overview.answer(snapshot, overview.OverviewSettings(), inputs)
+    families = [*_verdicts(cluster_overview, most_series), _gpus(snapshot, cluster_overview, most_series)]
     problems = []
-    if given.book is not None:
+    if inputs.book is not None:
         for question, ask in ((costs.QUESTION, _costs), (savings.QUESTION, _savings)):
             try:
                 if (why := question.not_known(snapshot)) is not None:
                     raise why
-                families += ask(snapshot, given, most_series)
+                families += ask(snapshot, inputs, most_series)
             except HeadroomError as error:
                 problems.append(str(error))
     return ClusterMetrics(digest=snapshot.digest, families=tuple(families), problems=tuple(problems))
 
 
-def _verdicts(found: ClusterOverview, most: int) -> list[Family]:
-    counts = Counter(line.verdict for line in found.workloads)
-    known = [line for line in by_trouble(found.workloads) if line.verdict is not Verdict.UNKNOWN]
+def _verdicts(overview_answer: ClusterOverview, most: int) -> list[Family]:
+    counts = Counter(line.verdict for line in overview_answer.workloads)
+    judged_lines = [line for line in by_trouble(overview_answer.workloads) if line.verdict is not Verdict.UNKNOWN]
     names = ("kind", "namespace", "name")
     return [
         _family(
@@ -68,23 +68,23 @@ def _verdicts(found: ClusterOverview, most: int) -> list[Family]:
         ),
         _family(
             "workload_rollable", "Whether a workload could be rolled out now, with nodes that an autoscaler brings: 1 or 0; one that isn't known is left out.",
-            names, [(tuple(line.workload.split("/", 2)), line.is_growth_automatic or line.verdict is Verdict.COMPLETES) for line in known], most,
+            names, [(tuple(line.workload.split("/", 2)), line.is_growth_automatic or line.verdict is Verdict.COMPLETES) for line in judged_lines], most,
         ),
         _family(
             "workload_gpus", "GPUs that all replicas of a workload ask for; without any it is left out.", names,
-            [(tuple(line.workload.split("/", 2)), line.gpus) for line in by_trouble(found.workloads) if line.gpus], most,
+            [(tuple(line.workload.split("/", 2)), line.gpus) for line in by_trouble(overview_answer.workloads) if line.gpus], most,
         ),
     ]  # fmt: skip
 
 
-def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
+def _gpus(snapshot: Snapshot, cluster_overview: ClusterOverview, most: int) -> Family:
     cluster = compiled(snapshot)
     stranded: Counter[tuple[str, str]] = Counter()
     fragments = fragments_of(cluster)
     for node in fragments.sizes[0].nodes if fragments.sizes else ():
         stranded[node.model, fragments.resource] += node.stranded
     samples = []
-    for line in found.gpus:
+    for line in cluster_overview.gpus:
         amounts = {
             "allocatable": line.allocatable,
             "held": line.requested,
@@ -99,15 +99,15 @@ def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
             for state, amount in amounts.items()
             if amount is not None
         ]
-    said = (
+    help_text = (
         f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "
         "those out of use are free, on cordoned or not Ready nodes."
     )
-    return _family("gpus", said, ("model", "resource", "offered_as", "state"), samples, most)
+    return _family("gpus", help_text, ("model", "resource", "offered_as", "state"), samples, most)
 
 
-def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
-    bill = costs.answer(snapshot, costs.CostsSettings(), given)
+def _costs(snapshot: Snapshot, inputs: Inputs, most: int) -> list[Family]:
+    bill = costs.answer(snapshot, costs.CostsSettings(), inputs)
     pools = sorted(bill.pools, key=lambda pool: -(pool.usd_per_month or 0))
     labels = ("node_pool", "provisioning")
     priced = [(pool, (pool.node_pool, pool.provisioning.value), pool.usd_per_month) for pool in pools]
@@ -127,18 +127,18 @@ def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
     ]  # fmt: skip
 
 
-def _savings(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
+def _savings(snapshot: Snapshot, inputs: Inputs, most: int) -> list[Family]:
     lines = [
-        line for line in savings.answer(snapshot, savings.SavingsSettings(), given).lines if line.saved_usd is not None
+        line for line in savings.answer(snapshot, savings.SavingsSettings(), inputs).lines if line.saved_usd is not None
     ]
     lines.sort(key=lambda line: -(line.saved_usd or 0))
     samples = [(tuple(line.workload.split("/", 2)), line.saved_usd or 0.0) for line in lines]
-    said = "What moving a workload to spot would save as part of the whole cluster, after interruptions."
-    return [_family("spot_saving_usd_per_month", said, ("kind", "namespace", "name"), samples, most)]
+    help_text = "What moving a workload to spot would save as part of the whole cluster, after interruptions."
+    return [_family("spot_saving_usd_per_month", help_text, ("kind", "namespace", "name"), samples, most)]
 
 
 def _family(
-    name: str, said: str, labels: tuple[str, ...], samples: Sequence[tuple[Iterable[str], float]], most: int
+    name: str, help_text: str, labels: tuple[str, ...], samples: Sequence[tuple[Iterable[str], float]], most: int
 ) -> Family:
-    kept = tuple((tuple(names), float(number)) for names, number in samples[:most])
-    return Family(name=name, help=said, labels=labels, samples=kept, left_out=max(0, len(samples) - most))
+    shown_samples = tuple((tuple(names), float(number)) for names, number in samples[:most])
+    return Family(name=name, help=help_text, labels=labels, samples=shown_samples, left_out=max(0, len(samples) - most))

@@ -67,15 +67,17 @@ class Connections:
 
     def is_crowded(self) -> bool:
         """Whether so many were told to go that the others have to wait until they have gone."""
-        self._leaving = [one for one in self._leaving if one.fileno() >= 0]
+        self._leaving = [connection for connection in self._leaving if connection.fileno() >= 0]
         return len(self._leaving) >= _LEAVING
 
     def came(self, sock: socket.socket, peer: Peer) -> bool:
         """A connection came; whether there is room for it."""
         address = str(peer[0])
         if self._is_full(address):
-            for gone in [one for one, held in self._open.items() if held.fileno() < 0]:
-                self.went(gone)  # handshakes that failed are not told
+            for closed_peer in [
+                connection for connection, open_socket in self._open.items() if open_socket.fileno() < 0
+            ]:
+                self.went(closed_peer)  # handshakes that failed are not told
         while (where := self._is_full(address)) is not None:
             if not self._give_way(where):
                 self.note(peer, "refused")
@@ -121,7 +123,7 @@ class Connections:
         if not new:
             return ""
         whole = sum(new.values())
-        why = listing([f"{number:,} {one}" for one, number in sorted(new.items())])
+        why = listing([f"{number:,} {reason}" for reason, number in sorted(new.items())])
         of = f"; most of {most[0][0]} ({most[0][1]:,})" if most else ""
         return f"{count(whole, 'connection')} ended early in the last minute: {why}{of}"
 
@@ -132,7 +134,7 @@ class Connections:
             return address
         if len(self._open) < self.most:
             return None
-        return max(self._waiting, key=lambda one: len(self._waiting[one]), default=address)
+        return max(self._waiting, key=lambda peer_address: len(self._waiting[peer_address]), default=address)
 
     def _give_way(self, address: str) -> bool:
         peer = next(iter(self._waiting.get(address, ())), None)
@@ -148,10 +150,10 @@ class Connections:
     @staticmethod
     def _drop(of: dict[str, dict[Peer, None]], peer: Peer) -> None:
         address = str(peer[0])
-        there = of.get(address)
-        if there is not None:
-            there.pop(peer, None)
-            if not there:
+        address_peers = of.get(address)
+        if address_peers is not None:
+            address_peers.pop(peer, None)
+            if not address_peers:
                 del of[address]
 
 
@@ -167,9 +169,9 @@ def room() -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < (wanted := LIMITS.connections + FILES):
+    if soft < (file_limit := LIMITS.connections + FILES):
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard >= 0 else wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(file_limit, hard) if hard >= 0 else file_limit, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(16, min(LIMITS.connections, soft - FILES))
 
@@ -201,23 +203,25 @@ def listen(host: str, port: int, connections: Connections) -> list[Listener]:
     OSError
         Where one of them is taken, or isn't this machine's.
     """
-    found: list[Listener] = []
+    listeners: list[Listener] = []
     try:
-        told = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, number, _, address in dict.fromkeys(told):
-            one = Listener(family, kind, number)
-            found.append(one)
-            one.connections = connections
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, number, _, address in dict.fromkeys(addresses):
+            listener = Listener(family, kind, number)
+            listeners.append(listener)
+            listener.connections = connections
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
-                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            one.bind((address[0], found[0].getsockname()[1] if port == 0 and len(found) > 1 else port, *address[2:]))
-            one.setblocking(False)
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind(
+                (address[0], listeners[0].getsockname()[1] if port == 0 and len(listeners) > 1 else port, *address[2:])
+            )
+            listener.setblocking(False)
     except OSError:
-        for one in found:
-            one.close()
+        for listener in listeners:
+            listener.close()
         raise
-    return found
+    return listeners
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -246,8 +250,8 @@ class Timed(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         super().connection_made(transport)
-        told = transport.get_extra_info("peername")
-        self._peer = tuple(told[:2]) if isinstance(told, tuple) else None
+        peer_name = transport.get_extra_info("peername")
+        self._peer = tuple(peer_name[:2]) if isinstance(peer_name, tuple) else None
         if self._peer is not None:
             self.all_of_them.can_end(self._peer, self._give_way)
         if self.is_certified:
@@ -312,9 +316,9 @@ class Timed(H11Protocol):
     def _is_late(self) -> None:
         """The time is up; a body that comes along, or that waits for this server, has more."""
         if self._awaited is h11.SEND_BODY:
-            left = self._since + BODY_SECONDS + self._received / SLOWEST_BYTES_PER_SECOND - self.loop.time()
-            if left > 0 or self.flow.read_paused:
-                self._timer = self.loop.call_later(left if left > 0 else BODY_SECONDS, self._is_late)
+            seconds_left = self._since + BODY_SECONDS + self._received / SLOWEST_BYTES_PER_SECOND - self.loop.time()
+            if seconds_left > 0 or self.flow.read_paused:
+                self._timer = self.loop.call_later(seconds_left if seconds_left > 0 else BODY_SECONDS, self._is_late)
                 return
         self._finish("too slow")
 
@@ -351,17 +355,17 @@ def once_there(app: Asgi) -> Asgi:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        there, size, is_whole = list[MutableMapping[str, Any]](), 0, False
+        messages, size, is_whole = list[MutableMapping[str, Any]](), 0, False
         while not is_whole and size < BEGUN_BYTES:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
-            there.append(message)
+            messages.append(message)
             size, is_whole = size + len(message.get("body", b"")), not message.get("more_body", False)
-        there.reverse()
+        messages.reverse()
 
         async def again() -> MutableMapping[str, Any]:
-            return there.pop() if there else await receive()
+            return messages.pop() if messages else await receive()
 
         await app(scope, again, send)
 
@@ -392,5 +396,5 @@ def _is_of_client(error: BaseException | None) -> bool:
 def quieten() -> None:
     """Let `Quiet` see what uvicorn logs."""
     logger = logging.getLogger("uvicorn.error")
-    if not any(isinstance(one, Quiet) for one in logger.filters):
+    if not any(isinstance(log_filter, Quiet) for log_filter in logger.filters):
         logger.addFilter(Quiet())

@@ -22,9 +22,9 @@ def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> li
         return PlainTextResponse("ok\n")
 
     async def ready(_request: Request) -> Response:
-        found = is_ready()
-        said = "\n".join(filter(None, ("ok" if found else "not yet", warning())))
-        return PlainTextResponse(f"{said}\n", status_code=200 if found else 503)
+        is_serving = is_ready()
+        status_text = "\n".join(filter(None, ("ok" if is_serving else "not yet", warning())))
+        return PlainTextResponse(f"{status_text}\n", status_code=200 if is_serving else 503)
 
     return [Route(ALIVE, healthy), Route(READY, ready)]
 

@@ -11,8 +11,8 @@ from prometheus_client.registry import Collector
 
 from planner.inventory.certificates import Validity
 from planner.serve.connections import ENDS, Connections
-from planner.serve.keeper import Keeper
 from planner.serve.review import Review
+from planner.serve.snapshot_refresher import Keeper
 
 PREFIX = "headroom"
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -42,9 +42,9 @@ class Metrics:
             f"{PREFIX}_review_seconds", "From a review's arrival to its answer.", buckets=_SECONDS, registry=self._registry
         )  # fmt: skip
 
-    def count(self, said: str, seconds: float) -> None:
+    def count(self, outcome_label: str, seconds: float) -> None:
         """One review that was answered."""
-        self._reviews.labels(said).inc()
+        self._reviews.labels(outcome_label).inc()
         self._seconds.observe(seconds)
 
     def exposed(self, accept: str) -> tuple[bytes, str]:
@@ -65,10 +65,10 @@ class _Connections(Collector):
         self._connections = connections
 
     def collect(self) -> Iterator[Metric]:
-        said = "Connections to this server."
-        yield GaugeMetricFamily(f"{PREFIX}_connections", said, value=len(self._connections))
-        said = "Connections that ended before an answer: too slow, unreadable, broke off, or without room."
-        ended = CounterMetricFamily(f"{PREFIX}_connections_ended", said, labels=["why"])
+        help_text = "Connections to this server."
+        yield GaugeMetricFamily(f"{PREFIX}_connections", help_text, value=len(self._connections))
+        help_text = "Connections that ended before an answer: too slow, unreadable, broke off, or without room."
+        ended = CounterMetricFamily(f"{PREFIX}_connections_ended", help_text, labels=["why"])
         for why in ENDS:
             ended.add_metric([why.replace(" ", "_")], self._connections.ended[why])
         yield ended
@@ -79,38 +79,41 @@ class _Cluster(Collector):
         self._keeper, self._load, self._certificate = keeper, load, certificate
 
     def collect(self) -> Iterator[Metric]:
-        keeper, kept = self._keeper, self._keeper.kept
+        keeper, kept_state = self._keeper, self._keeper.kept
         failures = GaugeMetricFamily(
             f"{PREFIX}_listing_failures", "Listings of the cluster that failed since the start."
         )
         failures.add_metric([], keeper.failures)
         yield failures
         if (validity := self._certificate()) is not None:
-            said = "When this server's own certificate expires, in seconds since the epoch."
-            yield GaugeMetricFamily(f"{PREFIX}_certificate_expiry_timestamp_seconds", said, value=validity.ends_at)
+            help_text = "When this server's own certificate expires, in seconds since the epoch."
+            yield GaugeMetricFamily(f"{PREFIX}_certificate_expiry_timestamp_seconds", help_text, value=validity.ends_at)
         if self._load is not None:
             requests, most = self._load()
-            said = "Requests to the API server in the last minute."
-            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute", said, value=requests)
-            said = "The most requests to the API server there are in any minute."
-            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute_limit", said, value=most)
+            help_text = "Requests to the API server in the last minute."
+            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute", help_text, value=requests)
+            help_text = "The most requests to the API server there are in any minute."
+            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute_limit", help_text, value=most)
         age = keeper.age_seconds()
-        if kept is None or age is None:
+        if kept_state is None or age is None:
             return
         about = {
             "snapshot_age_seconds": ("How long ago the cluster was listed; answers are of then.", age),
-            "snapshot_taken_timestamp_seconds": ("When the cluster was as it is known here.", kept.snapshot.taken_at),
+            "snapshot_taken_timestamp_seconds": (
+                "When the cluster was as it is known here.",
+                kept_state.snapshot.taken_at,
+            ),
             "listing_interval_seconds": ("The pause between two listings.", keeper.every_seconds),
-            "snapshot_nodes": ("Nodes of the snapshot.", len(kept.snapshot.nodes)),
-            "snapshot_pods": ("Pods of the snapshot.", len(kept.snapshot.pods)),
-            "snapshot_problems": ("What could not be read of the cluster.", len(kept.snapshot.problems)),
+            "snapshot_nodes": ("Nodes of the snapshot.", len(kept_state.snapshot.nodes)),
+            "snapshot_pods": ("Pods of the snapshot.", len(kept_state.snapshot.pods)),
+            "snapshot_problems": ("What could not be read of the cluster.", len(kept_state.snapshot.problems)),
         }
-        for name, (said, number) in about.items():
-            yield GaugeMetricFamily(f"{PREFIX}_{name}", said, value=number)
+        for name, (help_text, number) in about.items():
+            yield GaugeMetricFamily(f"{PREFIX}_{name}", help_text, value=number)
         left_out = GaugeMetricFamily(
             f"{PREFIX}_series_left_out", "Series beyond the bound of a family.", labels=["family"]
         )
-        for family in kept.metrics.families if kept.metrics else ():
+        for family in kept_state.metrics.families if kept_state.metrics else ():
             gauge = GaugeMetricFamily(f"{PREFIX}_{family.name}", family.help, labels=family.labels)
             for names, number in family.samples:
                 gauge.add_metric(names, number)

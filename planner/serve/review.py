@@ -14,10 +14,10 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from planner.capacity.glanced import glanced
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
-from planner.ground import typed
+from planner.capacity.summary_with_growth import glanced
+from planner.ground import typed_json
 from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, dataclass, replace
@@ -32,24 +32,24 @@ from planner.inventory.manifest import (
     read_scaled,
     read_written,
 )
-from planner.kubernetes.asked_for import gangs_asked
 from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
-from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
+from planner.kubernetes.unknown_kind_requests import gangs_asked
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import RUNS, Reason, RemedyKind, Ties, Verdict
 from planner.rollout.doubt_rules import Played, unplayed_admission
 from planner.rollout.doubts import is_proven
-from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.meanwhile import on_other_clocks
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
-from planner.rollout.prepared import compiled, pod_times_of, revision_of
+from planner.rollout.prepared_change import compiled, pod_times_of, revision_of
+from planner.rollout.rollout_summary import Glance, OwnRollout, restarted
 from planner.rollout.run import Revision, Run
-from planner.rollout.ties import holds_in_every_placement, is_refused, sample
+from planner.rollout.tie_breaks import holds_in_every_placement, is_refused, sample
 from planner.serve.limits import LIMITS
 
 NO_POLICY: Final = GatePolicy()
@@ -81,11 +81,11 @@ class Request(msgspec.Struct, rename="camel"):
     dry_run: bool = False
 
 
-class _Named(msgspec.Struct):
+class _ReviewUid(msgspec.Struct):
     uid: str
 
 
-_Asked = TypeVar("_Asked", Request, _Named)
+_Asked = TypeVar("_Asked", Request, _ReviewUid)
 
 
 class _AdmissionReview(msgspec.Struct, Generic[_Asked], rename="camel"):
@@ -114,18 +114,18 @@ def read_uid(body: bytes) -> str:
     InputError
         As `read_request`, but for what is wrong within its objects.
     """
-    return _read(body, _AdmissionReview[_Named]).uid
+    return _read(body, _AdmissionReview[_ReviewUid]).uid
 
 
 def _read(body: bytes, kind: type[_AdmissionReview[_Asked]]) -> _Asked:
     mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
-        found = typed.decode(body, kind)
+        review_object = typed_json.decode(body, kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
-    if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):
-        raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
-    return found.request
+    if (review_object.kind, review_object.api_version) != ("AdmissionReview", API_VERSION):
+        raise InputError(f"is {review_object.api_version} {review_object.kind}", where="the request's body", mend=mend)
+    return review_object.request
 
 
 class Silence(StrEnum):
@@ -183,23 +183,25 @@ def review(
     tells_ways : bool
         Whether there is time to look for a way out, which takes as long as all else; without, who looks for one is told.
     """
-    asked = _asked(request)
-    if asked is None:
-        one = _other_kind(request)
-        if one is None:
+    reviewed_object = _asked(request)
+    if reviewed_object is None:
+        other_kind = _other_kind(request)
+        if other_kind is None:
             return Review(silence=Silence.NO_ROLLOUT)
-        return _of_other_kind(snapshot, request, one, pools, is_wanted, policy, now, earlier, tells_ways=tells_ways)
-    kind, key = asked
-    there = snapshot.workload(key)
-    if any(snapshot.lacks(one.name) for one in (NODE, POD)):
+        return _of_other_kind(
+            snapshot, request, other_kind, pools, is_wanted, policy, now, earlier, tells_ways=tells_ways
+        )
+    kind, key = reviewed_object
+    live_workload = snapshot.workload(key)
+    if any(snapshot.lacks(listed_kind.name) for listed_kind in (NODE, POD)):
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     rolls = False
     try:
-        change = _change(kind, request, there)
-        if change is None or _is_scaled_past_kueue(request, there):
+        change = _change(kind, request, live_workload)
+        if change is None or _is_scaled_past_kueue(request, live_workload):
             return Review(workload=key, silence=Silence.NOT_KNOWN)
         rolls = change.moves_pods and not _stays_paused(change) and not request.dry_run
-        if _is_off(request, there):
+        if _is_off(request, live_workload):
             return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
         if not change.moves_pods or _stays_paused(change):
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
@@ -209,11 +211,11 @@ def review(
             return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
-            said = _said(
-                snapshot, key, change, there, pools, policy, along, is_autoscalers=_is_autoscaler(request),
+            verdict_review = _said(
+                snapshot, key, change, live_workload, pools, policy, along, is_autoscalers=_is_autoscaler(request),
                 tells_ways=tells_ways,
             )  # fmt: skip
-            return replace(said, rolls=rolls)
+            return replace(verdict_review, rolls=rolls)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
@@ -231,18 +233,18 @@ class _Earlier(Record, kw_only=False):
 
 def _unseen(snapshot: Snapshot, earlier: Sequence[bytes], key: str) -> tuple[Revision, ...]:
     """The changes that `earlier` writes made of other workloads, and that the snapshot doesn't show yet."""
-    known = snapshot.derived.once(_of_earlier, snapshot)
-    made: dict[str, Revision] = {}
+    earlier_by_body = snapshot.derived.once(_of_earlier, snapshot)
+    revision_by_key: dict[str, Revision] = {}
     for body in earlier:
         if (
-            body not in known
+            body not in earlier_by_body
         ):  # reading one takes as long as the review that it stands beside, and it stands beside many
-            known[body] = _made(snapshot, body)
-        if (one := known[body]) is not None:
-            _count(made, one)
-    for body in tuple(known)[: -LIMITS.earlier_writes]:
-        del known[body]
-    return tuple(revision for of, revision in made.items() if of != key)
+            earlier_by_body[body] = _made(snapshot, body)
+        if (earlier_write := earlier_by_body[body]) is not None:
+            _count(revision_by_key, earlier_write)
+    for body in tuple(earlier_by_body)[: -LIMITS.earlier_writes]:
+        del earlier_by_body[body]
+    return tuple(revision for of, revision in revision_by_key.items() if of != key)
 
 
 def _of_earlier(_: Snapshot) -> dict[bytes, _Earlier | None]:
@@ -250,40 +252,44 @@ def _of_earlier(_: Snapshot) -> dict[bytes, _Earlier | None]:
     return {}
 
 
-def _count(made: dict[str, Revision], one: _Earlier) -> None:
+def _count(revision_by_key: dict[str, Revision], earlier_write: _Earlier) -> None:
     """The next write: what is written as a whole stands for what was written before it, and one that goes back to what the snapshot has
     for nothing."""
-    revision, before = one.revision, made.pop(one.key, None)
-    if one.scales is not None and before is not None:
-        after = replace(before.after, replicas=one.scales(before.after.replicas))
+    revision, before = earlier_write.revision, revision_by_key.pop(earlier_write.key, None)
+    if earlier_write.scales is not None and before is not None:
+        after = replace(before.after, replicas=earlier_write.scales(before.after.replicas))
         is_back = not before.has_new_template and after == before.before
         revision = None if is_back else replace(before, after=after)
     if revision is not None:
-        made[one.key] = revision
+        revision_by_key[earlier_write.key] = revision
 
 
 def _made(snapshot: Snapshot, body: bytes) -> _Earlier | None:
     """What a write came to; None where it isn't known."""
     try:
         request = read_request(body)
-        asked = _asked(request)
-        if asked is None:
+        reviewed_object = _asked(request)
+        if reviewed_object is None:
             other = _made_of_other_kind(snapshot, request)
             return None if other is None else _Earlier(other.after.key, other)
-        kind, key = asked
-        there = snapshot.workload(key)
-        if _is_seen(request, there):
+        kind, key = reviewed_object
+        live_workload = snapshot.workload(key)
+        if _is_seen(request, live_workload):
             return _Earlier(key, None)
-        change = _change(kind, request, there)
+        change = _change(kind, request, live_workload)
         if change is None:
             return None
         if request.sub_resource or _is_autoscaler(request):
-            revision = None if _is_scaled(request, change, there) else _revision(snapshot, change, there)
+            revision = (
+                None if _is_scaled(request, change, live_workload) else _revision(snapshot, change, live_workload)
+            )
             return _Earlier(key, revision, _scales(request, change))
-        if there is not None:  # not against what it was made of: the snapshot may not show the write before, either
-            is_new = has_new_template(there, change.after)
-            change = AppliedWorkload(before=there, after=change.after, has_new_template=is_new)
-        return _Earlier(key, _revision(snapshot, change, there))
+        if (
+            live_workload is not None
+        ):  # not against what it was made of: the snapshot may not show the write before, either
+            is_new = has_new_template(live_workload, change.after)
+            change = AppliedWorkload(before=live_workload, after=change.after, has_new_template=is_new)
+        return _Earlier(key, _revision(snapshot, change, live_workload))
     except HeadroomError:
         return None
 
@@ -296,19 +302,19 @@ def _scales(request: Request, change: AppliedWorkload) -> Callable[[int], int]:
     return lambda now: now if autoscaler.is_paused else brought_within((autoscaler,), now)
 
 
-def _is_seen(request: Request, there: Workload | None) -> bool:
+def _is_seen(request: Request, live_workload: Workload | None) -> bool:
     """Whether the snapshot has a write of the workload itself, by the generation that the API server gave it."""
-    if there is None or request.sub_resource or _is_autoscaler(request):
+    if live_workload is None or request.sub_resource or _is_autoscaler(request):
         return False
     written = _metadata(request).get("generation")
-    return type(written) is not int or there.generation >= written
+    return type(written) is not int or live_workload.generation >= written
 
 
-def _is_scaled(request: Request, change: AppliedWorkload, there: Workload | None) -> bool:
+def _is_scaled(request: Request, change: AppliedWorkload, live_workload: Workload | None) -> bool:
     """Whether it has the replicas that a Scale or an autoscaler sets."""
-    if there is None or not (request.sub_resource or _is_autoscaler(request)):
+    if live_workload is None or not (request.sub_resource or _is_autoscaler(request)):
         return False
-    return there.replicas == change.after.replicas
+    return live_workload.replicas == change.after.replicas
 
 
 def _stays_paused(change: AppliedWorkload) -> bool:
@@ -317,26 +323,32 @@ def _stays_paused(change: AppliedWorkload) -> bool:
     return after.is_paused and (before is None or before.replicas == after.replicas)
 
 
-def _change(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+def _change(kind: str, request: Request, live_workload: Workload | None) -> AppliedWorkload | None:
     if _is_autoscaler(request):
-        return _autoscaled(request, there)
-    return _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
+        return _autoscaled(request, live_workload)
+    return _scaled(request, live_workload) if request.sub_resource else _applied(kind, request, live_workload)
 
 
-def _autoscaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
+def _autoscaled(request: Request, live_workload: Workload | None) -> AppliedWorkload | None:
     """What the autoscaler that is written sets as soon as it looks."""
     autoscaler = _autoscaler(request)
-    if there is None or autoscaler is None:
+    if live_workload is None or autoscaler is None:
         return None
-    replicas = there.replicas if autoscaler.is_paused else brought_within((autoscaler,), there.replicas)
-    return AppliedWorkload(before=there, after=replace(there, replicas=replicas), has_new_template=False)
+    replicas = live_workload.replicas if autoscaler.is_paused else brought_within((autoscaler,), live_workload.replicas)
+    return AppliedWorkload(
+        before=live_workload, after=replace(live_workload, replicas=replicas), has_new_template=False
+    )
 
 
 def _asked(request: Request) -> tuple[str, str] | None:
     """(kind, key) of the workload that is written, or whose autoscaler is; None for everything else."""
     if _is_autoscaler(request):
-        one = _autoscaler(request)
-        return (kind_in(one.target).name, one.target) if one is not None and kind_in(one.target).rolls_out else None
+        autoscaler = _autoscaler(request)
+        return (
+            (kind_in(autoscaler.target).name, autoscaler.target)
+            if autoscaler is not None and kind_in(autoscaler.target).rolls_out
+            else None
+        )
     kind = _KINDS.get((request.resource.group, request.resource.resource))
     is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
     name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request
@@ -363,16 +375,16 @@ def _metadata(request: Request) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any] | None, name: str) -> dict[str, Any]:
-    found = (of or {}).get(name)
-    return found if isinstance(found, dict) else {}
+    section = (of or {}).get(name)
+    return section if isinstance(section, dict) else {}
 
 
-def _is_off(request: Request, there: Workload | None) -> bool:
+def _is_off(request: Request, live_workload: Workload | None) -> bool:
     """Whether the workload's annotation says so; a Scale doesn't carry it, so that the snapshot's counts there."""
     written = _part(_metadata(request), "annotations").get(WARNINGS_SWITCH)
     is_apart = request.sub_resource or _is_autoscaler(request)
-    kept = there.annotations.get(WARNINGS_SWITCH) if there and is_apart else None
-    return "off" in (written, kept)
+    current_switch = live_workload.annotations.get(WARNINGS_SWITCH) if live_workload and is_apart else None
+    return "off" in (written, current_switch)
 
 
 # ── kinds whose rollout isn't played ──────────────────────────────────────────────────────────────────────────────────
@@ -390,12 +402,12 @@ def _other_kind(request: Request) -> tuple[Templated, str] | None:
 
 
 def _of_other_kind(
-    snapshot: Snapshot, request: Request, one: tuple[Templated, str], pools: tuple[NodePool, ...],
+    snapshot: Snapshot, request: Request, other_kind: tuple[Templated, str], pools: tuple[NodePool, ...],
     is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[bytes],
     *, tells_ways: bool,
 ) -> Review:  # fmt: skip
     """As `review`, by the rules by which the gate answers."""
-    row, key = one
+    row, key = other_kind
     if any(snapshot.lacks(kind.name) for kind in (NODE, POD)):
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     rolls = False
@@ -409,13 +421,15 @@ def _of_other_kind(
             return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
         if is_there:
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
-        if any(held.covers(key) for held in policy.holding(now)):
+        if any(exception.covers(key) for exception in policy.holding(now)):
             return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, revision.after.key)
-            asked = replace(revision, after_seconds=_A_MOMENT) if along else revision
-            said = _judged(key, asked, _told(snapshot, asked, pools, along, tells_ways=tells_ways), policy)
-            return replace(said, rolls=rolls)
+            later_revision = replace(revision, after_seconds=_A_MOMENT) if along else revision
+            verdict_review = _judged(
+                key, later_revision, _told(snapshot, later_revision, pools, along, tells_ways=tells_ways), policy
+            )
+            return replace(verdict_review, rolls=rolls)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
@@ -424,38 +438,43 @@ def _of_other_kind(
 
 def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> Revision | None:
     """What is to be played or placed for the write; None where that isn't known."""
-    found: AppliedWorkload | PlacedWorkload | UnknownObject | None
+    placement: AppliedWorkload | PlacedWorkload | UnknownObject | None
     if request.sub_resource:
         replicas = _part(request.object, "spec").get("replicas", 0)
-        found = read_scaled(row, key, replicas, snapshot) if _is_count(replicas) else None
+        placement = read_scaled(row, key, replicas, snapshot) if _is_count(replicas) else None
     else:
         before = request.old_object if request.operation == "UPDATE" else None
-        found = read_written(row, request.object or {}, before, snapshot)
-    return None if found is None or isinstance(found, UnknownObject) else revision_of(snapshot, found)
+        placement = read_written(row, request.object or {}, before, snapshot)
+    return None if placement is None or isinstance(placement, UnknownObject) else revision_of(snapshot, placement)
 
 
 def _made_of_other_kind(snapshot: Snapshot, request: Request) -> Revision | None:
     """The change that it made; what the snapshot shows is idle."""
-    one = _other_kind(request)
-    revision = _written(snapshot, request, *one) if one is not None else None
+    other_kind = _other_kind(request)
+    revision = _written(snapshot, request, *other_kind) if other_kind is not None else None
     is_idle = revision is not None and revision.placed is not None and bool(revision.placed.idle)
     return None if is_idle else revision
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _scaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
-    replicas, old = (_part(one, "spec").get("replicas", 0) for one in (request.object, request.old_object))
-    if there is None or not (_is_count(replicas) and _is_count(old)):
+def _scaled(request: Request, live_workload: Workload | None) -> AppliedWorkload | None:
+    replicas, old = (_part(document, "spec").get("replicas", 0) for document in (request.object, request.old_object))
+    if live_workload is None or not (_is_count(replicas) and _is_count(old)):
         return None
-    before = replace(there, replicas=old)
-    return AppliedWorkload(before=before, after=replace(there, replicas=replicas), has_new_template=False)
+    before = replace(live_workload, replicas=old)
+    return AppliedWorkload(before=before, after=replace(live_workload, replicas=replicas), has_new_template=False)
 
 
-def _is_scaled_past_kueue(request: Request, there: Workload | None) -> bool:
+def _is_scaled_past_kueue(request: Request, live_workload: Workload | None) -> bool:
     """Whether a StatefulSet of Kueue's is scaled by its subresource, which Kueue's webhook isn't asked about: what Kueue makes of the
     pods then isn't modelled."""
-    is_queued = there is not None and bool(named_queue(there.labels, [there.template]))
-    return bool(request.sub_resource) and is_queued and there is not None and there.kind == STATEFUL_SET.name
+    is_queued = live_workload is not None and bool(named_queue(live_workload.labels, [live_workload.template]))
+    return (
+        bool(request.sub_resource)
+        and is_queued
+        and live_workload is not None
+        and live_workload.kind == STATEFUL_SET.name
+    )
 
 
 def _is_count(replicas: object) -> bool:
@@ -463,11 +482,11 @@ def _is_count(replicas: object) -> bool:
     return type(replicas) is int and 0 <= replicas < 2**31
 
 
-def _applied(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+def _applied(kind: str, request: Request, live_workload: Workload | None) -> AppliedWorkload | None:
     """What is written against what was there before, both as the API server has them."""
     where = f"{kind} {request.namespace}/{request.name}"
     if request.operation == "CREATE":
-        if there is not None:
+        if live_workload is not None:
             return None  # the snapshot has one of that name: it is older than its end
         after = read_workload_document(kind, request.object or {}, where)
         return AppliedWorkload(before=None, after=after, has_new_template=True)
@@ -476,52 +495,52 @@ def _applied(kind: str, request: Request, there: Workload | None) -> AppliedWork
     return AppliedWorkload(before=before, after=after, has_new_template=has_new_template(before, after))
 
 
-def _revision(snapshot: Snapshot, change: AppliedWorkload, there: Workload | None) -> Revision | None:
+def _revision(snapshot: Snapshot, change: AppliedWorkload, live_workload: Workload | None) -> Revision | None:
     """The change against the snapshot's own workload, whose pods are known; None where nothing of it would move.
 
     One that the snapshot doesn't have is younger than it: asked as a new one it gets the places of its own old pods too.
     Stuck even so is stuck; anything else isn't known.
     """
     after = change.after
-    if there is None:
+    if live_workload is None:
         return Revision(before=None, after=after, has_new_template=True)
     if change.before is not None and change.has_new_template is False:
-        after = replace(there, replicas=after.replicas, is_paused=after.is_paused, strategy=after.strategy)
-        now = AppliedWorkload(before=there, after=after, has_new_template=False)
-        return Revision(before=there, after=after, has_new_template=False) if now.moves_pods else None
+        after = replace(live_workload, replicas=after.replicas, is_paused=after.is_paused, strategy=after.strategy)
+        now = AppliedWorkload(before=live_workload, after=after, has_new_template=False)
+        return Revision(before=live_workload, after=after, has_new_template=False) if now.moves_pods else None
     after = replace(
-        after, uid=there.uid, generation=there.generation, current_revision=there.current_revision,
-        update_revision=there.update_revision, created_at=there.created_at, conditions=there.conditions,
+        after, uid=live_workload.uid, generation=live_workload.generation, current_revision=live_workload.current_revision,
+        update_revision=live_workload.update_revision, created_at=live_workload.created_at, conditions=live_workload.conditions,
     )  # fmt: skip
-    if _is_restart(snapshot, there, after):
-        return restarted(there)
-    return Revision(before=there, after=after, has_new_template=has_new_template(there, after))
+    if _is_restart(snapshot, live_workload, after):
+        return restarted(live_workload)
+    return Revision(before=live_workload, after=after, has_new_template=has_new_template(live_workload, after))
 
 
-def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
+def _is_restart(snapshot: Snapshot, live_workload: Workload, after: Workload) -> bool:
     """Whether the new pods are to the scheduler and the controllers what the old ones are: another image, environment.
 
     Not for an undo, which goes back to a ReplicaSet that is there.
     """
     same = ("replicas", "strategy", "is_paused", "selector", "min_ready_seconds", "start_ordinal", "claim_templates",
             "pod_management_policy")  # fmt: skip
-    if any(getattr(there, name) != getattr(after, name) for name in same):
+    if any(getattr(live_workload, name) != getattr(after, name) for name in same):
         return False
-    old, new = there.template, after.template
-    if named_queue(there.labels, [old]) != named_queue(after.labels, [new]):
+    old, new = live_workload.template, after.template
+    if named_queue(live_workload.labels, [old]) != named_queue(after.labels, [new]):
         return False
     if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
         return False
-    sets = sets_by_owner(compiled(snapshot)).get(there.uid, [])
+    sets = sets_by_owner(compiled(snapshot)).get(live_workload.uid, [])
     return not any(replica_set.template.makes_the_same_pods(new) for replica_set in sets)
 
 
 def _placed_by(spec: PodSpec) -> PodSpec:
     """`spec` without what only the kubelet reads."""
 
-    def bare(one: Container) -> Container:
+    def bare(container: Container) -> Container:
         return replace(
-            one, image="", command_form=CommandForm.IMAGE, program="", has_pre_stop=False, startup_probe=None,
+            container, image="", command_form=CommandForm.IMAGE, program="", has_pre_stop=False, startup_probe=None,
             readiness_probe=None, liveness_probe=None,
         )  # fmt: skip
 
@@ -531,7 +550,7 @@ def _placed_by(spec: PodSpec) -> PodSpec:
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-class _Told(Record, kw_only=False):
+class _ReviewText(Record, kw_only=False):
     rollout: OwnRollout
     why: str = ""
     way_out: str = ""
@@ -543,7 +562,7 @@ def _said(
     snapshot: Snapshot,
     key: str,
     change: AppliedWorkload,
-    there: Workload | None,
+    live_workload: Workload | None,
     pools: tuple[NodePool, ...],
     policy: GatePolicy,
     along: tuple[Revision, ...] = (),
@@ -551,51 +570,53 @@ def _said(
     is_autoscalers: bool,
     tells_ways: bool,
 ) -> Review:
-    revision = _revision(snapshot, change, there)
+    revision = _revision(snapshot, change, live_workload)
     if revision is None:
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
     if is_autoscalers and settled(snapshot, revision.after) != revision.after.replicas:  # the older bounds are no more
         others = tuple(autoscaler for autoscaler in snapshot.autoscalers if autoscaler.target != key)
         snapshot = replace(snapshot, autoscalers=others)
     if along:
-        told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along, tells_ways=tells_ways)
+        assessment = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along, tells_ways=tells_ways)
     elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
-        told = snapshot.derived.once(_restarted, snapshot, key, pools, tells_ways)
+        assessment = snapshot.derived.once(_restarted, snapshot, key, pools, tells_ways)
     else:
-        told = _told(snapshot, revision, pools, tells_ways=tells_ways)
-    return _judged(key, revision, told, policy, is_younger=there is None and change.before is not None)
+        assessment = _told(snapshot, revision, pools, tells_ways=tells_ways)
+    return _judged(key, revision, assessment, policy, is_younger=live_workload is None and change.before is not None)
 
 
-def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is_younger: bool = False) -> Review:
+def _judged(
+    key: str, revision: Revision, assessment: _ReviewText, policy: GatePolicy, *, is_younger: bool = False
+) -> Review:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
-    verdict, is_automatic = told.rollout.verdict, told.rollout.is_growth_automatic
-    if verdict is Verdict.STUCK and told.rollout.reason is Reason.PAUSED:  # a user wants it so
+    verdict, is_automatic = assessment.rollout.verdict, assessment.rollout.is_growth_automatic
+    if verdict is Verdict.STUCK and assessment.rollout.reason is Reason.PAUSED:  # a user wants it so
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
     is_failed = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:
         if not is_failed:
             return Review(workload=key, silence=Silence.BY_POLICY)
-        but = f", but {listing(told.otherwise)} may decide otherwise" if told.otherwise else ""
-        return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", told), is_stuck=True)
+        but = f", but {listing(assessment.otherwise)} may decide otherwise" if assessment.otherwise else ""
+        return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", assessment), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     if verdict is Verdict.EVICTIONS_BY_QUEUE:
-        said = str(told.rollout.sentence)
-        warning = _warning(_EVICTS, replace(told, why=said)) if is_failed else ""
+        sentence = str(assessment.rollout.sentence)
+        warning = _warning(_EVICTS, replace(assessment, why=sentence)) if is_failed else ""
         return Review(workload=key, warning=warning, silence=None if is_failed else Silence.BY_POLICY)
     if verdict is Verdict.NEEDS_GROWTH and is_failed:
-        return Review(workload=key, warning=_warning(_UNSURE, told))
-    if told.failed:
-        return Review(workload=key, warning=_warning(_FAILED, replace(told, why=told.failed)))
-    lowest = told.rollout.lowest_ready
+        return Review(workload=key, warning=_warning(_UNSURE, assessment))
+    if assessment.failed:
+        return Review(workload=key, warning=_warning(_FAILED, replace(assessment, why=assessment.failed)))
+    lowest = assessment.rollout.lowest_ready
     too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, lowest) if revision.before else ""
     if too_few:
-        return Review(workload=key, warning=_warning(_FEW, replace(told, why=too_few)))
+        return Review(workload=key, warning=_warning(_FEW, replace(assessment, why=too_few)))
     is_let_pass = verdict is Verdict.NEEDS_GROWTH and not is_automatic
     return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
 
 
-def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...], tells_ways: bool) -> _Told:
+def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...], tells_ways: bool) -> _ReviewText:
     workload = snapshot.workload(key)
     assert workload is not None
     return _told(snapshot, restarted(workload), pools, tells_ways=tells_ways)
@@ -604,81 +625,83 @@ def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...], tells_
 def _told(
     snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = (),
     *, tells_ways: bool,
-) -> _Told:  # fmt: skip
+) -> _ReviewText:  # fmt: skip
     cluster = compiled(snapshot)
-    seen, growth = glanced(cluster, revision, pools, along)
+    first_look, growth = glanced(cluster, revision, pools, along)
     if growth is not None:
         failed = "; ".join(finding.what for finding in failed_scale_ups(cluster, growth.pool, revision.after.key))
-        return _Told(seen.answer, growth.sentence, failed=failed)
-    if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
-        return _Told(seen.answer)
-    commonest, is_by_chance, ties = _commonest(snapshot, seen)
+        return _ReviewText(first_look.answer, growth.sentence, failed=failed)
+    if first_look.answer.verdict is not Verdict.STUCK or first_look.answer.reason is Reason.PAUSED:
+        return _ReviewText(first_look.answer)
+    commonest, is_by_chance, ties = _commonest(snapshot, first_look)
     if commonest.done[revision.after.key]:
         assert ties is not None
         lowest = ties.extremes[revision.after.key].lowest_ready
-        return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
-    otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
-    otherwise += ["webhooks"] if _are_unplayed(snapshot, seen) else []
+        return _ReviewText(
+            replace(first_look.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest)
+        )
+    otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, first_look)
+    otherwise += ["webhooks"] if _are_unplayed(snapshot, first_look) else []
     looks = tells_ways or is_refused(commonest, revision)  # then there is none, which is known at once
-    way_out = _way_out(snapshot, revision, seen) if looks else _WHO_TELLS
-    return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
+    way_out = _way_out(snapshot, revision, first_look) if looks else _WHO_TELLS
+    return _ReviewText(first_look.answer, str(first_look.answer.sentence), way_out, otherwise=tuple(otherwise))
 
 
-def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool, Ties | None]:
+def _commonest(snapshot: Snapshot, first_look: Glance) -> tuple[Run, bool, Ties | None]:
     """The run that the gate goes by where placement matters, the commonest of as many as it tries; whether another placement may
     change the verdict: it does, or so many were too large to play beside the answer; and what was found of those that were tried."""
-    assert seen.run is not None
+    assert first_look.run is not None
     try:
         with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
-            if holds_in_every_placement(seen.run, seen.run.revisions):
-                return seen.run, False, None
-            budget.foresee(RUNS * seen.run.work)
-            run, ties = sample(compiled(snapshot), seen.run.revisions, seen.run, seed=0, runs=RUNS)
+            if holds_in_every_placement(first_look.run, first_look.run.revisions):
+                return first_look.run, False, None
+            budget.foresee(RUNS * first_look.run.work)
+            run, ties = sample(compiled(snapshot), first_look.run.revisions, first_look.run, seed=0, runs=RUNS)
     except TooLargeError:
-        return seen.run, True, None
+        return first_look.run, True, None
     if ties.runs < RUNS:
-        return seen.run, True, None
+        return first_look.run, True, None
     return run, 0 < ties.completed_runs < ties.runs, ties
 
 
-def _are_unplayed(snapshot: Snapshot, seen: Glance) -> bool:
+def _are_unplayed(snapshot: Snapshot, first_look: Glance) -> bool:
     """Whether webhooks that aren't played may give the pods other requests, tolerations or selectors."""
-    assert seen.run is not None
-    played = Played(cluster=compiled(snapshot), revisions=seen.run.revisions, run=seen.run)
+    assert first_look.run is not None
+    played = Played(cluster=compiled(snapshot), revisions=first_look.run.revisions, run=first_look.run)
     return not is_proven(unplayed_admission(played), ())
 
 
-def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
+def _is_open(snapshot: Snapshot, first_look: Glance) -> bool:
     """Whether other seconds may change the verdict: they do, or that was too large to play beside the answer, which the gate may play
     through. The work is bounded, whatever the time: what is found is kept."""
-    assert seen.run is not None
-    queue = seen.run.simulation.queue
+    assert first_look.run is not None
+    queue = first_look.run.simulation.queue
     try:
         with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
             if queue.is_contested or queue.is_overtaken:
-                budget.foresee(seen.run.work)  # another run costs about as much
-            clocks = on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0)
+                budget.foresee(first_look.run.work)  # another run costs about as much
+            clocks = on_other_clocks(compiled(snapshot), first_look.run.revisions, first_look.run, seed=0)
             return clocks.is_cut or bool(clocks.sentence)
     except TooLargeError:
         return True
 
 
-def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
+def _way_out(snapshot: Snapshot, revision: Revision, looked: Glance) -> str:
     """``maxSurge 0, maxUnavailable 1 completes``; "" where none is found, or none in time: the warning stands without."""
-    assert seen.run is not None
-    assert seen.why is not None
+    assert looked.run is not None
+    assert looked.why is not None
     cluster = compiled(snapshot)
     try:
         times = pod_times_of(cluster, revision)
         with allowed(lambda: True, units=_WAY_OUT_UNITS):
-            ways = find_remedies(cluster, seen.run.revisions, revision.after.key, seen.run, seen.why, times)
-            found = next(ways, None)  # there is no time for all
+            ways = find_remedies(cluster, looked.run.revisions, revision.after.key, looked.run, looked.why, times)
+            remedy = next(ways, None)  # there is no time for all
     except TooLargeError:
         return ""
-    if found is None:
+    if remedy is None:
         return ""
-    is_strategy = found.kind in (RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE)
-    return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
+    is_strategy = remedy.kind in (RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE)
+    return f"{remedy.title} completes" if is_strategy else f"way out: {remedy.title}"
 
 
 _WHO_TELLS: Final = "headroom gate looks for ways out"
@@ -690,10 +713,10 @@ _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not c
 _FEW: Final = "headroom: this rollout is against the policy: "
 
 
-def _warning(head: str, told: _Told) -> str:
+def _warning(head: str, rollout_report: _ReviewText) -> str:
     """One line of `LIMITS.warning_characters` at most; the reason is cut before the way out is."""
-    why = told.why.removeprefix("stuck: ")
-    tail = f"; {told.way_out}" if told.way_out else ""
+    why = rollout_report.why.removeprefix("stuck: ")
+    tail = f"; {rollout_report.way_out}" if rollout_report.way_out else ""
     if len(head) + len(tail) + _LEAST_WHY > LIMITS.warning_characters:
         tail = ""
     room = LIMITS.warning_characters - len(head) - len(tail)

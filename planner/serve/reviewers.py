@@ -23,7 +23,7 @@ from planner.ground.records import Record
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
 from planner.rollout.policy import GatePolicy
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.serve.limits import LIMITS
 from planner.serve.processes.holder import Holder, Packed
 from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
@@ -62,7 +62,7 @@ _OF_OUR_OWN: Final = json.dumps(
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
-class _Asked(Record, kw_only=False):
+class _PendingReview(Record, kw_only=False):
     body: bytes
     until: float  # of the machine's monotonic clock, which processes share
     answer: Future[Review]
@@ -80,19 +80,19 @@ class _Reviewer:
         self.known: _Known | None = None
         self._holder = Holder(most_bytes=0, shared=shared)
 
-    def know(self, known: _Known) -> None:
+    def know(self, known_cluster: _Known) -> None:
         """Answer from this from now on."""
-        self._holder.run(_made_ready, known.snapshot)
-        is_first, self.known = self.known is None, known
+        self._holder.run(_made_ready, known_cluster.snapshot)
+        is_first, self.known = self.known is None, known_cluster
         if is_first:
             self.review(_OF_OUR_OWN, time.monotonic() + _FIRST_SECONDS)
 
-    def review(self, *asked: Any) -> Review:
+    def review(self, *arguments: Any) -> Review:
         """`_reviewed` of what it knows."""
         assert self.known is not None
-        found = self._holder.run(_reviewed, self.known.snapshot, self.known.pools, *asked)
-        assert isinstance(found, Review)
-        return found
+        admission_answer = self._holder.run(_reviewed, self.known.snapshot, self.known.pools, *arguments)
+        assert isinstance(admission_answer, Review)
+        return admission_answer
 
     def restart(self) -> None:
         """Another process in its place, which knows nothing yet."""
@@ -121,8 +121,8 @@ class Reviewers:
 
     def __init__(self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY) -> None:
         self._say, self._policy = say, policy
-        self._questions: deque[_Asked] = deque()
-        self._large: deque[_Asked] = deque()
+        self._questions: deque[_PendingReview] = deque()
+        self._large: deque[_PendingReview] = deque()
         self._has_more = threading.Condition()
         self._known: _Known | None = None
         self._shared = Packed()
@@ -167,7 +167,7 @@ class Reviewers:
                 # has just begun.
                 answer.set_result(_TIME_UP)
                 return answer
-            lane.append(_Asked(body, until, answer))
+            lane.append(_PendingReview(body, until, answer))
             self._has_more.notify_all()
         return answer
 
@@ -181,38 +181,44 @@ class Reviewers:
     def _serve(self, takes_large: bool) -> None:
         process = _Reviewer(self._shared)
         try:
-            while (asked := self._next(process, takes_large)) is not None:
-                if not asked.answer.set_running_or_notify_cancel():
+            while (review_request := self._next(process, takes_large)) is not None:
+                if not review_request.answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    asked.answer.set_result(self._answered(process, asked))
+                    review_request.answer.set_result(self._answered(process, review_request))
                 except (EOFError, OSError):
-                    asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
+                    review_request.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
                     process.restart()
         finally:
             process.end()
 
-    def _answered(self, process: _Reviewer, asked: _Asked) -> Review:
+    def _answered(self, process: _Reviewer, review_request: _PendingReview) -> Review:
         began = time.monotonic()
-        if began >= asked.until:
+        if began >= review_request.until:
             return _TIME_UP
         tells_ways = len(self._questions) <= self._idle  # no caller waits, but for a thread that is about to take it
-        found = process.review(asked.body, asked.until, self._policy, self._remembered(), tells_ways)
-        if len(asked.body) < LARGE:
+        verdict = process.review(
+            review_request.body, review_request.until, self._policy, self._remembered(), tells_ways
+        )
+        if len(review_request.body) < LARGE:
             self._takes += (time.monotonic() - began - self._takes) / _LATELY
-        return found
+        return verdict
 
-    def _next(self, process: _Reviewer, takes_large: bool) -> _Asked | None:
+    def _next(self, process: _Reviewer, takes_large: bool) -> _PendingReview | None:
         """The next question; before it, or while there is none, the process gets to know a new snapshot.
 
         One that knows none yet takes no question: another process may know the answer.
         """
         while not self._is_ended.is_set():
-            known = self._known
-            if known is not None and process.known is not known and self._sending.acquire(blocking=False):
+            known_cluster = self._known
+            if (
+                known_cluster is not None
+                and process.known is not known_cluster
+                and self._sending.acquire(blocking=False)
+            ):
                 try:
-                    process.know(known)
+                    process.know(known_cluster)
                     self.is_ready = True
                 except (EOFError, OSError, RuntimeError):
                     process.restart()

@@ -24,11 +24,11 @@ from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.callers import Callers
 from planner.serve.connections import Connections, Listener, Loop, listen, once_there, protocol, quieten, room
-from planner.serve.keeper import Keeper
 from planner.serve.limits import LIMITS
 from planner.serve.metrics import Metrics
 from planner.serve.paths import METRICS, REVIEWS
 from planner.serve.reviewers import LARGE, Reviewers
+from planner.serve.snapshot_refresher import Keeper
 from planner.serve.webhook import Webhook, timeout_of
 
 _TICKS: Final = 10  # of uvicorn's loop, a second
@@ -154,8 +154,8 @@ class Server(uvicorn.Server):
     @property
     def warning(self) -> str:
         """What has to be said of the certificate; "" where it holds for long."""
-        said = self.validity.warning(time.time()) if self.validity else ""
-        return f"this server's certificate {said}" if said else ""
+        warning_text = self.validity.warning(time.time()) if self.validity else ""
+        return f"this server's certificate {warning_text}" if warning_text else ""
 
     def run_saying(self, say: Callable[[str], None]) -> None:
         """Serve; `say` hears of a certificate that expires, when it begins and once a day."""

@@ -10,10 +10,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics, said_of
 from planner.serve.review import API_VERSION, Review, Silence, read_uid
 from planner.serve.reviewers import Reviewers
+from planner.serve.snapshot_refresher import Keeper
 
 ANSWER_SECONDS: Final = 0.9
 """An answer is there within a second, or nothing is said; the rest of the second is the way back."""
@@ -54,12 +54,12 @@ class Webhook:
         wait = self._within_seconds
         if timeout_seconds is not None:
             wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
-        found = await self._reviewed(body, began + wait, wait)
-        is_denied = self._denies and found.is_stuck
-        if found.rolls and not is_denied:
+        admission_answer = await self._reviewed(body, began + wait, wait)
+        is_denied = self._denies and admission_answer.is_stuck
+        if admission_answer.rolls and not is_denied:
             self._reviewers.remember(body)
-        self._metrics.count(said_of(found, is_denied=is_denied), time.monotonic() - began)
-        return response(uid, found, is_denied=is_denied)
+        self._metrics.count(said_of(admission_answer, is_denied=is_denied), time.monotonic() - began)
+        return response(uid, admission_answer, is_denied=is_denied)
 
     async def _reviewed(self, body: bytes, until: float, wait: float) -> Review:
         age = self._keeper.age_seconds()
@@ -72,13 +72,13 @@ class Webhook:
             return Review(silence=Silence.TIME_UP)
 
 
-def response(uid: str, found: Review, *, is_denied: bool) -> dict[str, Any]:
+def response(uid: str, admission_answer: Review, *, is_denied: bool) -> dict[str, Any]:
     """The review's answer: allowed, with a warning where there is one; refused only when that was asked for."""
     answer: dict[str, Any] = {"uid": uid, "allowed": not is_denied}
     if is_denied:
-        answer["status"] = {"code": 403, "reason": "Forbidden", "message": found.warning}
-    elif found.warning:
-        answer["warnings"] = [found.warning]
+        answer["status"] = {"code": 403, "reason": "Forbidden", "message": admission_answer.warning}
+    elif admission_answer.warning:
+        answer["warnings"] = [admission_answer.warning]
     return {"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": answer}
 
 

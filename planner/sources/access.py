@@ -151,27 +151,29 @@ def _access(section: Mapping[str, Any], where: str) -> Access:
     if not groups and not domains and section.get("anyone") is not True:
         what = "[access] names neither groups nor domains, so anybody with an account at the provider would be let in"
         raise InputError(what, where=where, mend='Add groups = ["…"] or domains = ["…"], or anyone = true')
-    told = section.get("namespaces")
-    if told is not None and not isinstance(told, dict):
+    namespaces = section.get("namespaces")
+    if namespaces is not None and not isinstance(namespaces, dict):
         mend = 'Write [access.namespaces] and lines such as payments = ["payments-*"]'
         raise InputError("namespaces of [access] isn't a table", where=where, mend=mend)
-    seen = None if told is None else tuple((group, _texts(told, group, where)) for group in told)
+    group_patterns = (
+        None if namespaces is None else tuple((group, _texts(namespaces, group, where)) for group in namespaces)
+    )
     claim = section.get("groups_claim", "groups")
     if not isinstance(claim, str) or not claim:
         raise InputError("groups_claim of [access] isn't a name", where=where, mend='Write groups_claim = "groups"')
     return Access(
         groups=groups,
-        domains=tuple(one.strip().lower().removeprefix("@") for one in domains),
+        domains=tuple(domain.strip().lower().removeprefix("@") for domain in domains),
         claim=claim,
-        namespaces=seen,
+        namespaces=group_patterns,
     )
 
 
 def _texts(section: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    found = section.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
+    texts = section.get(key, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
         raise InputError(f"{key} isn't a list of texts", where=where, mend=f'Write {key} = ["…"]')
-    return tuple(found)
+    return tuple(texts)
 
 
 # ── a person ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +193,10 @@ def judged(claims: Mapping[str, Any], access: Access, now: float) -> Person | Re
     if access.namespaces is None:
         return Person(name=name, until=float(until))
     patterns = tuple(
-        pattern for group, seen in access.namespaces if group in groups or group == EVERYBODY for pattern in seen
+        pattern
+        for group, group_patterns in access.namespaces
+        if group in groups or group == EVERYBODY
+        for pattern in group_patterns
     )
     return Person(name=name, until=float(until), namespaces=None if EVERYBODY in patterns else patterns)
 
@@ -199,8 +204,8 @@ def judged(claims: Mapping[str, Any], access: Access, now: float) -> Person | Re
 def needed(claims: Mapping[str, Any], access: Access) -> dict[str, Any]:
     """What of a token's claims is asked for here: of groups those that let a user in or show something."""
     counted = {*access.groups, *(group for group, _ in access.namespaces or ())}
-    kept = {key: claims[key] for key in _ASKED if key in claims}
-    return {**kept, access.claim: [group for group in _groups(claims, access.claim) if group in counted]}
+    needed_claims = {key: claims[key] for key in _ASKED if key in claims}
+    return {**needed_claims, access.claim: [group for group in _groups(claims, access.claim) if group in counted]}
 
 
 def _is_of(claims: Mapping[str, Any], domains: tuple[str, ...]) -> bool:
@@ -212,15 +217,15 @@ def _is_of(claims: Mapping[str, Any], domains: tuple[str, ...]) -> bool:
 
 
 def _groups(claims: Mapping[str, Any], claim: str) -> Iterator[str]:
-    found: Any = claims.get(claim)
-    if found is None:
-        found = claims
+    group_claim: Any = claims.get(claim)
+    if group_claim is None:
+        group_claim = claims
         for part in claim.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-    if isinstance(found, str):
-        yield found
-    elif isinstance(found, list | tuple):
-        yield from (one for one in found if isinstance(one, str))
+            group_claim = group_claim.get(part) if isinstance(group_claim, Mapping) else None
+    if isinstance(group_claim, str):
+        yield group_claim
+    elif isinstance(group_claim, list | tuple):
+        yield from (group for group in group_claim if isinstance(group, str))
 
 
 def sees(patterns: tuple[str, ...] | None, namespace: str) -> bool:

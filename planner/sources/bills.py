@@ -29,12 +29,12 @@ def load_bill(path: Path) -> Invoice:
     InputError
         For a file that is none of them, or holds too much.
     """
-    data = bytes(
+    content = bytes(
         archives.inflated(bounded.read_file(path, limit=_LARGEST_BYTES), path.name, archives.Walk(_LARGEST_BYTES))
     )
-    if data.startswith(_PARQUET):
-        return Invoice(_rows(data, path.name), where=path.name)
-    return Invoice(bounded.text_of(data, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
+    if content.startswith(_PARQUET):
+        return Invoice(_rows(content, path.name), where=path.name)
+    return Invoice(bounded.text_of(content, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
 
 
 def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
@@ -49,8 +49,8 @@ def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
                 where=where,
                 mend=f"Export at most {LIMITS.bill_rows:,}: one cluster's, one month's",
             )
-        wanted = [name for name in file.schema_arrow.names if name.lower() not in _UNREAD]
-        for batch in file.iter_batches(batch_size=10_000, columns=wanted):
+        column_names = [name for name in file.schema_arrow.names if name.lower() not in _UNREAD]
+        for batch in file.iter_batches(batch_size=10_000, columns=column_names):
             yield from batch.to_pylist()
     except pa.ArrowException as error:
         raise InputError("is not Parquet", where=where, mend=_MEND) from error

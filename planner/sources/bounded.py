@@ -43,8 +43,8 @@ def use(limit: str | None) -> None:
     _given = limit or ""
 
 
-def limit_bytes(given: str = "") -> int:
-    """What may be read and unpacked in all: `given`, what was said with `use`, HEADROOM_UNPACKED_LIMIT, else 4 GiB, but no
+def limit_bytes(limit_text: str = "") -> int:
+    """What may be read and unpacked in all: `limit_text`, what was said with `use`, HEADROOM_UNPACKED_LIMIT, else 4 GiB, but no
     more than a third of what the cgroup allows: what is read needs up to twice as much, beside all else there is.
 
     Raises
@@ -52,23 +52,25 @@ def limit_bytes(given: str = "") -> int:
     InputError
         When it isn't a quantity of bytes.
     """
-    text = given or _given or os.environ.get(VARIABLE, "")
+    text = limit_text or _given or os.environ.get(VARIABLE, "")
     if text:
         return quantity.parse(text, vocabulary.MEMORY)
     return min(LARGEST_UNPACKED_BYTES, (cgroup_memory_bytes() or 3 * LARGEST_UNPACKED_BYTES) // 3)
 
 
-def cgroup_memory_bytes(told: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> int | None:
+def cgroup_memory_bytes(
+    cgroup_file: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> int | None:
     """The least memory limit of this process's cgroup and those above it; None where there is none, or no cgroup.
 
     Source: Linux `Documentation/admin-guide/cgroup-v2.rst` (``memory.max``) and `cgroup-v1/memory.rst`
     (``memory.limit_in_bytes``). In a container the path told may be the host's, and what is mounted is the container's own.
     """
     try:
-        lines = [line.split(":", 2) for line in told.read_text(encoding="utf-8").splitlines()]
+        lines = [line.split(":", 2) for line in cgroup_file.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
         return None
-    found = []
+    limits = []
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if controllers not in ("", "memory"):
             continue
@@ -76,8 +78,8 @@ def cgroup_memory_bytes(told: Path = Path("/proc/self/cgroup"), mounted: Path = 
         parts = [part for part in path.split("/") if part not in ("", "..")]
         for depth in range(len(parts) + 1):
             with suppress(OSError, ValueError):  # "max", or no such folder
-                found.append(int(root.joinpath(*parts[:depth], name).read_text(encoding="utf-8")))
-    least = min(found, default=_NO_LIMIT_BYTES)
+                limits.append(int(root.joinpath(*parts[:depth], name).read_text(encoding="utf-8")))
+    least = min(limits, default=_NO_LIMIT_BYTES)
     return None if least >= _NO_LIMIT_BYTES else least
 
 
@@ -174,11 +176,11 @@ def read_file(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
     """
     with opened(path) as file:
         try:
-            data = file.read(min(limit, limit_bytes()) + 1)
+            content = file.read(min(limit, limit_bytes()) + 1)
         except OSError as error:
             problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
             raise InputError(problem, where=_shown(str(path)), mend="Check the path") from None
-    return checked(data, str(path), limit=limit)
+    return checked(content, str(path), limit=limit)
 
 
 def checked(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
@@ -204,8 +206,8 @@ def text_of(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES, mend: s
 def read_text(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
     """A small file's text, or that of standard input for ``-``; errors as `read_file` and `text_of`."""
     if str(path) == STDIN:
-        data = sys.stdin.buffer.read(min(limit, limit_bytes()) + 1)
-        return text_of(data, "standard input", limit=limit, mend=mend)
+        content = sys.stdin.buffer.read(min(limit, limit_bytes()) + 1)
+        return text_of(content, "standard input", limit=limit, mend=mend)
     return text_of(read_file(path, limit=limit), str(path), limit=limit, mend=mend)
 
 
@@ -239,12 +241,12 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
     """
     if seconds <= 0:
         raise OutOfTimeError
-    found: list[T] = []
+    answers: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(ask())
+            answers.append(ask())
         except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
             failed.append(error)
 
@@ -255,4 +257,4 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
         raise OutOfTimeError
     if failed:
         raise failed[0]
-    return found[0]
+    return answers[0]

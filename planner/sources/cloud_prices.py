@@ -48,7 +48,7 @@ class ListRefresh(Record):
 
 
 def read_prices(
-    cloud: Cloud, regions: Iterable[str], known: Iterable[PriceList], *, as_of: str, endpoint: str = ""
+    cloud: Cloud, regions: Iterable[str], price_lists: Iterable[PriceList], *, as_of: str, endpoint: str = ""
 ) -> ListRefresh:
     """Today's list of the regions, checked against those known.
 
@@ -59,7 +59,7 @@ def read_prices(
     SourceError
         When the list can't be read to its end, or a region has fewer than half of the machine types known in it.
     """
-    lists = [price_list for price_list in known if price_list.seller == cloud.seller]
+    lists = [price_list for price_list in price_lists if price_list.seller == cloud.seller]
     rows: list[ListedPrice] = []
     doubts: list[Text] = []
     for region in regions:
@@ -71,8 +71,8 @@ def read_prices(
         try:
             prices, sizes, of_two = _READERS[cloud.prices](_session(), where.rstrip("/"), region)
         except requests.RequestException as error:
-            said = f"it can't be reached, or stopped answering ({type(error).__name__})"
-            raise SourceError(said, where=where, mend="Check the network and its proxy, then try again") from error
+            reason = f"it can't be reached, or stopped answering ({type(error).__name__})"
+            raise SourceError(reason, where=where, mend="Check the network and its proxy, then try again") from error
         doubts += of_two
         rows += _checked(prices, sizes, lists, region, as_of, doubts)
         _check_whole(prices, lists, region, where)
@@ -88,9 +88,9 @@ def _checked(
     prices: _Prices, sizes: _Sizes, lists: list[PriceList], region: str, as_of: str, doubts: list[Text]
 ) -> Iterator[ListedPrice]:
     for machine_type, ways in sorted(prices.items()):
-        found = [row for price_list in lists if (row := price_list.find(machine_type, region)) is not None]
-        old = {way: usd for row in found for way, usd in row.usd_per_hour.items()}
-        dates = {way: date for row in found for way, date in row.as_of.items()}
+        rows = [row for price_list in lists if (row := price_list.find(machine_type, region)) is not None]
+        old = {way: usd for row in rows for way, usd in row.usd_per_hour.items()}
+        dates = {way: date for row in rows for way, date in row.as_of.items()}
         demand = ways.get("on-demand")
         taken, days = {}, {}
         for way, usd in ways.items():
@@ -102,50 +102,52 @@ def _checked(
             keeps = is_far and way == "on-demand"
             if is_far and before is not None:
                 outcome = "the old price is kept" if keeps else "the new price is taken"
-                said = f"{name}, {before:g} in the book of {dates[way]}; it moved by {usd / before - 1:+.0%}; {outcome}"
+                doubt_text = (
+                    f"{name}, {before:g} in the book of {dates[way]}; it moved by {usd / before - 1:+.0%}; {outcome}"
+                )
                 doubts.insert(
-                    len(doubts) if keeps else 0, Text(said)
+                    len(doubts) if keeps else 0, Text(doubt_text)
                 )  # what is taken with a doubt changes figures: first
             taken[way], days[way] = (before, dates[way]) if keeps and before is not None else (usd, as_of)
         if taken:
             vcpus, gib, gpus = sizes.get(machine_type, (0.0, 0.0, 0.0))
-            told = next((row for row in reversed(found) if row.vcpus), None)
+            sized_row = next((row for row in reversed(rows) if row.vcpus), None)
             yield ListedPrice(
-                machine_type=machine_type, region_id=region, vcpus=vcpus or (told.vcpus if told else 0.0),
-                memory_gib=gib or (told.memory_gib if told else 0.0), gpu_model=told.gpu_model if told else "",
-                gpu_count=gpus or (told.gpu_count if told else 0.0), usd_per_hour=taken, as_of=days,
+                machine_type=machine_type, region_id=region, vcpus=vcpus or (sized_row.vcpus if sized_row else 0.0),
+                memory_gib=gib or (sized_row.memory_gib if sized_row else 0.0), gpu_model=sized_row.gpu_model if sized_row else "",
+                gpu_count=gpus or (sized_row.gpu_count if sized_row else 0.0), usd_per_hour=taken, as_of=days,
             )  # fmt: skip
 
 
 def _check_whole(prices: _Prices, lists: list[PriceList], region: str, where: str) -> None:
-    known = {
+    known_types = {
         name
         for price_list in lists
         if region in price_list.regions
         for name in price_list.machine_types
         if price_list.find(name, region) is not None
     }
-    if not prices or len(known & set(prices)) < LEAST_COVERAGE * len(known):
-        said = f"only {len(known & set(prices)):,} of {len(known):,} known machine types of {region} were in it"
-        raise SourceError(said, where=where, mend="Nothing was written; check the region's name, or try again later")
+    if not prices or len(known_types & set(prices)) < LEAST_COVERAGE * len(known_types):
+        message = f"only {len(known_types & set(prices)):,} of {len(known_types):,} known machine types of {region} were in it"
+        raise SourceError(message, where=where, mend="Nothing was written; check the region's name, or try again later")
 
 
 # ── Azure ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
-    asked = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq 'Consumption'"
-    query: dict[str, str] | None = {"api-version": "2023-01-01-preview", "currencyCode": "USD", "$filter": asked}
-    address, seen = f"{endpoint}/api/retail/prices", set[str]()
-    found: dict[tuple[str, str], set[float]] = defaultdict(set)
+    price_filter = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq 'Consumption'"
+    query: dict[str, str] | None = {"api-version": "2023-01-01-preview", "currencyCode": "USD", "$filter": price_filter}
+    address, seen_addresses = f"{endpoint}/api/retail/prices", set[str]()
+    prices_by_meter: dict[tuple[str, str], set[float]] = defaultdict(set)
     while address:
-        if address in seen or len(seen) >= LIMITS.price_pages:
+        if address in seen_addresses or len(seen_addresses) >= LIMITS.price_pages:
             raise SourceError("its pages have no end", where=endpoint, mend="Try again later")
-        seen.add(address)
+        seen_addresses.add(address)
         page = _json(session, address, endpoint, query)
         try:
             _check_currency({str(page["BillingCurrency"])} if page.get("BillingCurrency") else set(), endpoint)
-            for item in page["Items"]:
-                if (told := _azure_meter(item, region)) is not None:
-                    found[told[0], told[1]].add(told[2])
+            for meter in page["Items"]:
+                if (meter_price := _azure_meter(meter, region)) is not None:
+                    prices_by_meter[meter_price[0], meter_price[1]].add(meter_price[2])
             address, query = str(page.get("NextPageLink") or ""), None  # the link holds the query
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError("its answer has another form", where=endpoint, mend="Try again later") from error
@@ -153,7 +155,7 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
             raise SourceError("its next page is on another server", where=endpoint, mend="Try again later")
     prices: _Prices = defaultdict(dict)
     doubts = []
-    for (machine_type, way), values in sorted(found.items()):
+    for (machine_type, way), values in sorted(prices_by_meter.items()):
         if len(values) > 1:
             both = " and ".join(f"{usd:g}" for usd in sorted(values))
             doubts.append(
@@ -164,20 +166,20 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
     return dict(prices), {}, doubts
 
 
-def _azure_meter(item: dict[str, Any], region: str) -> tuple[str, str, float] | None:
+def _azure_meter(meter: dict[str, Any], region: str) -> tuple[str, str, float] | None:
     """(machine type, way, USD an hour) of a virtual machine with Linux; None for every other meter."""
-    names = f"{item['meterName']} {item['skuName']}"
-    product, machine_type, usd = str(item["productName"]), str(item["armSkuName"]), float(item["retailPrice"])
+    names = f"{meter['meterName']} {meter['skuName']}"
+    product, machine_type, usd = str(meter["productName"]), str(meter["armSkuName"]), float(meter["retailPrice"])
     is_other = (
         "Windows" in product or "Cloud Services" in product or "CloudServices" in product or "Low Priority" in names
     )
     is_machine = (
-        machine_type.startswith("Standard_") and item["type"] == "Consumption" and item["unitOfMeasure"] == "1 Hour"
+        machine_type.startswith("Standard_") and meter["type"] == "Consumption" and meter["unitOfMeasure"] == "1 Hour"
     )
     is_here = (
-        item["armRegionName"] == region
-        and item["currencyCode"] == "USD"
-        and not float(item.get("tierMinimumUnits") or 0)
+        meter["armRegionName"] == region
+        and meter["currencyCode"] == "USD"
+        and not float(meter.get("tierMinimumUnits") or 0)
     )
     if is_other or not is_machine or not is_here or not 0 < usd < 1e5 or "," in machine_type:
         return None
@@ -210,15 +212,15 @@ def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
 
 
 def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
-    size, rest = 0, b""
+    size, unfinished_line = 0, b""
     for piece in answer.iter_content(2**16):
         size += len(piece)
-        *lines, rest = (rest + piece).split(b"\n")
-        if size > LIMITS.price_bytes or len(rest) > LIMITS.price_line_bytes:
+        *lines, unfinished_line = (unfinished_line + piece).split(b"\n")
+        if size > LIMITS.price_bytes or len(unfinished_line) > LIMITS.price_line_bytes:
             raise SourceError("its list has no end", where=endpoint, mend="Try again later")
         yield from (f"{line.decode('utf-8', errors='replace')}\n" for line in lines)
-    if rest:
-        yield rest.decode("utf-8", errors="replace")
+    if unfinished_line:
+        yield unfinished_line.decode("utf-8", errors="replace")
 
 
 def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
@@ -284,10 +286,10 @@ def _read_again(read: Callable[[], _T]) -> _T:
     return read()
 
 
-def _check_currency(told: set[str], endpoint: str) -> None:
+def _check_currency(currencies: set[str], endpoint: str) -> None:
     """A list of another currency's prices is told at once: none of them is taken."""
-    if told and "USD" not in told:
-        what = f"its prices are in {', '.join(sorted(told))}, and US dollars are needed"
+    if currencies and "USD" not in currencies:
+        what = f"its prices are in {', '.join(sorted(currencies))}, and US dollars are needed"
         raise SourceError(what, where=endpoint, mend="Nothing was written; ask the cloud itself, without --endpoint")
 
 
@@ -295,16 +297,16 @@ def _json(session: requests.Session, address: str, endpoint: str, query: dict[st
     def read() -> bytes:
         with session.get(address, params=query, stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)) as answer:
             _refused(answer, endpoint)
-            held = bytearray()
+            buffer = bytearray()
             for piece in answer.iter_content(2**16):
-                held += piece
-                if len(held) > LIMITS.price_page_bytes:
+                buffer += piece
+                if len(buffer) > LIMITS.price_page_bytes:
                     raise SourceError("its page has no end", where=endpoint, mend="Try again later")
-            return bytes(held)
+            return bytes(buffer)
 
-    held = _read_again(read)
+    json_bytes = _read_again(read)
     try:
-        return json.loads(held)
+        return json.loads(json_bytes)
     except (ValueError, RecursionError) as error:
         raise SourceError("its answer is cut off or not JSON", where=endpoint, mend="Try again") from error
 

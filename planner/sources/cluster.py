@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import names
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.inventory.archives import Content, Walk, inflated
 from planner.inventory.findings import finding
 from planner.kubernetes.records import Snapshot
@@ -48,9 +48,9 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         return _stored(spec, limit_bytes)
     places = _places(spec)
     if len(places) == 1 and _is_kept(spec):
-        from planner.history import kept
+        from planner.history import snapshot_bytes
 
-        return replace(kept.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
+        return replace(snapshot_bytes.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
@@ -76,8 +76,8 @@ def expanded(spec: str) -> tuple[str, ...]:
     from planner.sources.store import Store
 
     place = names.read_place(spec)
-    known = dict.fromkeys(snapshot.cluster for snapshot in Store(place.url).snapshots())
-    return tuple(str(names.Place(url=place.url, cluster=cluster)) for cluster in known) or (spec,)
+    cluster_names = dict.fromkeys(snapshot.cluster for snapshot in Store(place.url).snapshots())
+    return tuple(str(names.SnapshotAddress(url=place.url, cluster=cluster)) for cluster in cluster_names) or (spec,)
 
 
 def _is_kept(spec: str) -> bool:
@@ -98,10 +98,10 @@ def _is_kept(spec: str) -> bool:
 def _unpacked(spec: str, limit_bytes: int | None) -> Content:
     limit = bounded.limit_bytes() if limit_bytes is None else limit_bytes
     with bounded.opened(spec) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
+        content = file.read(limit + 1)
+    if len(content) > limit:
         raise InputError("is larger than may be read", where=spec, mend="Raise --unpacked-limit")
-    return inflated(data, spec, Walk(limit))
+    return inflated(content, spec, Walk(limit))
 
 
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
@@ -111,6 +111,6 @@ def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
     store = Store(place.url)
     stored = store.at(place, now=time.time())
     source = f"{stored.cluster}@{names.time_text(stored.taken_at)}"
-    found = store.snapshot(stored, limit_bytes=limit_bytes)
-    left_out = tuple(finding(account.LEFT_OUT, why=why) for why in store.left_out)
-    return replace(found, source=source, problems=(*found.problems, *left_out))
+    snapshot = store.snapshot(stored, limit_bytes=limit_bytes)
+    left_out = tuple(finding(input_report.LEFT_OUT, why=why) for why in store.left_out)
+    return replace(snapshot, source=source, problems=(*snapshot.problems, *left_out))

@@ -47,8 +47,8 @@ class Pace:
                 if len(self._times) < self.most_per_minute:
                     self._times.append(now)
                     return
-                left = self._times[0] + 60.0 - now
-            sleep(max(left, 0.01))
+                remaining_seconds = self._times[0] + 60.0 - now
+            sleep(max(remaining_seconds, 0.01))
 
     @property
     def last_minute(self) -> int:
@@ -212,7 +212,7 @@ def _client(configuration: client.Configuration) -> client.ApiClient:
 
 def _of_certificates(error: BaseException) -> str:
     """What is wrong with whose certificate, in OpenSSL's words."""
-    cause = next((one for one in error.args if isinstance(one, ssl.SSLError)), error)
+    cause = next((argument for argument in error.args if isinstance(argument, ssl.SSLError)), error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"the server's certificate isn't trusted: {cause.verify_message}"
     if isinstance(cause, ssl.SSLError) and "ALERT" in str(cause.reason or ""):
@@ -226,11 +226,11 @@ def _of_certificates(error: BaseException) -> str:
 
 def retry_after_seconds(response: urllib3.BaseHTTPResponse) -> float | None:
     """How long the server asks to wait, in seconds from now; None where it doesn't, or not in a way of RFC 9110, 10.2.3."""
-    said = response.headers.get("Retry-After", "")
-    if said.isascii() and said.isdecimal():
-        return float(said)
+    header = response.headers.get("Retry-After", "")
+    if header.isascii() and header.isdecimal():
+        return float(header)
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -119,23 +119,23 @@ def _broke_off(error: BaseException) -> bool:
 def _pages(client: CloudCatalogClient, again: Any, timeout_seconds: float, where: str) -> Iterator[Sku]:
     request = {"parent": COMPUTE_ENGINE, "page_size": PAGE_SIZE, "currency_code": "USD"}
     pager = client.list_skus(request=request, retry=again, timeout=timeout_seconds)
-    seen: set[str] = set()
+    seen_skus: set[str] = set()
     for page in pager.pages:
         raw = type(page).pb(page)  # the plain message: its fields are read ten times as fast
-        if not seen:
+        if not seen_skus:
             _check_currency(raw.skus, where)
         for sku in raw.skus:
             yield _sku(sku)
-        if raw.next_page_token in seen or len(seen) > LARGEST_PAGES:
+        if raw.next_page_token in seen_skus or len(seen_skus) > LARGEST_PAGES:
             raise SourceError("its pages have no end", where=where, mend="Try again later")
-        seen.add(raw.next_page_token)
+        seen_skus.add(raw.next_page_token)
 
 
 def _check_currency(skus: Any, where: str) -> None:
     """A list of another currency's prices is told at once: none of them is taken."""
-    told = {rate.currency_code for sku in map(_sku, skus) for rate in sku.rates}
-    if told and "USD" not in told:
-        what = f"its prices are in {', '.join(sorted(told))}, and US dollars were asked for"
+    currencies = {rate.currency_code for sku in map(_sku, skus) for rate in sku.rates}
+    if currencies and "USD" not in currencies:
+        what = f"its prices are in {', '.join(sorted(currencies))}, and US dollars were asked for"
         raise SourceError(what, where=where, mend="Ask the Cloud Billing Catalog itself, without --endpoint")
 
 

@@ -36,10 +36,10 @@ def _file() -> str | None:
 def contexts() -> tuple[str, ...]:
     """The contexts of the kubeconfig files, the current one first; empty when there is none."""
     try:
-        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
+        kube_contexts, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
     except _UNUSABLE:
         return ()
-    names = [str(one["name"]) for one in known]
+    names = [str(context["name"]) for context in kube_contexts]
     first = str(current["name"]) if current else ""
     return tuple(sorted(names, key=lambda name: name != first))
 
@@ -47,11 +47,15 @@ def contexts() -> tuple[str, ...]:
 def namespace_of(context: str = "") -> str:
     """The namespace that `context` (the current one if "") stands in, as kubectl has it."""
     try:
-        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
+        kube_contexts, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
     except _UNUSABLE:
         return DEFAULT_NAMESPACE
-    found = next((one for one in known if one["name"] == context), current) if context else current
-    return str(((found or {}).get("context") or {}).get("namespace") or DEFAULT_NAMESPACE)
+    named_context = (
+        next((context_entry for context_entry in kube_contexts if context_entry["name"] == context), current)
+        if context
+        else current
+    )
+    return str(((named_context or {}).get("context") or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
 def log_in(context: str) -> client.Configuration:
@@ -72,8 +76,8 @@ def log_in(context: str) -> client.Configuration:
 
 def _configuration(context: str) -> client.Configuration:
     configuration = client.Configuration()
-    said = _Said()
-    logging.getLogger().addHandler(said)  # the client logs why a plugin failed, and goes on without credentials
+    log_handler = _Said()
+    logging.getLogger().addHandler(log_handler)  # the client logs why a plugin failed, and goes on without credentials
     try:
         if context == IN_CLUSTER:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -82,13 +86,13 @@ def _configuration(context: str) -> client.Configuration:
                 config_file=_file(), context=context, client_configuration=configuration, persist_config=False
             )
     except _UNUSABLE as error:
-        known = ", ".join(contexts()) or "none"
-        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
+        contexts_text = ", ".join(contexts()) or "none"
+        mend = f"Contexts of the kubeconfig: {contexts_text}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
         raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
     finally:
-        logging.getLogger().removeHandler(said)
+        logging.getLogger().removeHandler(log_handler)
     if not configuration.api_key and not configuration.cert_file and (plugin := _plugin(context)):
-        what = f"the exec plugin {plugin} gave no credentials" + (f": {said.last}" if said.last else "")
+        what = f"the exec plugin {plugin} gave no credentials" + (f": {log_handler.last}" if log_handler.last else "")
         mend = f"Check that kubectl works with --context {shlex.quote(context)}; the plugin has to be installed here"
         raise SourceError(what, where=f"context:{context}", mend=mend)
     return configuration

@@ -18,12 +18,12 @@ from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
-from planner.inventory.archives import Content, Found, TooLarge, Walk
+from planner.inventory.archives import ArchiveFile, Content, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
 from planner.inventory.findings import finding
 from planner.inventory.limits import LIMITS
 from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
-from planner.inventory.pasted import without_terminal
+from planner.inventory.pasted_text import without_terminal
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
 
@@ -71,7 +71,7 @@ def read(
         When nothing in it can be read: no such file, neither JSON nor YAML, empty, too large, no object.
     """
     places = [paths] if isinstance(paths, str | Path) else list(paths)
-    reading = _Reading(limit_bytes)
+    reading = _OutputReading(limit_bytes)
 
     def parts() -> Iterator[Part]:
         for place in places:
@@ -102,17 +102,17 @@ def read_uploads(
     `source` is the files' names when not given; `limit_bytes` and errors as for `read`.
     """
     many = list(files)
-    reading = _Reading(limit_bytes)
+    reading = _OutputReading(limit_bytes)
 
     def parts() -> Iterator[Part]:
-        for name, data in many:
-            reading.walk.take(len(data), name)
-            yield from reading.upload(name, data)
+        for name, content in many:
+            reading.walk.take(len(content), name)
+            yield from reading.upload(name, content)
 
     return reading.snapshot(parts(), source or ", ".join(name for name, _ in many), taken_at)
 
 
-class _Reading:
+class _OutputReading:
     """One reading: its bounds, and what was found beside the objects."""
 
     def __init__(self, limit_bytes: int | None) -> None:
@@ -155,8 +155,8 @@ class _Reading:
                 stream.seek(0)
                 if is_named and not is_packed:
                     self.walk.foresee(os.fstat(stream.fileno()).st_size, name)
-                found = archives.found_in(stream, name, self.walk, _is_wanted, is_named=is_named)
-                yield from self._found(found)
+                files = archives.found_in(stream, name, self.walk, _is_wanted, is_named=is_named)
+                yield from self._found(files)
         except OSError as error:
             problem = (error.strerror or "it can't be read").lower()
             where = str(path) if is_named else name
@@ -183,9 +183,9 @@ class _Reading:
         try:
             if place is not None:
                 self.walk.count_file(name)
-                data = pod_logs.tail(path)
-                self.walk.take(len(data), name)
-                self._keep_logs(place.logs(data))
+                content = pod_logs.tail(path)
+                self.walk.take(len(content), name)
+                self._keep_logs(place.logs(content))
             else:
                 yield from self.file(path, name, is_named=False)
         except TooLarge:
@@ -198,12 +198,12 @@ class _Reading:
         parts = {part.partition(".")[0].lower() for part in Path(name).parts}
         self._cut |= {
             kind
-            for kind, known in wire.READ.items()
-            if known.group != wire.METRICS and not parts.isdisjoint((known.resource, kind.lower()))
+            for kind, resource_kind in wire.READ.items()
+            if resource_kind.group != wire.METRICS and not parts.isdisjoint((resource_kind.resource, kind.lower()))
         }
 
     # ── what is in them ──────────────────────────────────────────────────────────────────────────────────────────────
-    def _found(self, files: Iterable[Found]) -> Iterator[Part]:
+    def _found(self, files: Iterable[ArchiveFile]) -> Iterator[Part]:
         for file in files:
             if file.is_named:
                 yield from self._documents(file.stream.rest(), file.name, is_named=True)
@@ -215,7 +215,7 @@ class _Reading:
             except InputError as error:
                 self._leave_out(file.name, error)
 
-    def _member(self, file: Found) -> Iterator[Part]:
+    def _member(self, file: ArchiveFile) -> Iterator[Part]:
         parts = Path(file.name).parts
         place = pod_logs.place_of(parts)
         if place is not None:
@@ -260,7 +260,7 @@ class _Reading:
 def _files_in(folder: Path) -> Iterator[tuple[Path, str, str]]:
     """(path, the path within the folder, why it isn't looked into) of each file in a folder, "" for those that are."""
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not archives.is_hidden(one))
+        folders[:] = sorted(folder_name for folder_name in folders if not archives.is_hidden(folder_name))
         for file in sorted(files):
             path, why = Path(root, file), ""
             if path.is_symlink() or not path.is_file():
@@ -320,11 +320,11 @@ def _checked(snapshot: Snapshot) -> Snapshot:
 
 
 def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
-    data = bytearray()
+    buffer = bytearray()
     while piece := stream.read(_CHUNK_BYTES):
         walk.take(len(piece), _STDIN_NAME)
-        data += piece
-    return data
+        buffer += piece
+    return buffer
 
 
 def _left_out(where: str, error: InputError) -> Finding:

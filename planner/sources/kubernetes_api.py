@@ -17,16 +17,16 @@ import msgspec
 import urllib3
 from kubernetes import client
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
-from planner.inventory import account, wire
+from planner.inventory import input_report, wire
 from planner.inventory.archives import in_units
 from planner.inventory.findings import finding
 from planner.inventory.parse import Part, build_snapshot
-from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, PodLog, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
@@ -99,7 +99,7 @@ class _Answer(Record):
     def page(self) -> _Page | None:
         """A List, or a Status in the place of one; None for anything else."""
         try:
-            return typed.decode(self.body, _Page)
+            return typed_json.decode(self.body, _Page)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
 
@@ -146,14 +146,16 @@ def connected(context: str) -> Connection:
 
 def findings(connection: Connection) -> list[Finding]:
     """What is wrong between us and the server: who isn't checked, clocks that differ, certificates that end."""
-    found = [] if connection.is_checked else [finding(account.UNCHECKED)]
+    findings_made = [] if connection.is_checked else [finding(input_report.UNCHECKED)]
     if (off := connection.clock_off) is not None:  # the server's is ahead where positive
-        found.append(finding("clocks-differ", off=duration(abs(round(off))), how="behind" if off > 0 else "ahead of"))
+        findings_made.append(
+            finding("clocks-differ", off=duration(abs(round(off))), how="behind" if off > 0 else "ahead of")
+        )
     now = time.time()
     for row, validity in (("", connection.server_validity), (":own", connection.own_validity)):
-        if validity is not None and (said := validity.warning(now)):
-            found.append(finding(f"{account.EXPIRES}{row}", said=said))
-    return found
+        if validity is not None and (warning_text := validity.warning(now)):
+            findings_made.append(finding(f"{input_report.EXPIRES}{row}", said=warning_text))
+    return findings_made
 
 
 class Api:
@@ -240,10 +242,10 @@ class Api:
         """The API groups that the server has; None where it doesn't tell them, and each list has to be tried."""
         answer = self._get(_GROUPS, [])
         try:
-            found = typed.decode(answer.body, _Groups) if answer.status == 200 else None
+            groups = typed_json.decode(answer.body, _Groups) if answer.status == 200 else None
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        return frozenset(group.name for group in found.groups) if found is not None and found.groups else None
+        return frozenset(group.name for group in groups.groups) if groups is not None and groups.groups else None
 
     def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
         """All pages of the first list in `paths` that is installed; none when no one is.
@@ -268,20 +270,20 @@ class Api:
         A continue token that expires (410) starts the list again, once. After that the token in the 410's body is
         taken: it goes on from the same place, with the objects of a later moment.
         """
-        parts, gone = self._follow(kind, path, first, 1)
-        if gone is not None:
-            parts, gone = self._follow(kind, path, self._get(path, self._query()), 1)
-        while gone is not None:
-            told = gone.page.metadata if gone.page is not None else None
-            token = told.continue_ if told is not None else None
+        parts, expired_answer = self._follow(kind, path, first, 1)
+        if expired_answer is not None:
+            parts, expired_answer = self._follow(kind, path, self._get(path, self._query()), 1)
+        while expired_answer is not None:
+            list_metadata = expired_answer.page.metadata if expired_answer.page is not None else None
+            token = list_metadata.continue_ if list_metadata is not None else None
             if not token:
-                raise self._failure(path, gone)
+                raise self._failure(path, expired_answer)
             mixed = finding("list-of-two-moments", kind=kind)
             self._problems += [mixed] if mixed not in self._problems else []
             number = sum(len(part.items) for part in parts) + 1
-            more, gone = self._follow(kind, path, self._get(path, self._query(token)), number)
-            if gone is not None and not more:
-                raise self._failure(path, gone)
+            more, expired_answer = self._follow(kind, path, self._get(path, self._query(token)), number)
+            if expired_answer is not None and not more:
+                raise self._failure(path, expired_answer)
             parts += more
         return parts
 
@@ -324,10 +326,10 @@ class Api:
         Source: apimachinery `pkg/apis/meta/v1/types.go` `List`; kinds of other projects may call their lists as they like
         (`CustomResourceDefinitionNames.listKind`).
         """
-        wanted = f"{LISTED[kind].kind if kind in LISTED else kind}List"
-        is_it = page.kind == wanted or (kind in LISTED and page.kind is not None and page.items is not None)
+        list_kind = f"{LISTED[kind].kind if kind in LISTED else kind}List"
+        is_it = page.kind == list_kind or (kind in LISTED and page.kind is not None and page.items is not None)
         if not is_it and (page.kind is not None or page.items is None):
-            what = f"the answer is {f'of kind {page.kind[:80]}' if page.kind else 'no list'}, not a {wanted}"
+            what = f"the answer is {f'of kind {page.kind[:80]}' if page.kind else 'no list'}, not a {list_kind}"
             mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
             raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
@@ -366,8 +368,10 @@ class Api:
                     return answer
                 failure = answer.message
             if attempt < ATTEMPTS:
-                asked = answer.retry_after_seconds if answer is not None else None
-                self._sleep(min(LONGEST_WAIT_SECONDS, self._left_seconds(), wait if asked is None else asked))
+                retry_after = answer.retry_after_seconds if answer is not None else None
+                self._sleep(
+                    min(LONGEST_WAIT_SECONDS, self._left_seconds(), wait if retry_after is None else retry_after)
+                )
                 wait *= 2
         what = f"no answer after {ATTEMPTS} attempts: {failure}"
         raise SourceError(what, where=f"{self._name}, {path}", mend=self._connection.mend)

@@ -33,9 +33,9 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.findings import finding
-from planner.inventory.picture import Picture
-from planner.kubernetes.listed import LISTED
+from planner.inventory.live_lists import Picture
 from planner.kubernetes.records import Finding, Presence, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import kubernetes_api, watches
 from planner.sources.connection import Connection
 from planner.sources.limits import LIMITS
@@ -103,7 +103,7 @@ class Reader:
         self.pace = self._connection.pace
         self._picture = Picture()
         self._lock = threading.Lock()  # of the picture
-        self._kinds = {kind: _Kind() for kind in kubernetes_api.PATHS}
+        self._kinds = {kind: _KindReader() for kind in kubernetes_api.PATHS}
         self._lists = threading.Semaphore(LISTS_AT_ONCE)
         self._discovery = threading.Lock()
         self._groups: frozenset[str] | None = None
@@ -152,11 +152,11 @@ class Reader:
         SourceError
             When there is none and the lists can't be read, or not in that time.
         """
-        found = self.first(seconds)
-        if found is None:
+        snapshot = self.first(seconds)
+        if snapshot is None:
             what, mend = f"it wasn't read within {duration(seconds)}", self._connection.mend
             raise SourceError(what, where=self.context, mend=mend)
-        return found
+        return snapshot
 
     def first(self, seconds: float) -> Snapshot | None:
         """As `wait`; None where it isn't there in that time."""
@@ -177,16 +177,16 @@ class Reader:
     def condition(self) -> Condition:
         """How it is now."""
         now, snapshot = time.time(), self._snapshot
-        known = self._known_at(now)
+        known_at = self._known_at(now)
         if snapshot is not None and self._made_of != self._now_of():
-            known = min(known, self._made_at)  # changes are known that no snapshot has yet
+            known_at = min(known_at, self._made_at)  # changes are known that no snapshot has yet
         return Condition(
-            age_seconds=max(0.0, now - known) if snapshot is not None else 0.0,
+            age_seconds=max(0.0, now - known_at) if snapshot is not None else 0.0,
             failing=self._failing(),
             requests=self.pace.last_minute,
             most_requests=self.pace.most_per_minute,
             watched=len(self._streams),
-            polled=tuple(kind for kind, one in self._kinds.items() if one.not_watched),
+            polled=tuple(kind for kind, kind_state in self._kinds.items() if kind_state.not_watched),
             changes=self._picture.changes,
         )
 
@@ -196,18 +196,18 @@ class Reader:
 
     # ── a thread a kind ──────────────────────────────────────────────────────────────────────────────────────────────
     def _keep(self, kind: str) -> None:
-        one, wait = self._kinds[kind], _Wait(self._timing)
+        kind_state, wait = self._kinds[kind], _Wait(self._timing)
         while not self._ended.is_set():
             try:
-                if time.time() - one.listed_at > self._timing.longest_wait:
+                if time.time() - kind_state.listed_at > self._timing.longest_wait:
                     wait.begin_anew()
                 listed = self._list(kind)
-                one.is_listed, one.failing, one.listed_at = True, "", time.time()
-                one.heard_at = one.listed_at
+                kind_state.is_listed, kind_state.failing, kind_state.listed_at = True, "", time.time()
+                kind_state.heard_at = kind_state.listed_at
                 self._error = None
                 if listed is None:
                     self._ended.wait(self._timing.absent)
-                elif one.not_watched:
+                elif kind_state.not_watched:
                     self._ended.wait(self._timing.poll)
                 else:
                     self._watch(kind, *listed)
@@ -229,7 +229,7 @@ class Reader:
                 self._picture.lack(kind, Presence.REFUSED if refused else Presence.ABSENT)
                 return None
             version = api.versions.get(kind, "")
-            self._picture.take(kind, (item for part in parts for item in part.items), version)
+            self._picture.take(kind, (raw_object for part in parts for raw_object in part.items), version)
         return parts[0].where, version
 
     def _served(self, api: kubernetes_api.Api) -> frozenset[str] | None:
@@ -244,21 +244,21 @@ class Reader:
 
     def _watch(self, kind: str, path: str, version: str) -> None:
         """Watch a kind until it has to be listed anew, which `GoneError` says."""
-        one, wait, refusals = self._kinds[kind], _Wait(self._timing), 0
+        kind_state, wait, refusals = self._kinds[kind], _Wait(self._timing), 0
         while not self._ended.is_set():
             began = time.monotonic()
             try:
                 with self._stream(path, version) as events:
-                    one.failing, refusals, one.heard_at = "", 0, time.time()
+                    kind_state.failing, refusals, kind_state.heard_at = "", 0, time.time()
                     for event in events:
-                        one.heard_at = time.time()
+                        kind_state.heard_at = time.time()
                         version = self._fold(kind, event) or version
                         wait.begin_anew()
                 # a server that closes at once is asked no oftener than one that fails
                 if time.monotonic() - began < 1.0:
                     self._ended.wait(wait.next())
             except watches.NotWatchedError as error:
-                one.not_watched = str(error)
+                kind_state.not_watched = str(error)
                 return
             except SourceError as error:
                 self._fail(kind, error)
@@ -273,8 +273,8 @@ class Reader:
                     kind, SourceError(self._connection.problem(error), where=self.context, mend=self._connection.mend)
                 )
                 self._ended.wait(wait.next())
-            if one.is_outdated:
-                one.is_outdated = False
+            if kind_state.is_outdated:
+                kind_state.is_outdated = False
                 raise watches.GoneError
 
     def _fold(self, kind: str, event: watches.WatchEvent) -> str:
@@ -317,7 +317,7 @@ class Reader:
 
         What was known before the question is compared: a watch may have told of more by the time the answer is here.
         """
-        known = _number(self._picture.versions.get("Namespace", ""))
+        known_version = _number(self._picture.versions.get("Namespace", ""))
         with self._connection.get(_PULSE, [("limit", 1)], read_seconds=self._timing.pulse) as response:
             body = response.read(2**20, decode_content=True)
         if response.status == 401:
@@ -327,7 +327,7 @@ class Reader:
         if response.status >= 500:
             raise SourceError(f"the server says {response.status}", where=self.context, mend=self._connection.mend)
         now = _number(watches.version_in(body))
-        if response.status == 200 and now is not None and known is not None and now < known:
+        if response.status == 200 and now is not None and known_version is not None and now < known_version:
             for kind in self._kinds.values():
                 kind.is_outdated = True
             for stream in tuple(self._streams):
@@ -339,7 +339,8 @@ class Reader:
         while not self._ended.wait(pause if self._snapshot is not None else min(pause, 0.05)):
             began = time.thread_time()
             if all(
-                one.is_listed or (one.failing and kind in kubernetes_api.OPTIONAL) for kind, one in self._kinds.items()
+                kind_state.is_listed or (kind_state.failing and kind in kubernetes_api.OPTIONAL)
+                for kind, kind_state in self._kinds.items()
             ):
                 self._make_one()
             pause = max(self._timing.snapshot, 4.0 * (time.thread_time() - began))  # a fifth of a core at most
@@ -373,29 +374,29 @@ class Reader:
         return self._picture.changes, tuple(problem.what for problem in self._problems())
 
     def _problems(self) -> tuple[Finding, ...]:
-        found = kubernetes_api.findings(self._connection)
-        for kind, one in self._kinds.items():
-            if one.not_watched and kind not in kubernetes_api.UNWATCHED:
+        problems = kubernetes_api.findings(self._connection)
+        for kind, kind_state in self._kinds.items():
+            if kind_state.not_watched and kind not in kubernetes_api.UNWATCHED:
                 every = duration(self._timing.poll)
-                found.append(finding("kind-not-watched", kind=kind, why=one.not_watched, seconds=every))
-            if one.failing and not one.is_listed:
-                found.append(finding("kind-unread", kind=kind, why=one.failing, how=""))
-        return tuple(found)
+                problems.append(finding("kind-not-watched", kind=kind, why=kind_state.not_watched, seconds=every))
+            if kind_state.failing and not kind_state.is_listed:
+                problems.append(finding("kind-unread", kind=kind, why=kind_state.failing, how=""))
+        return tuple(problems)
 
     # ── how it is ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _fail(self, kind: str, error: HeadroomError) -> None:
-        one = self._kinds[kind]
-        if not one.failing:
-            one.failing_since = max(one.heard_at, self._pulse_at)  # that it fails may be noticed a minute later
-        one.failing = error.what
-        if not one.is_listed and kind not in kubernetes_api.OPTIONAL:
+        reading = self._kinds[kind]
+        if not reading.failing:
+            reading.failing_since = max(reading.heard_at, self._pulse_at)  # that it fails may be noticed a minute later
+        reading.failing = error.what
+        if not reading.is_listed and kind not in kubernetes_api.OPTIONAL:
             with self._news:
                 self._error = error
                 self._news.notify_all()
 
     def _known_at(self, now: float) -> float:
         """Until when what is known is surely all there was, of this machine's clock."""
-        counted = [one for kind, one in self._kinds.items() if self._counts(kind)]
+        counted = [kind_state for kind, kind_state in self._kinds.items() if self._counts(kind)]
         needed = (kind for kind in counted if kind.failing)
         polled = (kind.listed_at for kind in counted if kind.not_watched)
         is_late = now - self._pulse_at > _LATE_PULSES * self._timing.pulse  # a server that is frozen is asked for long
@@ -407,13 +408,17 @@ class Reader:
         return kind not in kubernetes_api.OPTIONAL or (kind in LISTED and self._kinds[kind].is_listed)
 
     def _failing(self) -> str:
-        kinds = {kind: one.failing for kind, one in self._kinds.items() if one.failing and self._counts(kind)}
+        kinds = {
+            kind: kind_state.failing
+            for kind, kind_state in self._kinds.items()
+            if kind_state.failing and self._counts(kind)
+        }
         if self._pulse_failing:
             return self._pulse_failing
         return "; ".join(f"{kind}: {why}" for kind, why in list(kinds.items())[:3])
 
 
-class _Kind:
+class _KindReader:
     """How one kind is read."""
 
     def __init__(self) -> None:
@@ -467,14 +472,14 @@ def reader(context: str) -> Reader:
         When the context can't be used.
     """
     with _one_at_a_time:
-        found = _readers.get(context)
-        if found is None or found.is_ended:
-            found = _readers[context] = Reader(context)
-            found.start()
-        return found
+        live_reader = _readers.get(context)
+        if live_reader is None or live_reader.is_ended:
+            live_reader = _readers[context] = Reader(context)
+            live_reader.start()
+        return live_reader
 
 
 def running(context: str) -> Reader | None:
     """The reader of a context where it runs."""
-    found = _readers.get(context)
-    return None if found is None or found.is_ended else found
+    live_reader = _readers.get(context)
+    return None if live_reader is None or live_reader.is_ended else live_reader

@@ -17,7 +17,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import in_units
 from planner.inventory.documents import objects_of
-from planner.inventory.pasted import without_terminal
+from planner.inventory.pasted_text import without_terminal
 from planner.inventory.yaml_text import DEEPEST
 from planner.kubernetes.kinds import NODE, POD
 from planner.sources import bounded
@@ -29,7 +29,7 @@ STDIN: Final = "-"
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
-class Place(Record):
+class SourceLine(Record):
     """Where an object stands. `file` is as it was named, or the chart's that helm names; line 0 isn't known."""
 
     file: str
@@ -41,7 +41,7 @@ class Manifests(Record):
     it, ``b.yaml: isn't YAML (line 3)``."""
 
     text: str
-    places: Mapping[str, Place]
+    places: Mapping[str, SourceLine]
     unread: tuple[str, ...] = ()
 
 
@@ -54,7 +54,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         Where none can be read, for a folder without manifests, and one that is for kustomize: its files aren't what is applied.
     """
     texts: list[str] = []
-    places: dict[str, Place] = {}
+    places: dict[str, SourceLine] = {}
     refused: list[InputError] = []
     for name in names:
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
@@ -89,9 +89,9 @@ def is_manifest(name: str) -> bool:
     except InputError:
         return False
     written = ("uid", "creationTimestamp", "resourceVersion")
-    if not objects or any(one.get("kind") in (NODE.name, POD.name) for one in objects):
+    if not objects or any(document.get("kind") in (NODE.name, POD.name) for document in objects):
         return False
-    return not any((one.get("metadata") or {}).get(field) for one in objects for field in written)
+    return not any((document.get("metadata") or {}).get(field) for document in objects for field in written)
 
 
 def _pasted(text: str) -> str:
@@ -101,22 +101,22 @@ def _pasted(text: str) -> str:
 
 def _in_folder(folder: Path, recursive: bool) -> list[str]:
     try:
-        found = sorted(folder.rglob("*") if recursive else folder.iterdir())
+        paths = sorted(folder.rglob("*") if recursive else folder.iterdir())
     except OSError as error:
         problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
         raise InputError(problem, where=str(folder), mend="Check its permissions") from None
-    for path in found:
+    for path in paths:
         if path.name in KUSTOMIZATIONS:
             mend = f"Give what it builds: kubectl kustomize {path.parent} | headroom gate CLUSTER -f -"
             raise InputError("is for kustomize: its files aren't what would be applied", where=str(path), mend=mend)
-    files = [str(path) for path in found if path.suffix in EXTENSIONS and path.is_file()]
+    files = [str(path) for path in paths if path.suffix in EXTENSIONS and path.is_file()]
     if not files:
         mend = "Name files that end in .json, .yaml or .yml" + ("" if recursive else ", or add --recursive")
         raise InputError("holds no manifest", where=str(folder), mend=mend)
     return files
 
 
-def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
+def _located(text: str, file: str) -> Iterator[tuple[str, SourceLine]]:
     """Objects of `text` and their lines, as far as it can be read: what is wrong with it is told by who reads it."""
     if len(text) > LIMITS.located_characters:
         return
@@ -129,10 +129,15 @@ def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
         for document in yaml.compose_all(text, Loader=loader):
             chart = _CHART.search("\n".join(lines[end : document.start_mark.line + 1]))
             end = document.end_mark.line
-            for one in _objects(document):
-                key = _key(one)
+            for object_node in _objects(document):
+                key = _key(object_node)
                 if key:
-                    yield key, Place(file=chart[1]) if chart else Place(file=file, line=one.start_mark.line + 1)
+                    yield (
+                        key,
+                        SourceLine(file=chart[1])
+                        if chart
+                        else SourceLine(file=file, line=object_node.start_mark.line + 1),
+                    )
     except (yaml.YAMLError, RecursionError, ValueError):
         return
 
@@ -153,15 +158,15 @@ def _is_too_deep(text: str, loader: Any) -> bool:
 def _objects(document: Any) -> Iterator[Any]:
     items = _field(document, "items")
     if isinstance(items, yaml.SequenceNode):
-        for one in items.value:
-            yield from _objects(one)
+        for object_node in items.value:
+            yield from _objects(object_node)
     else:
         yield document
 
 
-def _key(one: Any) -> str:
-    metadata = _field(one, "metadata")
-    kind, name, namespace = _field(one, "kind"), _field(metadata, "name"), _field(metadata, "namespace")
+def _key(object_node: Any) -> str:
+    metadata = _field(object_node, "metadata")
+    kind, name, namespace = _field(object_node, "kind"), _field(metadata, "name"), _field(metadata, "namespace")
     if not isinstance(kind, yaml.ScalarNode) or not isinstance(name, yaml.ScalarNode):
         return ""
     return f"{kind.value}/{namespace.value if isinstance(namespace, yaml.ScalarNode) else 'default'}/{name.value}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
@@ -23,7 +23,7 @@ from planner.inventory.gke_nodes import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits, limits_of
 from planner.inventory.quotas import Quota, is_quotas, quotas_of
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.read_context import Shared
 from planner.inventory.records.spare import NODE_POOL
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Requirement, Snapshot
@@ -43,24 +43,26 @@ _TEXT_GROUP: Final = re.compile(
 )
 
 
-def stated(snapshot: Snapshot, given: Sequence[PoolLimits] = ()) -> tuple[PoolLimits, ...]:
-    """What is said of the cluster's pools: `given`, else what comes with the demo; of pools without nodes what their machine is."""
-    known = tuple(given) or (_of_demo() if demo.is_demo(snapshot) else ())
-    seen = {node_pool(node) for node in snapshot.nodes}
-    return tuple(one if one.name in seen or not one.machine_type else _with_machine(one) for one in known)
+def stated(snapshot: Snapshot, limits: Sequence[PoolLimits] = ()) -> tuple[PoolLimits, ...]:
+    """What is said of the cluster's pools: `limits`, else what comes with the demo; of pools without nodes what their machine is."""
+    all_limits = tuple(limits) or (_of_demo() if demo.is_demo(snapshot) else ())
+    used_pools = {node_pool(node) for node in snapshot.nodes}
+    return tuple(
+        limit if limit.name in used_pools or not limit.machine_type else _with_machine(limit) for limit in all_limits
+    )
 
 
-def _with_machine(one: PoolLimits) -> PoolLimits:
+def _with_machine(pool: PoolLimits) -> PoolLimits:
     """A GKE pool whose machine type is known, with what such a node has."""
-    shape = machine_shape(one.machine_type) if one.source in (LimitSource.GCLOUD, LimitSource.GKE_API) else None
+    shape = machine_shape(pool.machine_type) if pool.source in (LimitSource.GCLOUD, LimitSource.GKE_API) else None
     if shape is None:
-        return one
+        return pool
     vcpus, memory_gib, built_in = shape
     machine = gke_machine(
-        one.machine_type, vcpus=vcpus, memory_gib=memory_gib, gpus=one.gpus_a_node or built_in,
-        disk_gib=one.disk_gib, pods=one.pods_a_node,
+        pool.machine_type, vcpus=vcpus, memory_gib=memory_gib, gpus=pool.gpus_a_node or built_in,
+        disk_gib=pool.disk_gib, pods=pool.pods_a_node,
     )  # fmt: skip
-    return replace(one, machine=machine)
+    return replace(pool, machine=machine)
 
 
 @cache
@@ -90,29 +92,29 @@ def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
 
 
 def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
-    found: list[PoolLimits] = []
+    limits: list[PoolLimits] = []
     types: list[InstanceType] = []
     quotas: list[Quota] = []
-    for one in objects_of(text, name):
-        if isinstance(one.get("nodePools"), list):
-            found.extend(gcloud.pool_limits(one))
-        elif one.get("kind") == "NodePool" and str(one.get("apiVersion", "")).startswith("karpenter.sh/"):
-            found.append(_karpenter(one))
-        elif one.get("kind") == "ConfigMap" and _mapping(one.get("metadata")).get("name") == _STATUS_NAME:
-            found.extend(_autoscaler_status(str(_mapping(one.get("data")).get("status", ""))))
-        elif "config" in one and "name" in one:
-            found.extend(gcloud.pool_limits([one]))
-        elif "offerings" in one and ("resources" in one or "capacity" in one):
-            types.append(_instance_type(one))
-        elif is_quotas(one):
-            quotas.extend(quotas_of(one))
+    for document in objects_of(text, name):
+        if isinstance(document.get("nodePools"), list):
+            limits.extend(gcloud.pool_limits(document))
+        elif document.get("kind") == "NodePool" and str(document.get("apiVersion", "")).startswith("karpenter.sh/"):
+            limits.append(_karpenter(document))
+        elif document.get("kind") == "ConfigMap" and _mapping(document.get("metadata")).get("name") == _STATUS_NAME:
+            limits.extend(_autoscaler_status(str(_mapping(document.get("data")).get("status", ""))))
+        elif "config" in document and "name" in document:
+            limits.extend(gcloud.pool_limits([document]))
+        elif "offerings" in document and ("resources" in document or "capacity" in document):
+            types.append(_instance_type(document))
+        elif is_quotas(document):
+            quotas.extend(quotas_of(document))
     if types:
-        found.append(PoolLimits(name="", source=LimitSource.INSTANCE_TYPES, instance_types=tuple(types)))
+        limits.append(PoolLimits(name="", source=LimitSource.INSTANCE_TYPES, instance_types=tuple(types)))
     if quotas:
-        found.append(PoolLimits(name="", source=LimitSource.QUOTAS, quotas=tuple(quotas)))
-    if not found:
+        limits.append(PoolLimits(name="", source=LimitSource.QUOTAS, quotas=tuple(quotas)))
+    if not limits:
         raise InputError("it speaks of no node pool", where=name, mend=_MEND)
-    return tuple(found)
+    return tuple(limits)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -124,10 +126,10 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
+def _karpenter(document: Mapping[str, Any]) -> PoolLimits:
     """As one of a snapshot."""
     try:
-        return limits_of(NODE_POOL.read(Shared(), typed.convert(one, NODE_POOL.wire)))
+        return limits_of(NODE_POOL.read(Shared(), typed_json.convert(document, NODE_POOL.wire)))
     except msgspec.ValidationError as error:
         raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", mend=_MEND) from None
 
@@ -135,41 +137,43 @@ def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
 def _requirements(value: Any) -> tuple[Requirement, ...]:
     return tuple(
         Requirement(
-            key=str(one.get("key", "")), operator=str(one.get("operator", "")),
-            values=tuple(str(value) for value in _sequence(one.get("values"))),
+            key=str(requirement.get("key", "")), operator=str(requirement.get("operator", "")),
+            values=tuple(str(value) for value in _sequence(requirement.get("values"))),
         )
-        for one in _sequence(value)
-        if isinstance(one, Mapping)
+        for requirement in _sequence(value)
+        if isinstance(requirement, Mapping)
     )  # fmt: skip
 
 
-def _instance_type(one: Mapping[str, Any]) -> InstanceType:
+def _instance_type(document: Mapping[str, Any]) -> InstanceType:
     """Source: karpenter `kwok/cloudprovider/helpers.go` `InstanceTypeOptions`, which its own lists are written in;
     ``overhead`` and ``labels`` are ours, and may be left out."""
-    capacity = {str(k): parse(v, str(k)) for k, v in _mapping(one.get("resources") or one.get("capacity")).items()}
-    overhead = {str(k): parse(v, str(k)) for k, v in _mapping(one.get("overhead")).items()}
-    systems = _sequence(one.get("operatingSystems"))
+    capacity = {
+        str(k): parse(v, str(k)) for k, v in _mapping(document.get("resources") or document.get("capacity")).items()
+    }
+    overhead = {str(k): parse(v, str(k)) for k, v in _mapping(document.get("overhead")).items()}
+    systems = _sequence(document.get("operatingSystems"))
     return InstanceType(
-        name=str(one.get("name", "")),
+        name=str(document.get("name", "")),
         capacity=FrozenMap(capacity),
         overhead=FrozenMap(overhead) if overhead else None,
-        architecture=str(one.get("architecture") or "amd64"),
+        architecture=str(document.get("architecture") or "amd64"),
         operating_system=str(systems[0]) if systems else "linux",
-        offerings=tuple(filter(None, (_offering(each) for each in _sequence(one.get("offerings"))))),
-        labels=FrozenMap({str(k): str(v) for k, v in _mapping(one.get("labels")).items()}),
+        offerings=tuple(filter(None, (_offering(each) for each in _sequence(document.get("offerings"))))),
+        labels=FrozenMap({str(k): str(v) for k, v in _mapping(document.get("labels")).items()}),
     )
 
 
-def _offering(one: Any) -> Offering | None:
+def _offering(document: Any) -> Offering | None:
     """None for one that isn't to be had."""
-    told = {str(key).lower(): value for key, value in _mapping(one).items()}
-    if not told or told.get("available") is False:
+    offering_fields = {str(key).lower(): value for key, value in _mapping(document).items()}
+    if not offering_fields or offering_fields.get("available") is False:
         return None
-    wanted = {each.key: each.values for each in _requirements(told.get("requirements"))}
-    price = told.get("price")
+    values_by_key = {each.key: each.values for each in _requirements(offering_fields.get("requirements"))}
+    price = offering_fields.get("price")
     return Offering(
-        zone=next(iter(wanted.get(ZONE, ())), ""),
-        capacity_type=next(iter(wanted.get(KARPENTER_CAPACITY_TYPE, ())), ""),
+        zone=next(iter(values_by_key.get(ZONE, ())), ""),
+        capacity_type=next(iter(values_by_key.get(KARPENTER_CAPACITY_TYPE, ())), ""),
         usd_per_hour=float(price) if isinstance(price, int | float) else None,
     )
 
@@ -194,11 +198,11 @@ def _autoscaler_status(text: str) -> Iterable[PoolLimits]:
 def _status_groups(text: str) -> list[tuple[str, int, int]]:
     if "nodeGroups:" in text:
         status = _mapping(next(iter(values_of(text, _STATUS_NAME)), None))
-        found = []
+        groups = []
         for group in _sequence(status.get("nodeGroups")):
             health = _mapping(_mapping(group).get("health"))
             low, high = health.get("minSize"), health.get("maxSize")
             if isinstance(low, int) and isinstance(high, int):
-                found.append((str(_mapping(group).get("name", "")), low, high))
-        return found
+                groups.append((str(_mapping(group).get("name", "")), low, high))
+        return groups
     return [(match[1], int(match[2]), int(match[3])) for match in _TEXT_GROUP.finditer(text)]

@@ -41,14 +41,14 @@ def read_folder(folder: str | Path) -> tuple[PodLog, ...]:
     for path in sorted(root.rglob("*")):
         if path.suffix not in (".log", ".txt") or not path.is_file():
             continue
-        found = list(_logs_of(path, path.relative_to(root).parts))
-        files += bool(found)
-        total += sum(len(line) for log in found for line in log.lines)
+        pod_logs_read = list(_logs_of(path, path.relative_to(root).parts))
+        files += bool(pod_logs_read)
+        total += sum(len(line) for log in pod_logs_read for line in log.lines)
         if total > LARGEST_BYTES:
             raise InputError(
                 "holds more than 512 MiB of logs", where=str(folder), mend="Keep the pods in question only"
             )
-        logs += [log for log in found if log.lines]
+        logs += [log for log in pod_logs_read if log.lines]
     if not files:
         raise InputError(
             "holds no log",
@@ -59,15 +59,15 @@ def read_folder(folder: str | Path) -> tuple[PodLog, ...]:
 
 
 def read_live(
-    context: str, wanted: Iterable[tuple[str, str, str, bool]]
+    context: str, log_requests: Iterable[tuple[str, str, str, bool]]
 ) -> tuple[tuple[PodLog, ...], tuple[SourceError, ...]]:
-    """The logs `wanted` (namespace, pod, container, whether of the run before) of a live cluster, and what couldn't be
+    """The logs `log_requests` (namespace, pod, container, whether of the run before) of a live cluster, and what couldn't be
     read: a pod may be gone, a previous run may have left nothing, the right to read logs may be missing."""
     from planner.sources import kubernetes_api
 
     logs: list[PodLog] = []
     problems: list[SourceError] = []
-    for namespace, pod, container, is_previous in wanted:
+    for namespace, pod, container, is_previous in log_requests:
         try:
             logs.append(kubernetes_api.read_log(context, namespace, pod, container, is_previous=is_previous))
         except SourceError as error:
@@ -88,15 +88,15 @@ def of_upload(data: bytes, *, default: str = "", is_previous: bool = False) -> t
     Nothing where the file has no frames and no `default` is given.
     """
     data = data[-LARGEST_BYTES:]
-    found = [log_sections.log_of(data, section) for section in log_sections.sections(data) if section.pod]
-    if found or not default:
-        return tuple(log for log in found if log.lines)
+    logs = [log_sections.log_of(data, section) for section in log_sections.sections(data) if section.pod]
+    if logs or not default:
+        return tuple(log for log in logs if log.lines)
     namespace, pod, container = default.split("/")
     text = data.decode("utf-8", errors="replace")
     return (read_text(text, namespace=namespace, pod=pod, container=container, is_previous=is_previous),)
 
 
-class Place(Record):
+class LogSource(Record):
     """Whose log a file is, by its path. `is_framed`: of all containers of the pod, each in a frame."""
 
     namespace: str
@@ -117,7 +117,7 @@ class Place(Record):
         )  # fmt: skip
 
 
-def place_of(parts: tuple[str, ...]) -> Place | None:
+def place_of(parts: tuple[str, ...]) -> LogSource | None:
     """Whose log the file at this path is, None where the path doesn't tell."""
     *folders, name = parts
     stem, _, suffix = name.rpartition(".")
@@ -126,19 +126,19 @@ def place_of(parts: tuple[str, ...]) -> Place | None:
     is_previous = _PREVIOUS.search(stem) is not None or stem == "previous"
     container = _PREVIOUS.sub("", stem)
     if name == "logs.txt":
-        return Place(namespace=folders[-2], pod=folders[-1], is_framed=True)
+        return LogSource(namespace=folders[-2], pod=folders[-1], is_framed=True)
     if folders[-1] == "logs":
         if len(folders) >= 6 and folders[-5] == "pods":  # must-gather; insights: containers/CONTAINER/logs
             of = folders[-2]
-            return Place(namespace=folders[-6], pod=folders[-4], container=of, is_previous=is_previous)
+            return LogSource(namespace=folders[-6], pod=folders[-4], container=of, is_previous=is_previous)
         if len(folders) >= 3 and suffix == "txt":  # sonobuoy: podlogs/NAMESPACE/POD/logs/CONTAINER.txt
-            return Place(namespace=folders[-3], pod=folders[-2], container=container, is_previous=is_previous)
+            return LogSource(namespace=folders[-3], pod=folders[-2], container=container, is_previous=is_previous)
     if suffix == "log":
-        return Place(namespace=folders[-2], pod=folders[-1], container=container, is_previous=is_previous)
+        return LogSource(namespace=folders[-2], pod=folders[-1], container=container, is_previous=is_previous)
     return None
 
 
-def _framed(data: bytes, place: Place) -> tuple[PodLog, ...]:
+def _framed(data: bytes, place: LogSource) -> tuple[PodLog, ...]:
     """The logs in a ``logs.txt`` of ``kubectl cluster-info dump``, one a container; text without frames is one log of
     an unnamed container."""
     logs = []

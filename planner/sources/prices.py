@@ -152,7 +152,10 @@ def load_book(
         For a file that can't be read or isn't a price table.
     """
     path = refreshed or refreshed_file()
-    own_tables = [one if isinstance(one, PriceTable) else own_table(_read(one), one.name) for one in own]
+    own_tables = [
+        own_prices if isinstance(own_prices, PriceTable) else own_table(_read(own_prices), own_prices.name)
+        for own_prices in own
+    ]
     tables = _embedded_tables()
     as_of, source = snapshot_as_of(), snapshot_source()
     if is_refreshed and (refreshed is not None or path.is_file()):

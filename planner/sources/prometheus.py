@@ -20,7 +20,7 @@ import requests
 import urllib3
 from numpy.typing import NDArray
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import InputError, SourceError
 from planner.ground.quantity import LARGEST
 from planner.ground.records import Record, dataclass
@@ -141,8 +141,8 @@ class Prometheus:
         self._begin()
         pieces: dict[Labels, list[_Result]] = {}
         for first, last in _stretches(start, end, step_seconds, self.bounds.points_per_request):
-            for result in self._ask(expression, first, last, step_seconds):
-                pieces.setdefault(FrozenMap(result.metric), []).append(result)
+            for partial_series in self._ask(expression, first, last, step_seconds):
+                pieces.setdefault(FrozenMap(partial_series.metric), []).append(partial_series)
         return tuple(_joined(labels, results) for labels, results in pieces.items())
 
     def _begin(self) -> None:
@@ -227,7 +227,7 @@ class Prometheus:
         code = response.status_code
         if code == 200:
             return
-        said = _error_text(body)
+        error_text = _error_text(body)
         if 300 <= code < 400:
             what = f"sends elsewhere ({code}), usually to a login page"
             raise self._error(what, "Use the address behind the login, with a token")
@@ -235,12 +235,12 @@ class Prometheus:
             what, mend = _REFUSALS[code]
             raise self._error(f"{what} ({code})", mend)
         # Time that is up while series are read is 422 with Go's words for it, while they are reckoned with 503.
-        is_late = code == 422 and "context deadline exceeded" in str(said)
+        is_late = code == 422 and "context deadline exceeded" in str(error_text)
         if code in (400, 422) and not is_late:
-            raise self._error(f"refused the query ({code}): {said}", "Choose a shorter stretch or a longer step")
+            raise self._error(f"refused the query ({code}): {error_text}", "Choose a shorter stretch or a longer step")
         if is_late or code in (502, 503, 504):
-            raise self._error(f"is not able to answer now ({code}): {said}", "Try again, with a shorter stretch")
-        raise self._error(f"answered with status {code}: {said}", "Check the address")
+            raise self._error(f"is not able to answer now ({code}): {error_text}", "Try again, with a shorter stretch")
+        raise self._error(f"answered with status {code}: {error_text}", "Check the address")
 
     def _decoded(self, body: bytes) -> _Answer:
         if body[:512].lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
@@ -248,7 +248,7 @@ class Prometheus:
                 "answered with a web page, not with data", "Use the address behind the login page, with a token"
             )
         try:
-            return typed.decode(body, _Answer)
+            return typed_json.decode(body, _Answer)
         except msgspec.ValidationError as error:
             raise self._error(
                 f"answered with something that isn't Prometheus' format: {_short(str(error))}", "Check the address"
@@ -302,16 +302,16 @@ def container_usage(
     names = sorted(set(namespaces))
     if not names:
         raise InputError("no namespace is chosen", where=server.address, mend="Name one at least")
-    found: list[Usage] = []
+    usages: list[Usage] = []
     for namespace in names:
-        found += _namespace_usage(server, namespace, start, end, step_seconds)
-    if not found:
+        usages += _namespace_usage(server, namespace, start, end, step_seconds)
+    if not usages:
         raise SourceError(
             f"the Prometheus server has no {WORKING_SET} for {', '.join(names[:5])}{'…' if len(names) > 5 else ''}",
             where=server.address,
             mend="Check that it scrapes the kubelets' /metrics/cadvisor, and the stretch of time",
         )
-    return tuple(found)
+    return tuple(usages)
 
 
 def _namespace_usage(
@@ -330,7 +330,7 @@ def _namespace_usage(
         f"{group} (rate({CPU_SECONDS}{{{chosen}}}[{window}s]))",
         start=min(start + step_seconds, end), end=end, step_seconds=step_seconds,
     )  # fmt: skip
-    by_container = {_name(one.labels): one for one in cpu}
+    by_container = {_name(cpu_series.labels): cpu_series for cpu_series in cpu}
     for series in memory:
         busy = by_container.get(_name(series.labels))
         _, pod, container = _name(series.labels)
@@ -377,12 +377,12 @@ def _stretches(start: float, end: float, step_seconds: int, most_points: int) ->
 
 
 def _joined(labels: Labels, results: Sequence[_Result]) -> Series:
-    times = np.array([at for result in results for at, _ in result.values], dtype=np.float64)
-    values = np.array([_number(text) for result in results for _, text in result.values], dtype=np.float64)
-    known = (
+    times = np.array([at for partial_series in results for at, _ in partial_series.values], dtype=np.float64)
+    values = np.array([_number(text) for series_piece in results for _, text in series_piece.values], dtype=np.float64)
+    is_number = (
         np.abs(values) <= LARGEST
     )  # NaN and what no container uses: sums and suggestions are whole numbers of 64 bits
-    return Series(labels=labels, times=times[known], values=values[known])
+    return Series(labels=labels, times=times[is_number], values=values[is_number])
 
 
 def _number(text: str) -> float:
@@ -394,7 +394,7 @@ def _number(text: str) -> float:
 
 def _error_text(body: bytes) -> str:
     try:
-        answer = typed.decode(body, _Answer)
+        answer = typed_json.decode(body, _Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "no reason given"
     return _short(answer.error) or "no reason given"

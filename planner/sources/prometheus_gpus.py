@@ -58,11 +58,11 @@ def gpu_use(
             mend="Check that it scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter, and the stretch of time",
         )
     used = _by_gpu(asker, USED, start, end, step)
-    found = []
+    gpu_uses = []
     for key, (labels, times, percents) in busy.items():
         above = times[percents > busy_percent]
         memory = used.get(key)
-        found.append(
+        gpu_uses.append(
             GpuUse(
                 namespace=key[0],
                 pod=key[1],
@@ -78,7 +78,7 @@ def gpu_use(
                 used_bytes=None if memory is None else int(memory[2].max()),
             )
         )
-    return tuple(sorted(found, key=lambda one: (one.namespace, one.pod, one.gpu)))
+    return tuple(sorted(gpu_uses, key=lambda usage: (usage.namespace, usage.pod, usage.gpu)))
 
 
 def _by_gpu(
@@ -87,17 +87,17 @@ def _by_gpu(
     """Pod and GPU → labels, times, values; the highest where several series know the same GPU."""
     every: dict[Key, list[tuple[Series, float]]] = {}
     for metric, factor in metrics.items():
-        asked = f"max by ({', '.join(_BY)}) (max_over_time({metric}[{step}s]))"
-        for one in server.query_range(asked, start=min(start + step, end), end=end, step_seconds=step):
-            if len(one.times):
-                every.setdefault(_key(one.labels), []).append((one, float(factor)))
-    return {key: (some[0][0].labels, *_highest(some)) for key, some in every.items()}
+        expression = f"max by ({', '.join(_BY)}) (max_over_time({metric}[{step}s]))"
+        for gpu_series in server.query_range(expression, start=min(start + step, end), end=end, step_seconds=step):
+            if len(gpu_series.times):
+                every.setdefault(_key(gpu_series.labels), []).append((gpu_series, float(factor)))
+    return {key: (series_of_gpu[0][0].labels, *_highest(series_of_gpu)) for key, series_of_gpu in every.items()}
 
 
-def _highest(some: Iterable[tuple[Series, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _highest(gpu_series: Iterable[tuple[Series, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     best: dict[float, float] = {}
-    for one, factor in some:
-        for at, value in zip(one.times.tolist(), (one.values * factor).tolist(), strict=True):
+    for series, factor in gpu_series:
+        for at, value in zip(series.times.tolist(), (series.values * factor).tolist(), strict=True):
             best[at] = max(best.get(at, 0.0), value)
     times = np.array(sorted(best))
     return times, np.array([best[at] for at in times.tolist()])

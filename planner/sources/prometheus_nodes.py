@@ -54,12 +54,12 @@ def nodes_before(server: Prometheus, end: float, days: int) -> Watch:
     going = _going(server, start, end, step)
     looks: dict[str, set[float]] = {}
     nodes: list[NodeSeen] = []
-    for one in created:
-        cluster, name = one.labels.get("cluster", ""), one.labels.get("node", "")
-        looks.setdefault(cluster, set()).update(one.times.tolist())
+    for node_series in created:
+        cluster, name = node_series.labels.get("cluster", ""), node_series.labels.get("node", "")
+        looks.setdefault(cluster, set()).update(node_series.times.tolist())
         node = Node(name=name, labels=labels.get((cluster, name), FrozenMap({})))
         if name and is_spot(node):
-            nodes += _seen(one, node, cluster, going.get((cluster, name), 0.0), step)
+            nodes += _seen(node_series, node, cluster, going.get((cluster, name), 0.0), step)
     return Watch(
         source=f"Prometheus at {server.address}",
         looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
@@ -70,11 +70,11 @@ def nodes_before(server: Prometheus, end: float, days: int) -> Watch:
 def _seen(series: Series, node: Node, cluster: str, going_at: float, step: int) -> Iterator[NodeSeen]:
     """A node of one name may be several, one after another: each has its own time of creation."""
     for created in np.unique(series.values).tolist():
-        there = series.times[series.values == created]
-        last = float(there[-1])
+        present_times = series.times[series.values == created]
+        last = float(present_times[-1])
         yield NodeSeen(
             cluster=cluster, node=node.name, node_pool=node_pool(node), machine_type=machine_type(node),
-            created_at=float(created), first_at=float(there[0]), last_at=last, is_going=last - step <= going_at <= last + step,
+            created_at=float(created), first_at=float(present_times[0]), last_at=last, is_going=last - step <= going_at <= last + step,
             zone=zone(node),
         )  # fmt: skip
 
@@ -84,19 +84,19 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
     step = max(60, int((end - start) // _LOOKS_AT_LABELS))
     tables = accelerators.tables()
     telling = (*tables.bought, *tables.pool, *tables.machine_type, ZONE)
-    known = {_written(key): key for key in telling}  # as kube-state-metrics writes it → the label's key
-    found: dict[tuple[str, str], Labels] = {}
-    asked = f"last_over_time({LABELS}[{step}s])"
-    series = server.query_range(asked, start=min(start + step, end), end=end, step_seconds=step)
-    for one in series:
-        own = {known[key]: value for key, value in one.labels.items() if key in known and value}
-        name = (one.labels.get("cluster", ""), one.labels.get("node", ""))
-        found[name] = FrozenMap({**found.get(name, {}), **own})
-    if not any(found.values()):
+    key_by_label = {_written(key): key for key in telling}  # as kube-state-metrics writes it → the label's key
+    labels: dict[tuple[str, str], Labels] = {}
+    expression = f"last_over_time({LABELS}[{step}s])"
+    series = server.query_range(expression, start=min(start + step, end), end=end, step_seconds=step)
+    for label_series in series:
+        own = {key_by_label[key]: value for key, value in label_series.labels.items() if key in key_by_label and value}
+        name = (label_series.labels.get("cluster", ""), label_series.labels.get("node", ""))
+        labels[name] = FrozenMap({**labels.get(name, {}), **own})
+    if not any(labels.values()):
         keys = f"{GKE_NODE_POOL},{GKE_SPOT},{GKE_PROVISIONING},{INSTANCE_TYPE}"
         mend = f"Start kube-state-metrics with --metric-labels-allowlist=nodes=[{keys}], or the labels of your cloud"
         raise _unknown(server, f"{LABELS} that tell which nodes are spot nodes", mend)
-    return found
+    return labels
 
 
 def _written(key: str) -> str:
@@ -106,13 +106,13 @@ def _written(key: str) -> str:
 
 def _going(server: Prometheus, start: float, end: float, step: int) -> dict[tuple[str, str], float]:
     """(cluster, node) → when an autoscaler's mark was last seen on it; {} where taints aren't scraped."""
-    marks = "|".join(sorted(re.escape(one).replace("\\", "\\\\") for one in TAKEN_DOWN))
-    asked = f'max by (cluster, node) ({TAINTS}{{key=~"{marks}"}})'
-    found = server.query_range(asked, start=start, end=end, step_seconds=step)
+    marks = "|".join(sorted(re.escape(taint_key).replace("\\", "\\\\") for taint_key in TAKEN_DOWN))
+    expression = f'max by (cluster, node) ({TAINTS}{{key=~"{marks}"}})'
+    taint_series = server.query_range(expression, start=start, end=end, step_seconds=step)
     return {
-        (one.labels.get("cluster", ""), one.labels.get("node", "")): float(one.times[-1])
-        for one in found
-        if len(one.times)
+        (node_series.labels.get("cluster", ""), node_series.labels.get("node", "")): float(node_series.times[-1])
+        for node_series in taint_series
+        if len(node_series.times)
     }
 
 

@@ -29,12 +29,12 @@ def token_use(server: Prometheus, *, end: float, days: int) -> tuple[TokenUse, .
     asker = replace(server, bounds=replace(server.bounds, points_per_request=_POINTS))
     step = max(_LEAST_STEP, step_seconds(days))
     prompts, generated = (_by_step(asker, metric, end - days * _DAY, end, step) for metric in (PROMPT, GENERATION))
-    found = []
+    token_uses = []
     for key in sorted(prompts.keys() | generated.keys()):
         read, written = prompts.get(key, {}), generated.get(key, {})
         steps = read.keys() | written.keys()
         busy = sum(read.get(at, 0.0) + written.get(at, 0.0) > 0 for at in steps)
-        found.append(
+        token_uses.append(
             TokenUse(
                 namespace=key[0],
                 pod=key[1],
@@ -45,19 +45,19 @@ def token_use(server: Prometheus, *, end: float, days: int) -> tuple[TokenUse, .
                 busy_seconds=float(busy * step),
             )
         )
-    return tuple(found)
+    return tuple(token_uses)
 
 
 def _by_step(server: Prometheus, metric: str, start: float, end: float, step: int) -> dict[Served, dict[float, float]]:
     """Pod and model → end of each step → tokens in it; a counter that begins anew is no loss (`increase`)."""
-    asked = f"sum by ({', '.join(_BY)}) (increase({metric}[{step}s]))"
-    found: dict[Served, dict[float, float]] = {}
-    for one in server.query_range(asked, start=min(start + step, end), end=end, step_seconds=step):
-        is_renamed = "exported_pod" in one.labels  # a Prometheus that keeps its own labels
+    expression = f"sum by ({', '.join(_BY)}) (increase({metric}[{step}s]))"
+    tokens_by_step: dict[Served, dict[float, float]] = {}
+    for token_series in server.query_range(expression, start=min(start + step, end), end=end, step_seconds=step):
+        is_renamed = "exported_pod" in token_series.labels  # a Prometheus that keeps its own labels
         namespace, pod = (
-            one.labels.get(f"exported_{name}" if is_renamed else name, "") for name in ("namespace", "pod")
+            token_series.labels.get(f"exported_{name}" if is_renamed else name, "") for name in ("namespace", "pod")
         )
-        steps = found.setdefault((namespace, pod, one.labels.get("model_name", "")), {})
-        for at, value in zip(one.times.tolist(), one.values.tolist(), strict=True):
+        steps = tokens_by_step.setdefault((namespace, pod, token_series.labels.get("model_name", "")), {})
+        for at, value in zip(token_series.times.tolist(), token_series.values.tolist(), strict=True):
             steps[at] = steps.get(at, 0.0) + max(0.0, value)
-    return found
+    return tokens_by_step

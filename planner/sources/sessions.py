@@ -54,13 +54,13 @@ class SignedOut:
         """The sign-in with these claims, which would hold `until` (epoch seconds), is over."""
         name, issued = identity(claims)
         before = self._known(name) or (issued, until)
-        found = max(before[0], issued), max(before[1], until)
+        sign_out = max(before[0], issued), max(before[1], until)
         now = time.time()
-        self._out = {one: times for one, times in self._out.items() if times[1] > now}
-        self._out[name] = found
+        self._out = {name_digest: times for name_digest, times in self._out.items() if times[1] > now}
+        self._out[name] = sign_out
         if self._folder is not None:
             try:
-                _write(self._folder / name, json.dumps(found).encode())
+                _write(self._folder / name, json.dumps(sign_out).encode())
                 _sweep(self._folder, now)
             except OSError as error:
                 sys.stderr.write(
@@ -69,12 +69,12 @@ class SignedOut:
 
     def __contains__(self, claims: Mapping[str, Any]) -> bool:
         name, issued = identity(claims)
-        known = self._known(name)
-        return known is not None and issued <= known[0]
+        sign_out = self._known(name)
+        return sign_out is not None and issued <= sign_out[0]
 
     def _known(self, name: str) -> tuple[float, float] | None:
-        kept = _read(self._folder / name) if self._folder else None
-        return max(filter(None, (self._out.get(name), kept)), default=None)
+        stored_sign_out = _read(self._folder / name) if self._folder else None
+        return max(filter(None, (self._out.get(name), stored_sign_out)), default=None)
 
 
 def identity(claims: Mapping[str, Any]) -> tuple[str, float]:
@@ -104,28 +104,28 @@ def _kept_key(folder: Path) -> bytes:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / _KEY).exists():
-            made = folder / f".{secrets.token_hex(8)}"
-            _write(made, secrets.token_bytes(_KEY_BYTES))
+            new_key_file = folder / f".{secrets.token_hex(8)}"
+            _write(new_key_file, secrets.token_bytes(_KEY_BYTES))
             with suppress(FileExistsError):  # another replica was here first
-                os.link(made, folder / _KEY)
-            made.unlink()
-        found = (folder / _KEY).read_bytes()
+                os.link(new_key_file, folder / _KEY)
+            new_key_file.unlink()
+        key_bytes = (folder / _KEY).read_bytes()
     except OSError as error:
         mend = f"Name a folder in {VARIABLE} that Headroom may write to, or none"
         raise InputError(f"can't be used: {error.strerror or error}", where=str(folder), mend=mend) from None
-    if len(found) != _KEY_BYTES:
+    if len(key_bytes) != _KEY_BYTES:
         raise InputError(
             "isn't a key of Headroom's", where=str(folder / _KEY), mend="Remove it: everybody signs in anew"
         )
-    return found
+    return key_bytes
 
 
 def _write(file: Path, content: bytes) -> None:
     """Whole or not at all, and for no other user to read."""
-    beside = file.with_name(f".{secrets.token_hex(8)}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
+    temporary_file = file.with_name(f".{secrets.token_hex(8)}")
+    with os.fdopen(os.open(temporary_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
         output.write(content)
-    beside.replace(file)
+    temporary_file.replace(file)
 
 
 def _read(file: Path) -> tuple[float, float] | None:

@@ -30,18 +30,18 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
-from planner.history import kept, manifest, names
 from planner.history import levels as history
-from planner.history.manifest import Entry, Reading
-from planner.history.names import Partition, Place
+from planner.history import manifest, names, snapshot_bytes
+from planner.history.manifest import EntryReading, WriteEntry
+from planner.history.names import Partition, SnapshotAddress
 from planner.history.rows import Rows
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
-from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
+from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
 from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
@@ -149,9 +149,9 @@ class Store:
             raise InputError("the cluster has no name", where=snapshot.source, mend="Give one with --name")
         partition = Partition(cluster, names.day_of(snapshot.taken_at))
         name = names.snapshot_id(snapshot)
-        if any(name in entry.parts for entry in self._entries(partition)):
+        if any(name in write_entry.parts for write_entry in self._entries(partition)):
             return False
-        packed = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(kept.encode(snapshot), asbytes=True)
+        packed = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(snapshot_bytes.encode(snapshot), asbytes=True)
         path = manifest.snapshot_path(partition, name)
         self.write_part(partition, (name,), rows, also={path: packed}, snapshots={name: path})
         return True
@@ -164,9 +164,9 @@ class Store:
         *,
         also: Mapping[str, bytes] | None = None,
         snapshots: Mapping[str, str] | None = None,
-    ) -> Entry:
+    ) -> WriteEntry:
         """Write rows of one partition, and `also` (path → content), as one: all of it counts, or nothing."""
-        tables = {name: _arrow(NAMED[name], some) for name, some in rows.items() if some}
+        tables = {name: _arrow(NAMED[name], table_rows) for name, table_rows in rows.items() if table_rows}
         return self._write_tables(partition, parts, tables, also or {}, dict(snapshots or {}))
 
     def _write_tables(
@@ -176,14 +176,14 @@ class Store:
         tables: Mapping[str, pa.Table],
         also: Mapping[str, bytes],
         snapshots: dict[str, str],
-    ) -> Entry:
+    ) -> WriteEntry:
         began, unique = time.monotonic(), _unique()
         if set(tables) & set(store_trends.FROM):  # always of what is written beside it: no part can lack
             tables = {**tables, TRENDS: store_trends.trends(tables, _schema(NAMED[TRENDS], with_partition=False))}
         files = {name: manifest.table_path(partition, name, unique) for name in tables}
         with self._told("written"):
-            for path, data in also.items():
-                self._put(path, data)
+            for path, content in also.items():
+                self._put(path, content)
             try:
                 self._each(
                     lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
@@ -196,9 +196,9 @@ class Store:
                 raise
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
-            entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
-            self._put(manifest.path_of(partition, unique), manifest.encode(entry))
-        return entry
+            write_entry = WriteEntry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
+            self._put(manifest.path_of(partition, unique), manifest.encode(write_entry))
+        return write_entry
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def clusters(self) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ class Store:
 
     def readings(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
-    ) -> tuple[Reading, ...]:
+    ) -> tuple[EntryReading, ...]:
         """What is read for these clusters (all), of the days from `since` to `until`, without the entries that `left_out` names.
 
         Raises
@@ -216,35 +216,35 @@ class Store:
             When entries of these clusters and days are there, and none of them can be read.
         """
         first, last = (None if moment is None else names.day_of(moment) for moment in (since, until))
-        wanted = {
+        paths_by_partition = {
             partition: paths
             for partition, paths in self._partitions().items()
             if (not clusters or partition.cluster in clusters)
             and (first is None or partition.day >= first)
             and (last is None or partition.day <= last)
         }
-        found = self._decoded([path for paths in wanted.values() for path in paths])
-        if not found:
-            for path in (path for paths in wanted.values() for path in paths if path in self._refused):
+        manifests = self._decoded([path for paths in paths_by_partition.values() for path in paths])
+        if not manifests:
+            for path in (path for paths in paths_by_partition.values() for path in paths if path in self._refused):
                 raise self._refused[path]
         return tuple(
             reading
-            for partition, paths in sorted(wanted.items())
-            for reading in manifest.readings(partition, [found[path] for path in paths if path in found])
+            for partition, paths in sorted(paths_by_partition.items())
+            for reading in manifest.readings(partition, [manifests[path] for path in paths if path in manifests])
         )
 
     def snapshots(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
     ) -> tuple[StoredSnapshot, ...]:
         """The whole snapshots there are, by cluster and time."""
-        found = {
+        snapshots_by_key = {
             (reading.partition.cluster, name): path
             for reading in self.readings(clusters, since, until)
             for name, path in reading.entry.snapshots.items()
         }
         every = (
             StoredSnapshot(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
-            for (cluster, name), path in sorted(found.items())
+            for (cluster, name), path in sorted(snapshots_by_key.items())
         )
         return tuple(
             stored
@@ -252,7 +252,7 @@ class Store:
             if (since is None or stored.taken_at >= since) and (until is None or stored.taken_at <= until)
         )
 
-    def at(self, place: Place, *, now: float) -> StoredSnapshot:
+    def at(self, place: SnapshotAddress, *, now: float) -> StoredSnapshot:
         """The newest snapshot that `place` includes.
 
         Raises
@@ -264,18 +264,18 @@ class Store:
         until = names.latest_moment(place.time, now=now)
         every = self.snapshots((cluster,))
         if not every:
-            known = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
-            raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {known}")
-        found = [stored for stored in every if stored.taken_at <= until]
+            clusters_text = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
+            raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {clusters_text}")
+        candidates = [stored for stored in every if stored.taken_at <= until]
         if place.time == names.LATEST:
             return latest_of(every, now)
-        if not found:
+        if not candidates:
             first = datetime.fromtimestamp(every[0].taken_at, UTC).strftime("%Y-%m-%dT%H:%MZ")
             what = f"there is no snapshot of {cluster} as early as {place.time}"
             raise NotKnownError(what, where=self.url, mend=f"The first is of {first}")
-        return found[-1]
+        return candidates[-1]
 
-    def snapshot(self, one: StoredSnapshot, *, limit_bytes: int | None = None) -> Snapshot:
+    def snapshot(self, stored_snapshot: StoredSnapshot, *, limit_bytes: int | None = None) -> Snapshot:
         """The whole snapshot; its source says where it came from.
 
         Raises
@@ -284,9 +284,9 @@ class Store:
             When it is damaged, or larger than `limit_bytes`.
         """
         with self._told("read"):
-            packed = self._get(one.path)
-        data = _unpacked(packed, one.path, bounded.limit_bytes() if limit_bytes is None else limit_bytes)
-        return kept.decode(data, one.path)
+            packed = self._get(stored_snapshot.path)
+        content = _unpacked(packed, stored_snapshot.path, bounded.limit_bytes() if limit_bytes is None else limit_bytes)
+        return snapshot_bytes.decode(content, stored_snapshot.path)
 
     def query(
         self,
@@ -329,38 +329,40 @@ class Store:
         def read() -> history.History:
             readings = self.readings(clusters, since, until)
             moments = {
-                (one.partition.cluster, names.moment_of(name)) for one in readings for name in one.entry.snapshots
+                (reading.partition.cluster, names.moment_of(name))
+                for reading in readings
+                for name in reading.entry.snapshots
             }
             with duckdb.connect(":memory:") as connection:
                 connection.execute(f"SET memory_limit='{_sql_memory_bytes()}B'")
                 connection.register(TRENDS, self._trends(readings))
                 return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql).to_arrow_table()))
 
-        found = self._again_if_gone(read)
-        if not found.moments:
+        stored_history = self._again_if_gone(read)
+        if not stored_history.moments:
             raise self._nothing()
-        return replace(found, left_out=self.left_out)
+        return replace(stored_history, left_out=self.left_out)
 
     def _nothing(self) -> NotKnownError:
         mend = "headroom store snapshot writes one; headroom store list says what there is"
         return NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
 
-    def _trends(self, readings: Sequence[Reading]) -> pa.Table:
+    def _trends(self, readings: Sequence[EntryReading]) -> pa.Table:
         """The rows of the table ``trends``; made here of what releases wrote that didn't know it."""
         every = _schema(NAMED[TRENDS], with_partition=True)
         schema = pa.schema([field for field in every if field.name not in ("part", "snapshot", "day")])
         old = [reading for reading in readings if TRENDS not in reading.entry.files]
-        known = [self._whole(dataset, columns=schema.names) for dataset in self.datasets(TRENDS, readings)]
+        trend_tables = [self._whole(dataset, columns=schema.names) for dataset in self.datasets(TRENDS, readings)]
         if not old:
-            return pa.concat_tables(known)
-        wanted = ds.field("metric").isin(list(history.METRICS))
-        columns = [*store_trends.FACT_COLUMNS, *(one.name for one in PARTITIONED_BY)]
-        facts = [self._whole(dataset, columns=columns, filter=wanted) for dataset in self.datasets("facts", old)]
+            return pa.concat_tables(trend_tables)
+        metric_filter = ds.field("metric").isin(list(history.METRICS))
+        columns = [*store_trends.FACT_COLUMNS, *(column.name for column in PARTITIONED_BY)]
+        facts = [self._whole(dataset, columns=columns, filter=metric_filter) for dataset in self.datasets("facts", old)]
         pools = [self._whole(dataset) for dataset in self.datasets("pools", old)]
-        made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
-        return pa.concat_tables([*known, made])
+        trends_made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
+        return pa.concat_tables([*trend_tables, trends_made])
 
-    def _whole(self, some: ds.Dataset, **asked: Any) -> pa.Table:
+    def _whole(self, dataset: ds.Dataset, **scan_options: Any) -> pa.Table:
         """All rows, as long as they grow as rows do: a few bytes of Parquet say one row a billion times.
 
         Raises
@@ -370,12 +372,12 @@ class Store:
         """
         batches: list[pa.RecordBatch] = []
         size, most = 0, _FREE_BYTES
-        scanner = some.scanner(batch_size=_BATCH_ROWS, batch_readahead=4, **asked)
+        scanner = dataset.scanner(batch_size=_BATCH_ROWS, batch_readahead=4, **scan_options)
         for batch in scanner.to_batches():
             batches.append(batch)
             size += batch.nbytes
             if size > most:
-                files = self._files.get_file_info(some.files)
+                files = self._files.get_file_info(dataset.files)
                 most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in files)
             if size > most:
                 what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
@@ -395,16 +397,16 @@ class Store:
             looks.setdefault(snapshot.cluster, []).append(snapshot.taken_at)
         if not looks:
             raise self._nothing()
-        seen = self.query(_SQL["nodes seen"], clusters, since, until)
-        told = self.query(_SQL["node events"], clusters, since, until)
+        node_rows = self.query(_SQL["nodes seen"], clusters, since, until)
+        event_rows = self.query(_SQL["node events"], clusters, since, until)
         return Watch(
             source=f"store {self.url}",
             looks=tuple((cluster, tuple(moments)) for cluster, moments in sorted(looks.items())),
-            nodes=tuple(NodeSeen(**row | {"is_going": bool(row["is_going"])}) for row in seen),
-            events=tuple(NodeEvent(**row | {"told": Told(row["told"])}) for row in told),
+            nodes=tuple(NodeSeen(**row | {"is_going": bool(row["is_going"])}) for row in node_rows),
+            events=tuple(NodeEvent(**row | {"told": NodeSign(row["told"])}) for row in event_rows),
         )
 
-    def runs_seen(self, place: Place, since: float, until: float) -> RunsSeen:
+    def runs_seen(self, place: SnapshotAddress, since: float, until: float) -> RunsSeen:
         """What held quota of Kueue's queues, and until when, as far as snapshots from `since` to `until` tell, and to what `place` says;
         errors as `at`."""
         newest = self.at(place, now=time.time())
@@ -413,7 +415,7 @@ class Store:
         runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
         return RunsSeen(looks=tuple(look["look"] for look in looks), runs=tuple(RunSeen(**run) for run in runs))
 
-    def pod_starts(self, place: Place, since: float, until: float) -> PodStarts:
+    def pod_starts(self, place: SnapshotAddress, since: float, until: float) -> PodStarts:
         """Workload → when its pods were made, placed and Ready, as far as snapshots from `since` to `until` tell; errors as `at`."""
         newest = self.at(place, now=time.time())
         found: dict[str, list[PodStart]] = {}
@@ -422,7 +424,7 @@ class Store:
         return {key: tuple(some) for key, some in found.items()}
 
     def _asked(
-        self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object], seconds: float
+        self, duckdb: Any, sql: str, readings: Sequence[EntryReading], parameters: Sequence[object], seconds: float
     ) -> list[dict[str, Any]]:
         safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         safe |= {"python_enable_replacements": False, "TimeZone": "UTC", "temp_directory": ""}
@@ -431,8 +433,8 @@ class Store:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
             for table in NAMED.values():
                 if table.name in sql.lower():  # DuckDB never asks for more than it needs; the rest isn't even listed
-                    for place, some in enumerate(self.datasets(table.name, readings, in_dictionaries=True)):
-                        connection.register(f"_{table.name}_{place}", some)
+                    for place, dataset in enumerate(self.datasets(table.name, readings, in_dictionaries=True)):
+                        connection.register(f"_{table.name}_{place}", dataset)
                     union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))
                     connection.execute(f"CREATE VIEW {table.name} AS {union}")
             connection.execute("SET enable_external_access=false; SET lock_configuration=true")
@@ -448,48 +450,55 @@ class Store:
             try:
                 return _rows(_held(connection.sql(sql, params=list(parameters))))
             except (duckdb.Error, OSError, pa.ArrowException) as error:  # the latter two while rows come
-                said = str(error).strip()
+                error_text = str(error).strip()
                 if _is_gone(error):
-                    raise FileNotFoundError(said) from None
+                    raise FileNotFoundError(error_text) from None
                 if is_late.is_set():
                     mend = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
                     raise InputError(f"it took longer than {duration(seconds)}", where="SQL", mend=mend) from None
-                if _OF_A_FILE in said:
+                if _OF_A_FILE in error_text:
                     mend = "Restore the file from a copy; or delete it and the manifest's entry that names it"
-                    raise SourceError(f"a file is damaged: {said}", where=self.url, mend=mend) from None
-                raise InputError(said, where="SQL", mend="docs/store.md lists tables and columns") from None
+                    raise SourceError(f"a file is damaged: {error_text}", where=self.url, mend=mend) from None
+                raise InputError(error_text, where="SQL", mend="docs/store.md lists tables and columns") from None
             finally:
                 clock.cancel()
 
-    def datasets(self, table: str, readings: Sequence[Reading], *, in_dictionaries: bool = False) -> list[ds.Dataset]:
+    def datasets(
+        self, table: str, readings: Sequence[EntryReading], *, in_dictionaries: bool = False
+    ) -> list[ds.Dataset]:
         """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for.
 
         `in_dictionaries`: texts stay dictionaries, as Parquet has them: batches that are read ahead hold each once, however many
         rows say it.
         """
         schema = _schema(NAMED[table], with_partition=True)
-        schema = pa.schema([_as_dictionary(one) for one in schema]) if in_dictionaries else schema
-        form = ds.ParquetFileFormat(dictionary_columns=[one.name for one in schema if pa.types.is_dictionary(one.type)])
+        schema = pa.schema([_as_dictionary(column) for column in schema]) if in_dictionaries else schema
+        form = ds.ParquetFileFormat(
+            dictionary_columns=[column.name for column in schema if pa.types.is_dictionary(column.type)]
+        )
 
-        def read(some: Sequence[Reading]) -> ds.Dataset:
+        def read(readings_read: Sequence[EntryReading]) -> ds.Dataset:
             return ds.FileSystemDataset.from_paths(
-                [self._path(reading.entry.files[table]) for reading in some],
+                [self._path(reading.entry.files[table]) for reading in readings_read],
                 schema=schema,
                 format=form,
                 filesystem=self._files,
-                partitions=[_of(reading.partition) for reading in some],
+                partitions=[_of(reading.partition) for reading in readings_read],
             )
 
-        there = [reading for reading in readings if table in reading.entry.files]
-        in_part = ((read([reading]), reading.without) for reading in there if reading.without)
+        table_readings = [reading for reading in readings if table in reading.entry.files]
+        in_part = ((read([reading]), reading.without) for reading in table_readings if reading.without)
         return [
-            read([reading for reading in there if not reading.without]),
-            *(ds.InMemoryDataset(one.to_table(filter=~ds.field("part").isin(list(gone)))) for one, gone in in_part),
+            read([reading for reading in table_readings if not reading.without]),
+            *(
+                ds.InMemoryDataset(dataset.to_table(filter=~ds.field("part").isin(list(removed_parts))))
+                for dataset, removed_parts in in_part
+            ),
         ]
 
     def parts(self, partition: Partition) -> set[str]:
         """The parts that are written already."""
-        return {part for entry in self._entries(partition) for part in entry.parts}
+        return {part for write_entry in self._entries(partition) for part in write_entry.parts}
 
     # ── keeping it small ─────────────────────────────────────────────────────────────────────────────────────────────
     def compact(
@@ -528,21 +537,21 @@ class Store:
 
     def _join(self, partition: Partition) -> int:
         """Join the entries of a partition that are read; how many there were, 0 where there is one at most, or one that can't be read."""
-        found = manifest.readings(partition, list(self._entries(partition)))
-        if len(found) < 2 or partition in self._damaged():
+        readings = manifest.readings(partition, list(self._entries(partition)))
+        if len(readings) < 2 or partition in self._damaged():
             return 0
         tables = {}
         for name, table in NAMED.items():
-            if any(name in reading.entry.files for reading in found):
+            if any(name in reading.entry.files for reading in readings):
                 schema = _schema(table, with_partition=False)
                 if name == TRENDS:
                     continue  # made anew of what is joined
-                some = [dataset.to_table(columns=schema.names) for dataset in self.datasets(name, found)]
-                tables[name] = pa.concat_tables(some).sort_by([("taken_at", "ascending"), ("part", "ascending")])
-        parts = tuple(sorted({part for reading in found for part in reading.entry.parts}))
-        snapshots = {name: path for reading in found for name, path in reading.entry.snapshots.items()}
+                part_tables = [dataset.to_table(columns=schema.names) for dataset in self.datasets(name, readings)]
+                tables[name] = pa.concat_tables(part_tables).sort_by([("taken_at", "ascending"), ("part", "ascending")])
+        parts = tuple(sorted({part for reading in readings for part in reading.entry.parts}))
+        snapshots = {name: path for reading in readings for name, path in reading.entry.snapshots.items()}
         self._write_tables(partition, parts, tables, {}, snapshots)
-        return len(found)
+        return len(readings)
 
     def expire(self, *, before: float) -> int:
         """Delete every day that ended before the moment `before`; how many files went. A day of a cluster with an entry that
@@ -553,7 +562,7 @@ class Store:
                 entries = self._decoded(paths)
                 if partition in self._damaged():
                     continue
-                files = {path for entry in entries.values() for path in entry.paths}
+                files = {path for write_entry in entries.values() for path in write_entry.paths}
                 self._delete(paths)  # first, so that is not read what goes next
                 self._delete(sorted(files))
                 deleted += len(paths) + len(files)
@@ -562,26 +571,31 @@ class Store:
     def _sweep(self, grace_seconds: float) -> int:
         """Delete dominated entries whose time is over, then every old file that no entry names; nothing of a day of a cluster with
         an entry that can't be read, which may name any of its files."""
-        now, named, gone = time.time(), set[str](), 0
+        now, named, removed_files = time.time(), set[str](), 0
         for partition, paths in self._partitions().items():
-            found = self._decoded(paths)
+            entries_by_path = self._decoded(paths)
             if partition in self._damaged():
-                named |= {one for entry in found.values() for one in entry.paths}
+                named |= {path for write_entry in entries_by_path.values() for path in write_entry.paths}
                 continue
-            below = manifest.dominated(found.values())
+            below = manifest.dominated(entries_by_path.values())
             late = [
                 path
-                for path, entry in found.items()
-                if entry.name in below and now - below[entry.name].written_at >= grace_seconds
+                for path, write_entry in entries_by_path.items()
+                if write_entry.name in below and now - below[write_entry.name].written_at >= grace_seconds
             ]
-            staying = {one for path, entry in found.items() if path not in late for one in entry.paths}
-            going = {one for path in late for one in found[path].paths} - staying
+            staying = {
+                entry_path
+                for path, write_entry in entries_by_path.items()
+                if path not in late
+                for entry_path in write_entry.paths
+            }
+            going = {entry_path for path in late for entry_path in entries_by_path[path].paths} - staying
             self._delete(late)
             self._delete(sorted(going))
             named |= staying
-            gone += len(late) + len(going)
+            removed_files += len(late) + len(going)
         if not named:  # no manifest at all: a user lost it, and a copy of it may come back
-            return gone
+            return removed_files
         damaged = self._damaged()
         orphans = [
             path
@@ -592,31 +606,33 @@ class Store:
             if Partition.in_path(path) not in damaged
         ]
         self._delete(orphans)
-        return gone + len(orphans)
+        return removed_files + len(orphans)
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _partitions(self) -> dict[Partition, list[str]]:
         """Partition → paths of its entries."""
-        found: dict[Partition, list[str]] = {}
+        paths_by_partition: dict[Partition, list[str]] = {}
         with self._told("read"):
             for path, _ in self._listed(manifest.FOLDER):
                 partition = manifest.partition_of(path)
                 if partition is not None and path.endswith(".json"):
-                    found.setdefault(partition, []).append(path)
+                    paths_by_partition.setdefault(partition, []).append(path)
                 elif path.endswith(".json"):
                     mend = "Ask who wrote this file, and delete it"
                     self._refused[path] = InputError(
                         "it stands where no entry of the manifest does", where=path, mend=mend
                     )
-        return {one: sorted(found[one]) for one in sorted(found)}
+        return {
+            key_partition: sorted(paths_by_partition[key_partition]) for key_partition in sorted(paths_by_partition)
+        }
 
-    def _entries(self, partition: Partition) -> Iterable[Entry]:
+    def _entries(self, partition: Partition) -> Iterable[WriteEntry]:
         with self._told("read"):
             paths = [path for path, _ in self._listed(f"{manifest.FOLDER}/{partition.path}") if path.endswith(".json")]
         return self._decoded(sorted(paths)).values()
 
-    def _decoded(self, paths: Sequence[str]) -> dict[str, Entry]:
-        def read(path: str) -> Entry | None:
+    def _decoded(self, paths: Sequence[str]) -> dict[str, WriteEntry]:
+        def read(path: str) -> WriteEntry | None:
             try:
                 return manifest.decode(self._get(path), path)
             except OSError as error:
@@ -628,20 +644,24 @@ class Store:
                 return None
 
         with self._told("read"):
-            found = dict(zip(paths, self._each(read, paths), strict=True))
-        return {path: entry for path, entry in found.items() if entry is not None}
+            entries_by_path = dict(zip(paths, self._each(read, paths), strict=True))
+        return {path: write_entry for path, write_entry in entries_by_path.items() if write_entry is not None}
 
     def _damaged(self) -> set[Partition | None]:
         """Days of clusters with an entry that can't be read."""
         return {manifest.partition_of(path) for path in self._refused} - {None}
 
     def _only_cluster(self) -> str:
-        found = self.clusters()
-        if len(found) != 1:
-            known = ", ".join(map(names.encoded, found[:10]))
-            mend = f"Name one after #: {known}" if found else "headroom store snapshot writes one; a time is #@TIME"
-            raise NotKnownError(f"it has {len(found) or 'no'} clusters", where=self.url, mend=mend)
-        return found[0]
+        clusters = self.clusters()
+        if len(clusters) != 1:
+            clusters_text = ", ".join(map(names.encoded, clusters[:10]))
+            mend = (
+                f"Name one after #: {clusters_text}"
+                if clusters
+                else "headroom store snapshot writes one; a time is #@TIME"
+            )
+            raise NotKnownError(f"it has {len(clusters) or 'no'} clusters", where=self.url, mend=mend)
+        return clusters[0]
 
     def _path(self, path: str) -> str:
         """The path for the file system of one within the store.
@@ -651,14 +671,14 @@ class Store:
         SourceError
             When it doesn't stay within: by ``..``, or on a disk by a link.
         """
-        found = f"{self._root}/{path}"
+        full_path = f"{self._root}/{path}"
         is_within = not {"..", "."} & set(path.split("/"))
         if is_within and self._is_local:
-            is_within = os.path.realpath(found) == f"{os.path.realpath(self._root)}/{path}".rstrip("/")
+            is_within = os.path.realpath(full_path) == f"{os.path.realpath(self._root)}/{path}".rstrip("/")
         if not is_within:
             mend = "Ask who made it, and take it out; nothing was read or deleted there"
             raise SourceError(f'"{path[:200]}" leads out of the store', where=self.url, mend=mend)
-        return found
+        return full_path
 
     def _listed(self, folder: str, *, half_written: bool = False) -> Iterator[tuple[str, float]]:
         """(path within the store, when it was written) of every file below `folder`; or of those never finished."""
@@ -680,8 +700,8 @@ class Store:
 
     def _get(self, path: str) -> bytes:
         with self._files.open_input_stream(self._path(path), compression=None) as stream:
-            data: bytes = stream.read()
-            return data
+            content: bytes = stream.read()
+            return content
 
     def _put(self, path: str, data: bytes) -> None:
         """A file that is there whole, or not at all."""
@@ -729,9 +749,9 @@ def _told(url: str, verb: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        said = " ".join(str(error).split())[:300]
+        error_text = " ".join(str(error).split())[:300]
         mend = "Check the address, the network, the credentials in the environment and the room on the disk"
-        raise SourceError(f"the store can't be {verb}: {said}", where=url, mend=mend) from error
+        raise SourceError(f"the store can't be {verb}: {error_text}", where=url, mend=mend) from error
 
 
 def _duckdb() -> Any:
@@ -845,13 +865,13 @@ def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
 
 def _as_dictionary(column: pa.Field) -> pa.Field:
     """The column of texts as a dictionary; those of the path are one value a file anyway."""
-    is_path = column.name in {one.name for one in PARTITIONED_BY}
+    is_path = column.name in {partition_column.name for partition_column in PARTITIONED_BY}
     if column.type != pa.string() or is_path:
         return column
     return pa.field(column.name, pa.dictionary(pa.int32(), pa.string()))
 
 
-def _held(found: Any) -> pa.Table | None:
+def _held(table_or_error: Any) -> pa.Table | None:
     """DuckDB's answer, by way of Arrow, which needs no package for time zones; None for SQL that asks for nothing.
 
     Raises
@@ -859,10 +879,10 @@ def _held(found: Any) -> pa.Table | None:
     InputError
         When it has more than `LARGEST_ANSWER_BYTES`.
     """
-    if found is None:
+    if table_or_error is None:
         return None
     batches, size = [], 0
-    with found.to_arrow_reader(_BATCH_ROWS) as reader:
+    with table_or_error.to_arrow_reader(_BATCH_ROWS) as reader:
         for batch in reader:
             batches.append(batch)
             size += batch.nbytes

@@ -18,8 +18,12 @@ FACT_COLUMNS: Final = ("part", "snapshot", "taken_at", "metric", "labels", "valu
 
 def trends(tables: Mapping[str, pa.Table], schema: pa.Schema) -> pa.Table:
     """Its rows, for those of `tables` (by name) that are there; columns beside `schema`'s are passed over."""
-    some = [made(tables[name]) for name, made in (("pools", _of_pools), ("facts", _of_facts)) if name in tables]
-    return pa.concat_tables([_filled(one, schema) for one in some]) if some else schema.empty_table()
+    trend_tables = [
+        make_table(tables[name]) for name, make_table in (("pools", _of_pools), ("facts", _of_facts)) if name in tables
+    ]
+    return (
+        pa.concat_tables([_filled(table, schema) for table in trend_tables]) if trend_tables else schema.empty_table()
+    )
 
 
 def _of_pools(pools: pa.Table) -> pa.Table:
@@ -28,15 +32,15 @@ def _of_pools(pools: pa.Table) -> pa.Table:
 
 
 def _of_facts(facts: pa.Table) -> pa.Table:
-    wanted = facts.filter(pc.is_in(facts["metric"], pa.array(METRICS)))
-    labels = wanted["labels"].combine_chunks() if len(wanted) else pa.array([], wanted["labels"].type)
+    metric_facts = facts.filter(pc.is_in(facts["metric"], pa.array(METRICS)))
+    labels = metric_facts["labels"].combine_chunks() if len(metric_facts) else pa.array([], metric_facts["labels"].type)
 
     def label(name: str) -> pa.Array:
         return pc.map_lookup(labels, name, "first")
 
     about = pc.coalesce(*map(label, _ABOUT), pa.scalar(""))
     resource = pc.coalesce(label("resource"), pa.scalar(""))
-    return wanted.drop_columns(["labels"]).append_column("about", about).append_column("resource", resource)
+    return metric_facts.drop_columns(["labels"]).append_column("about", about).append_column("resource", resource)
 
 
 def _filled(table: pa.Table, schema: pa.Schema) -> pa.Table:

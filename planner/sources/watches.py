@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import urllib3
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import SourceError
 from planner.inventory.archives import in_units
 from planner.sources import bounded
@@ -52,7 +52,7 @@ class _Metadata(msgspec.Struct):
     resource_version: str = msgspec.field(name="resourceVersion", default="")
 
 
-class _Told(msgspec.Struct):
+class _WatchLine(msgspec.Struct):
     """What an object or a Status says of itself."""
 
     metadata: _Metadata | None = None
@@ -60,8 +60,8 @@ class _Told(msgspec.Struct):
     message: str | None = None
 
 
-_lines: Final = typed.decoder(WatchEvent)
-_told: Final = typed.decoder(_Told)
+_lines: Final = typed_json.decoder(WatchEvent)
+_told: Final = typed_json.decoder(_WatchLine)
 
 
 def version_in(body: bytes | msgspec.Raw) -> str:
@@ -104,16 +104,16 @@ def opened(
 
 def _events(connection: Connection, path: str, response: urllib3.BaseHTTPResponse) -> Iterator[WatchEvent]:
     with response:
-        rest = bytearray()
+        buffer = bytearray()
         for piece in bounded.pieces(response):
-            rest += piece
+            buffer += piece
             if b"\n" not in piece:
-                if len(rest) > _LONGEST_EVENT_BYTES:
+                if len(buffer) > _LONGEST_EVENT_BYTES:
                     what = f"an event has more than {in_units(_LONGEST_EVENT_BYTES)}"
                     raise SourceError(what, where=f"{connection.name}, {path}", mend=connection.mend)
                 continue
-            whole, _, after = bytes(rest).rpartition(b"\n")
-            rest = bytearray(after)
+            whole, _, after = bytes(buffer).rpartition(b"\n")
+            buffer = bytearray(after)
             for line in whole.splitlines():
                 if line.strip():
                     yield _event(connection, path, line)
@@ -133,11 +133,11 @@ def _event(connection: Connection, path: str, line: bytes) -> WatchEvent:
 
 def _refusal(connection: Connection, path: str, status: int, body: bytes) -> Exception:
     try:
-        told = _told(body)
+        status_object = _told(body)
     except msgspec.MsgspecError:
-        told = _Told()
-    status = told.code or status
-    what = told.message or f"status {status}"
+        status_object = _WatchLine()
+    status = status_object.code or status
+    what = status_object.message or f"status {status}"
     if status == GONE:
         return GoneError(what)
     if status in _NOT_WATCHED:

@@ -6,7 +6,7 @@ import json
 from enum import StrEnum
 from typing import Any, Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_of
@@ -102,9 +102,9 @@ class SpotSettings(Record):
 
 
 RATES: Final = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
-SETTINGS: Final = tuple(one for one in settings_of(SpotSettings) if one.kind in (int, float))  # the numbers
-SETTING: Final = {one.name: one for one in SETTINGS}
-ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
+SETTINGS: Final = tuple(field for field in settings_of(SpotSettings) if field.kind in (int, float))  # the numbers
+SETTING: Final = {spot_setting.name: spot_setting for spot_setting in SETTINGS}
+ASSUMED: Final[dict[str, Any]] = {spot_setting.name: spot_setting.assumed for spot_setting in SETTINGS}
 
 
 class Life(Record):
@@ -174,10 +174,10 @@ class Assumptions(Record):
     move_days: int = MONTH_DAYS  # over which `price_moves` were seen
 
     def __post_init__(self) -> None:
-        for one in SETTINGS:
-            if (value := getattr(self, one.name)) is None and not one.optional:
-                raise InputError("None is not possible", where=one.label, mend="Give a number")
-            one.check(value)
+        for spot_setting in SETTINGS:
+            if (value := getattr(self, spot_setting.name)) is None and not spot_setting.optional:
+                raise InputError("None is not possible", where=spot_setting.label, mend="Give a number")
+            spot_setting.check(value)
         low, likely, high = self.hazard_low_per_hour, self.hazard_likely_per_hour, self.hazard_high_per_hour
         if not low <= likely <= high:
             what = f"the interruption rates {low:g}, {likely:g} and {high:g} are not in order"

@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from planner.ground import typed, vocabulary
-from planner.ground.beside import table_beside
+from planner.ground import typed_json, vocabulary
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CACHES, DATA_STORES, KARPENTER_CAPACITY_TYPE
 from planner.ground.words import duration
@@ -109,7 +109,7 @@ class _Outcome(Record):
 
 
 _TABLE: Final = table_beside(__name__, "checklist.json")
-OUTCOMES: Final = typed.decode(_TABLE, dict[str, _Outcome])
+OUTCOMES: Final = typed_json.decode(_TABLE, dict[str, _Outcome])
 """``controller.per_node`` → what the check of the controller says of a pod on every node."""
 
 
@@ -125,16 +125,16 @@ def _say(
     **words: object,
 ) -> CheckResult:
     """An outcome of a check in words; what is given goes before what stands in the table."""
-    told = OUTCOMES[f"{check}.{outcome}"]
+    outcome_row = OUTCOMES[f"{check}.{outcome}"]
     return CheckResult(
         check,
-        status or told.status,
-        told.evidence.format_map(words),
-        told.cure.format_map(words),
+        status or outcome_row.status,
+        outcome_row.evidence.format_map(words),
+        outcome_row.cure.format_map(words),
         yaml,
         is_whole_object,
-        by_hand or told.by_hand.format_map(words),
-        source or told.source,
+        by_hand or outcome_row.by_hand.format_map(words),
+        source or outcome_row.source,
     )
 
 
@@ -175,12 +175,12 @@ class Case(Record):
     def fitting_spot_nodes(self) -> tuple[Node, ...]:
         """Spot nodes with the labels its node selector asks for, a pool's name apart, that are large enough for a pod of it: a pool of
         CPUs is none for GPUs."""
-        wanted, asked = self.workload.template.spec.node_selector, pod_requests(self.workload.template.spec)
-        kept = FrozenMap({key: value for key, value in wanted.items() if key not in tables().pool})
+        node_selector, requests = self.workload.template.spec.node_selector, pod_requests(self.workload.template.spec)
+        selector_labels = FrozenMap({key: value for key, value in node_selector.items() if key not in tables().pool})
         return tuple(
             node
-            for node in _spot_nodes_with(self.snapshot, kept)
-            if all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+            for node in _spot_nodes_with(self.snapshot, selector_labels)
+            if all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
         )
 
     def patched(self, spec: Mapping[str, Any]) -> str:
@@ -249,31 +249,36 @@ def _budget_yaml(case: Case, name: str) -> str:
 
 def _check_grace_period(case: Case, say: Say) -> CheckResult:
     grace, window = case.workload.template.spec.termination_grace_period_seconds, case.window
-    told = {"grace": grace, "seconds": window.seconds, "what": window.what, "source": window.source}
+    grace_words = {"grace": grace, "seconds": window.seconds, "what": window.what, "source": window.source}
     if grace <= window.seconds:
-        return say("fits", **told)
+        return say("fits", **grace_words)
     raised = window.raisable_seconds
     may_raise = raised is not None and grace <= raised
     or_raise = (
         f"; or raise the node pool's window (up to {raised} s on Spot pools of this version)" if may_raise else ""
     )
     yaml = case.patched({"terminationGracePeriodSeconds": window.seconds})
-    return say("too_long", or_raise=or_raise, yaml=yaml, **told)
+    return say("too_long", or_raise=or_raise, yaml=yaml, **grace_words)
 
 
 def _check_sigterm(case: Case, say: Say) -> CheckResult:
-    found = [_signal_of(container, say) for container in case.containers]
+    checks = [_signal_of(container, say) for container in case.containers]
     worst = next(
-        (result for status in (Status.CHANGE, Status.UNSEEN, Status.OK) for result in found if result.status is status),
+        (
+            check_result
+            for status in (Status.CHANGE, Status.UNSEEN, Status.OK)
+            for check_result in checks
+            if check_result.status is status
+        ),
         say("no_container"),
     )
-    if len(found) < 2:
+    if len(checks) < 2:
         return worst
     return replace(
         worst,
-        evidence=" ".join(result.evidence for result in found),
-        cure=" ".join(dict.fromkeys(result.cure for result in found if result.cure)),
-        by_hand="".join(result.by_hand for result in found),
+        evidence=" ".join(check_result.evidence for check_result in checks),
+        cure=" ".join(dict.fromkeys(check_result.cure for check_result in checks if check_result.cure)),
+        by_hand="".join(check_result.by_hand for check_result in checks),
     )
 
 
@@ -340,9 +345,11 @@ def _check_start_up(case: Case, say: Say) -> CheckResult:
 def _check_storage(case: Case, say: Say) -> CheckResult:
     volumes, templates = case.workload.template.spec.volumes, case.workload.claim_templates
     snapshot = case.snapshot
-    found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
-    if found.kept:
-        return say("kept", names=", ".join(found.kept))
+    storage = node_data(
+        volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes
+    )
+    if storage.kept:
+        return say("kept", names=", ".join(storage.kept))
     # ``redis`` of ``docker.io/bitnami/redis:8``
     images = [container.image.rpartition("/")[2].partition("@")[0].partition(":")[0] for container in case.containers]
     store = next((name for name in images if name in DATA_STORES), "")
@@ -352,10 +359,10 @@ def _check_storage(case: Case, say: Say) -> CheckResult:
     claims += [template.name for template in templates]
     if claims:
         return say("claims", names=", ".join(claims))
-    if found.scratch:
-        return say("scratch", names=", ".join(found.scratch))
-    if found.system:
-        return say("system", names=", ".join(f"{name} (in {place})" for name, place in found.system))
+    if storage.scratch:
+        return say("scratch", names=", ".join(storage.scratch))
+    if storage.system:
+        return say("system", names=", ".join(f"{name} (in {place})" for name, place in storage.system))
     return say("none")
 
 
@@ -380,13 +387,13 @@ def _check_job_length(case: Case, say: Say) -> CheckResult:
 @once_a_snapshot
 def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
     """Key of a pod's owner → hours of the longest run of a finished container."""
-    found: dict[str, float] = {}
+    hours_by_workload: dict[str, float] = {}
     for pod in snapshot.pods:
         for state in pod.containers if pod.owner is not None else ():
             if pod.owner is not None and state.started_at is not None and state.finished_at is not None:
                 key, hours = pod.owner.key(pod.namespace), (state.finished_at - state.started_at) / 3600
-                found[key] = max(found.get(key, hours), hours)
-    return found
+                hours_by_workload[key] = max(hours_by_workload.get(key, hours), hours)
+    return hours_by_workload
 
 
 def _backoff_limit(workload: Workload) -> int:
@@ -417,16 +424,18 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
         return say("there")
     selector, taints, is_kept_off = _spot_place(case)
     pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
-    wanted: dict[str, Any] = {}
+    spec_patch: dict[str, Any] = {}
     missing: list[str] = []
     if selector and spec.node_selector.get(selector[0]) != selector[1]:
         unpin = {key: None for key in spec.node_selector if key in tables().pool}
-        wanted["nodeSelector"] = {selector[0]: selector[1], **unpin}
+        spec_patch["nodeSelector"] = {selector[0]: selector[1], **unpin}
         missing.append(f"the selector {selector[0]}={selector[1]}")
     if taints:
-        added = [{"key": one.key, "operator": "Equal", "value": one.value, "effect": one.effect} for one in taints]
-        wanted["tolerations"] = [*added, *_tolerations(case.workload)]
-        missing.append(f"a toleration of {' and '.join(one.key for one in taints)}")
+        added = [
+            {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect} for taint in taints
+        ]
+        spec_patch["tolerations"] = [*added, *_tolerations(case.workload)]
+        missing.append(f"a toleration of {' and '.join(taint.key for taint in taints)}")
     if is_kept_off:
         missing.append("a node affinity that lets it go to spot nodes")
     pool = "" if case.fitting_spot_nodes else " No spot node of its kind is in the cluster: add a pool first."
@@ -439,8 +448,8 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
         pinned=f" {', '.join(pinned)} ties it to its present pool." if pinned else "",
         no_pool=pool,
         where=", where the Job is made" if is_job else "",
-        yaml="" if is_job or is_kept_off else case.patched(wanted),
-        by_hand=_new_pool(case) + (case.written(wanted) if is_job and not is_kept_off else ""),
+        yaml="" if is_job or is_kept_off else case.patched(spec_patch),
+        by_hand=_new_pool(case) + (case.written(spec_patch) if is_job and not is_kept_off else ""),
     )
 
 
@@ -450,18 +459,22 @@ def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], 
     them."""
     spec = case.workload.template.spec
     usual, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
-    there = [node for node in case.fitting_spot_nodes if provisioning_model(node) == case.capacity]
-    if not there:
+    spot_nodes = [node for node in case.fitting_spot_nodes if provisioning_model(node) == case.capacity]
+    if not spot_nodes:
         lacks = taint is not None and not tolerates_taints(spec.tolerations, (taint,))
         new = _advised_node(case)
         is_kept_off = new is not None and _is_kept_off(case, new, usual)
         return usual, (taint,) if taint is not None and lacks else (), is_kept_off
 
     def untolerated(node: Node) -> tuple[Taint, ...]:
-        lasting = (one for one in node.taints if one.effect in _KEEPS_OFF and not one.key.startswith(_OF_LIFECYCLE))
-        return tuple(one for one in lasting if not tolerates_taints(spec.tolerations, (one,)))
+        lasting = (
+            node_taint
+            for node_taint in node.taints
+            if node_taint.effect in _KEEPS_OFF and not node_taint.key.startswith(_OF_LIFECYCLE)
+        )
+        return tuple(node_taint for node_taint in lasting if not tolerates_taints(spec.tolerations, (node_taint,)))
 
-    best = min(there, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
+    best = min(spot_nodes, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
     label = usual if _has(best, usual) else provisioning_label(best, case.capacity)
     return label, untolerated(best), _is_kept_off(case, best, label)
 
@@ -483,13 +496,13 @@ def _advised_node(case: Case) -> Node | None:
     like = next((node for node in case.nodes if node_affinity_matches(spec, node.labels, node.name)), None)
     if like is None or label is None:
         return None
-    kept = labels_however_bought(like)
+    node_labels = labels_however_bought(like)
     pools = () if label[0] == KARPENTER_CAPACITY_TYPE else tables().pool
-    new = {key: f"{value}-{case.capacity}" for key, value in kept.items() if key in pools}
-    taints = tuple(one for one in like.taints if not one.key.startswith(_OF_LIFECYCLE))
+    new = {key: f"{value}-{case.capacity}" for key, value in node_labels.items() if key in pools}
+    taints = tuple(node_taint for node_taint in like.taints if not node_taint.key.startswith(_OF_LIFECYCLE))
     return replace(
         like,
-        labels=FrozenMap(kept | new | dict([label])),
+        labels=FrozenMap(node_labels | new | dict([label])),
         taints=taints if taint is None or taint in taints else (*taints, taint),
         is_cordoned=False,
         conditions=EMPTY,
@@ -553,7 +566,7 @@ def _spot_selector(
     Karpenter's have its own on every cloud, and not that of the cloud's node groups."""
     if capacity is Capacity.SPOT and any(KARPENTER_CAPACITY_TYPE in node.labels for node in nodes):
         return (KARPENTER_CAPACITY_TYPE, capacity.value), None
-    cloud = next((one for one in CLOUDS if one.name == provider and one.spot_label), None)
+    cloud = next((cloud_row for cloud_row in CLOUDS if cloud_row.name == provider and cloud_row.spot_label), None)
     if cloud is None or cloud.spot_label is None:
         return None, None
     key, value = cloud.spot_label
@@ -565,8 +578,8 @@ def _spot_selector(
 def _check_quota(case: Case, say: Say) -> CheckResult:
     """What spot machines count against, which no object of a cluster tells: it is never called right without having been looked at.
     Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
-    known = _gpus_and_disks(case.snapshot)
-    disks = [node.name for node in case.nodes if known[node.name][1]]
+    quota_by_node = _gpus_and_disks(case.snapshot)
+    disks = [node.name for node in case.nodes if quota_by_node[node.name][1]]
     ssd = (
         f" Its nodes have local SSDs ({disks[0]}, …): what is on them is lost, and only those that the node counts are in the price."
         if disks
@@ -581,7 +594,7 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
     by_hand = commands.command(*(word.replace("{region}", where) for word in cloud.quota_command)) + "\n"
     if not cloud.quotas_gpus:
         return say(cloud.quota_unit, ssd=ssd, by_hand=by_hand)
-    if not any(known[node.name][0] for node in case.nodes):
+    if not any(quota_by_node[node.name][0] for node in case.nodes):
         return say("cpus", ssd=ssd, by_hand=by_hand)
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
     return say("asked", model=model, ssd=ssd, by_hand=by_hand)
@@ -604,7 +617,11 @@ def _check_priority(case: Case, say: Say) -> CheckResult:
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
     if value >= SYSTEM_CRITICAL_PRIORITY:
         return say("system", name=name)
-    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_CRITICAL_PRIORITY]
+    others = [
+        priority_class.value
+        for priority_class in case.snapshot.priority_classes
+        if priority_class.value < SYSTEM_CRITICAL_PRIORITY
+    ]
     return say("highest" if value > 0 and value >= max(others, default=value) else "plain", name=name)
 
 

@@ -239,10 +239,10 @@ def _flex_start_usd(assumptions: Assumptions) -> float | None:
     price = assumptions.flex_start_usd_per_hour
     if price is None:
         return None
-    kept = max(0, assumptions.base_nodes - assumptions.committed_nodes)
+    uncommitted_nodes = max(0, assumptions.base_nodes - assumptions.committed_nodes)
     flex = assumptions.spot_nodes * price * assumptions.hours_per_month * assumptions.spot_share
     on_demand = assumptions.freed_share * assumptions.on_demand_usd(assumptions.hours_per_month)
-    return kept * on_demand + flex + assumptions.committed_usd
+    return uncommitted_nodes * on_demand + flex + assumptions.committed_usd
 
 
 def _optimum(assumptions: Assumptions, formula: Callable[[float, float], float]) -> float | None:
@@ -284,9 +284,9 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
     elif gap == inf:
         usd = assumptions.on_demand_usd(hours)
     else:
-        left = useful_hours_per_life(pattern, lives, rate, bulk, restart)
+        useful_hours = useful_hours_per_life(pattern, lives, rate, bulk, restart)
         stand_in = gap if covers else 0.0
-        per_life = left + stand_in * pattern.useful_share
+        per_life = useful_hours + stand_in * pattern.useful_share
         needed = hours / per_life if per_life > 0 else inf
         possible = min(1.0, OVERRUN * hours / (needed * (life + gap))) if needed < inf else 0.0
         lived = min(needed, OVERRUN * hours / (life + gap))

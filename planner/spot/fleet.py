@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.ground import collector, parts
+from planner.ground import collector, parallel_parts
 from planner.ground.errors import NotKnownError
 from planner.ground.percentiles import percentiles
 from planner.ground.records import Record, replace
@@ -41,7 +41,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.kubernetes.requests import requested_gpus
-from planner.pricing.allocation import Bought, Cents, Held, Share, allocated_cents, bought, shares
+from planner.pricing.allocation import AllocationKind, Bought, Cents, RequestedShare, allocated_cents, bought, shares
 from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
@@ -50,13 +50,14 @@ from planner.pricing.history import move_days, spot_moves
 from planner.pricing.machine import OWN_BILL
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, refresh_commands, unsold
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.months import moving_apart
-from planner.spot.repack import Leaving, Packing, Repacked, nodes_alike
+from planner.spot.purchase_options import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
+from planner.spot.repack import Packing, PoolDeparture, Repacked, nodes_alike
 from planner.spot.suitability import (
     Fitness,
     Suitability,
@@ -66,7 +67,6 @@ from planner.spot.suitability import (
     protected,
     why_unsuitable,
 )
-from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
 _ONE_BY_ONE: Final = 600
@@ -109,7 +109,7 @@ class Bearer(Record):
     """
 
     name: str
-    share: Share
+    share: AllocationKind
     on_demand_usd: float
     kept_usd: float
     freed_usd: float
@@ -170,7 +170,7 @@ class FleetSavings(Record):
     is_of_log: bool = True  # on-demand nodes with a price on spot: the log of price changes is of their cloud
 
 
-class _Kind(Record):
+class _NodeKind(Record):
     """Nodes alike. Month: after sustained use."""
 
     name: str
@@ -200,7 +200,7 @@ class _Exact(Record):
     """A move before it is rounded to cents."""
 
     move: Move
-    kind: _Kind
+    kind: _NodeKind
     risk_usd: float
     preemptible_risk_usd: float
 
@@ -238,13 +238,13 @@ class _Plan(Record, kw_only=False):
     prices: _Prices
     cost: ClusterCost
     demand: Sequence[NodeCost]
-    kinds: Sequence[_Kind]
+    kinds: Sequence[_NodeKind]
     done: Sequence[Repacked]
     moves: Sequence[_Exact]
 
 
-def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
-    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one. Without any it is worked out
+def fleet_savings(snapshot: Snapshot, book: PriceBook, assumptions: Mapping[str, Any]) -> FleetSavings:
+    """The whole cluster's savings by repacking; `assumptions` are assumptions for all workloads, as for one. Without any it is worked out
     once: each workload's part of it is asked for too.
 
     Raises
@@ -252,8 +252,12 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     NotKnownError
         When no node has a price.
     """
-    asked = {name: value for name, value in asked.items() if name not in _OF_MONTHS}
-    return _worked_out(snapshot, book, asked) if asked else snapshot.derived.once(_worked_out, snapshot, book, EMPTY)
+    assumptions = {name: value for name, value in assumptions.items() if name not in _OF_MONTHS}
+    return (
+        _worked_out(snapshot, book, assumptions)
+        if assumptions
+        else snapshot.derived.once(_worked_out, snapshot, book, EMPTY)
+    )
 
 
 @collector.resting()
@@ -293,8 +297,8 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         partial(_left, snapshot, kind, pods_here, asked, fitness) for kind, pods_here in zip(kinds, here, strict=True)
     ]
     bearing: Callable[[], Any] = partial(_borne, snapshot, cost, demanded, kind_of)
-    borne, *done = parts.each([bearing, *pools], lambda part: part())
-    repacked = [one for one, _ in done]
+    borne, *done = parallel_parts.each([bearing, *pools], lambda part: part())
+    repacked = [repacking for repacking, _ in done]
     moves = _in_order(
         [
             _shared(moves, {key: usd for (key, n), usd in borne.items() if n == number})
@@ -306,20 +310,20 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
 
 def _refreshed(snapshot: Snapshot, names: Container[str]) -> str:
     """What reads spot prices of the clouds of the nodes called so; of those whose list has none, the bill."""
-    asked = [node for node in snapshot.nodes if node.name in names]
-    nodes = [node for node in asked if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
+    named_nodes = [node for node in snapshot.nodes if node.name in names]
+    nodes = [node for node in named_nodes if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
     commands_known = refresh_commands(nodes)
-    return " and ".join(f'"{one}"' for one in commands_known) if commands_known else OWN_BILL
+    return " and ".join(f'"{command}"' for command in commands_known) if commands_known else OWN_BILL
 
 
 def _borne(
     snapshot: Snapshot, cost: ClusterCost, demand: Container[str], kind_of: Mapping[str, int]
 ) -> dict[tuple[str, int | None], float]:
     """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle has no owner."""
-    nodes, held = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD)
+    nodes, holders_by_node = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD)
     sums = defaultdict[tuple[str, int | None], int](int)
-    for node, name, share, cents in shares(cost.nodes, nodes, held):
-        if share is Share.USED and node in demand:
+    for node, name, share, cents in shares(cost.nodes, nodes, holders_by_node):
+        if share is AllocationKind.USED and node in demand:
             sums[name, kind_of.get(node)] += sum(cents)
     return {key: cents / 100 for key, cents in sums.items()}
 
@@ -338,31 +342,31 @@ def _shared(moves: list[_Exact], borne: Mapping[str, float]) -> list[_Exact]:
         return moves
     saved = min(freed - spot, whole)  # by the same part of each: a part of what it bears is never more than it
     nodes, new = (sum(getattr(exact.move, name) for exact in chosen) for name in ("freed_nodes", "spot_nodes"))
-    found = []
+    exact_moves = []
     for exact in moves:
         part = bears.get(exact.move.workload, 0.0) / whole
         if exact.move.is_worth_it:
             exact = exact.with_part(part * (spot + saved), part * spot, part * nodes, part * new)
-        found.append(exact)
-    return found
+        exact_moves.append(exact)
+    return exact_moves
 
 
-def _kinds(snapshot: Snapshot, prices: _Prices, demand: Sequence[NodeCost]) -> Iterator[_Kind]:
+def _kinds(snapshot: Snapshot, prices: _Prices, demand: Sequence[NodeCost]) -> Iterator[_NodeKind]:
     """On-demand nodes with both prices, alike in pool, machine and prices."""
-    found: dict[str, tuple[object, NodeCost, Price]] = {}
+    kinds: dict[str, tuple[object, NodeCost, Price]] = {}
     taken_at = snapshot.taken_at
-    known = {node.name: node for node in snapshot.nodes}
+    node_by_name = {node.name: node for node in snapshot.nodes}
     for cost in demand:
-        node = known[cost.node.node]
+        node = node_by_name[cost.node.node]
         spot = prices.of(node, cost.node.price, Provisioning.SPOT)
         if spot.usd_per_hour is None:
             continue
         kind = (node_pool(node), machine_type(node), cost.cost.total, spot.usd_per_hour, physical_gpus(node))
-        found[node.name] = (kind, cost, spot)
-    for nodes in nodes_alike(snapshot.nodes, {name: kind for name, (kind, _, _) in found.items()}):
+        kinds[node.name] = (kind, cost, spot)
+    for nodes in nodes_alike(snapshot.nodes, {name: kind for name, (kind, _, _) in kinds.items()}):
         template = snapshot.nodes[nodes[0]]
-        _, cost, spot = found[template.name]
-        yield _Kind(
+        _, cost, spot = kinds[template.name]
+        yield _NodeKind(
             name=node_pool(template) or NO_POOL,
             nodes=tuple(nodes),
             template=template,
@@ -380,20 +384,23 @@ def _ends(moves: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _who_goes(
-    snapshot: Snapshot, fitness: Mapping[str, Suitability], pods: Mapping[str, tuple[Pod, ...]], kinds: Iterable[_Kind]
+    snapshot: Snapshot,
+    fitness: Mapping[str, Suitability],
+    pods: Mapping[str, tuple[Pod, ...]],
+    kinds: Iterable[_NodeKind],
 ) -> tuple[set[str], tuple[tuple[str, str], ...]]:
     """Workloads that may leave an on-demand node, and why the others don't."""
     places = {snapshot.nodes[i].name for kind in kinds for i in kind.nodes}
-    known = {node.name for node in snapshot.nodes}
+    node_names = {node.name for node in snapshot.nodes}
     going, kept_off = set(), []
-    for key, found in fitness.items():
-        where = {pod.node_name for pod in pods.get(key, ()) if pod.node_name in known}
+    for key, suitability in fitness.items():
+        where = {pod.node_name for pod in pods.get(key, ()) if pod.node_name in node_names}
         if not where:
             kept_off.append((key, "holds no node now: nothing of the bill is its own"))
-        elif found.fitness is Fitness.OPTED_OUT:
+        elif suitability.fitness is Fitness.OPTED_OUT:
             kept_off.append((key, "kept off spot by its annotation"))
-        elif found.fitness is Fitness.UNSUITABLE:
-            kept_off.append((key, why_unsuitable(found.checks)))
+        elif suitability.fitness is Fitness.UNSUITABLE:
+            kept_off.append((key, why_unsuitable(suitability.checks)))
         elif not where & places:
             kept_off.append((key, "runs on spot already, or on nodes without a price"))
         else:
@@ -404,9 +411,9 @@ def _who_goes(
 # ── one pool ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _left(
     snapshot: Snapshot,
-    kind: _Kind,
+    kind: _NodeKind,
     here: Mapping[str, int],
-    asked: Mapping[str, Any],
+    assumptions: Mapping[str, Any],
     fitness: Mapping[str, Suitability],
 ) -> tuple[Repacked, list[_Exact]]:
     """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
@@ -415,7 +422,7 @@ def _left(
     packing = Packing(compiled(snapshot), kind.nodes, movers, most)
     tightened, start = packing.tighten(), packing.mark
     losses = cache(partial(_lost, kind))  # workloads alike lose alike
-    risks = {key: _risk(snapshot, kind, key, here[key], fitness[key], asked, losses) for key in movers}
+    risks = {key: _risk(snapshot, kind, key, here[key], fitness[key], assumptions, losses) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
     repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
@@ -426,7 +433,7 @@ def _left(
 
     ordered = sorted(movers, key=rank)
     size = 1 if one_by_one else ceil(len(ordered) / _BATCHES)
-    steps: list[tuple[Leaving, tuple[int, int, int]]] = []
+    steps: list[tuple[PoolDeparture, tuple[int, int, int]]] = []
     totals = [0.0]
     for batch in (tuple(ordered[i : i + size]) for i in range(0, len(ordered), size)):
         step = packing.leave(*batch)
@@ -461,42 +468,48 @@ def _most_to_a_node(snapshot: Snapshot, key: str) -> int | None:
     return min(limits, default=None)
 
 
-def _saved(kind: _Kind, step: Leaving) -> float:
+def _saved(kind: _NodeKind, step: PoolDeparture) -> float:
     return len(step.freed) * kind.month_usd - len(step.opened) * kind.spot_month_usd
 
 
 def _risk(
-    snapshot: Snapshot, kind: _Kind, key: str, pods: int, fitness: Suitability, asked: Mapping[str, Any], lost: _Lost
+    snapshot: Snapshot,
+    kind: _NodeKind,
+    key: str,
+    pods: int,
+    fitness: Suitability,
+    assumptions: Mapping[str, Any],
+    lost: _Lost,
 ) -> _Risk:
     """What one of so many pods loses on spot, from the closed forms: nodes are billed all month, whatever runs on them. Pods of a gang
     all start again when one of their nodes goes."""
     workload = snapshot.workload(key)
     assert workload is not None
     start = fitness.start
-    given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
-    given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
-    seen = job_hours(snapshot, workload) if workload.traits.is_batch else {}
-    given |= {name: value for name, (value, _) in seen.items() if name == "job_minutes"}
+    risk_inputs: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
+    risk_inputs |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
+    observed_hours = job_hours(snapshot, workload) if workload.traits.is_batch else {}
+    risk_inputs |= {name: value for name, (value, _) in observed_hours.items() if name == "job_minutes"}
     each = pods_to_a_node(kind.template, workload)
     if guess_gang(workload)[0] and (nodes := ceil(pods / each)) > 1:
         zones = {snapshot.nodes[i].labels.get(ZONE, "") for i in kind.nodes}
-        given |= {"works_as_gang": True, "nodes": nodes, "zones": min(9, len(zones))}
-    given |= {name: value for name, value in asked.items() if name not in OF_ONE} | rates_of(asked)
-    usd, preemptible_usd, pod_hours = lost(tuple(given.items()))
+        risk_inputs |= {"works_as_gang": True, "nodes": nodes, "zones": min(9, len(zones))}
+    risk_inputs |= {name: value for name, value in assumptions.items() if name not in OF_ONE} | rates_of(assumptions)
+    usd, preemptible_usd, pod_hours = lost(tuple(risk_inputs.items()))
     return _Risk(usd=usd / each, preemptible_usd=preemptible_usd / each, pod_hours=pod_hours, pods_to_a_node=each)
 
 
 _Lost = Callable[[tuple[tuple[str, Any], ...]], tuple[float, float, float]]  # `_lost` of one kind of node
 
 
-def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float, float]:
+def _lost(kind: _NodeKind, risk_inputs: tuple[tuple[str, Any], ...]) -> tuple[float, float, float]:
     """What a node loses a month on spot and as a preemptible one, USD, and the hours in which a pod isn't Ready."""
     start = arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)
     case = Assumptions(
         on_demand_usd_per_hour=kind.month_usd / HOURS_PER_MONTH,
         stand_in_usd_per_hour=kind.demand.usd_per_hour,
         spot_usd_per_hour=kind.spot_month_usd / HOURS_PER_MONTH,
-        **{"nodes": 1, "node_start_seconds": start, **dict(given)},
+        **{"nodes": 1, "node_start_seconds": start, **dict(risk_inputs)},
     )
     usd, preemptible_usd = (
         max(
@@ -530,8 +543,8 @@ OF_ONE: Final = frozenset(
 
 
 def _move(
-    kind: _Kind,
-    step: Leaving,
+    kind: _NodeKind,
+    step: PoolDeparture,
     key: str,
     here: Mapping[str, int],
     risks: Mapping[str, _Risk],
@@ -573,7 +586,7 @@ def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
         firsts = (moves for moves in waiting if moves)
         first = max(firsts, key=lambda moves: moves[0].move.expected_usd / max(moves[0].move.risk_pod_hours, 1e-9))
         ordered.append(first.pop(0))
-    ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
+    ordered += (exact_move for moves in pools for exact_move in moves if not exact_move.move.is_worth_it)
     return tuple(replace(exact, move=replace(exact.move, place=place)) for place, exact in enumerate(ordered, start=1))
 
 
@@ -590,15 +603,17 @@ def _summed(
     freed = packed + tuple(node for repacked in done for step in repacked.steps for node in step.freed)
     was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, NAMESPACE))
     now = allocated_cents(*_after(plan, set(freed)))
-    on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
+    on_demand, staying_cents = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
     month = {node_cost.node.node: node_cost.cost.total for node_cost in demand}
-    gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
+    freed_cents, packing = on_demand - staying_cents, round(100 * sum(month[node] for node in packed))
     chosen = [move for move in moves if move.move.is_worth_it]
-    idle = round((gone - packing - spot) / 100 - sum(exact.move.saved_usd for exact in chosen), 2)
-    found_moves = tuple(_in_cents(moves, (gone - packing) / 100 - idle, spot / 100, len(freed) - len(packed), done))
+    idle = round((freed_cents - packing - spot) / 100 - sum(exact.move.saved_usd for exact in chosen), 2)
+    found_moves = tuple(
+        _in_cents(moves, (freed_cents - packing) / 100 - idle, spot / 100, len(freed) - len(packed), done)
+    )
     interruptions = round(sum(round(exact.risk_usd, 2) for exact in chosen), 2)
-    saved = (gone - packing - spot) / 100
+    saved = (freed_cents - packing - spot) / 100
     moved, p5, p95 = (
         round(sum(round(exact.kind.moved_usd(exact.move.spot_usd)[i], 2) for exact in chosen), 2) for i in range(3)
     )
@@ -606,12 +621,12 @@ def _summed(
     for (name, _), usd_a_month in borne.items():
         sums[name] = round(sums[name] + usd_a_month, 2)
     unused = round(sum(commitment.usd_per_month or 0.0 for commitment in cost.unused_commitments), 2)
-    found = FleetSavings(
+    savings = FleetSavings(
         sentence=Text(),
         bill_usd=sum(map(sum, was.values())) / 100 + unused,
         on_demand_usd=on_demand / 100,
-        kept_usd=kept / 100,
-        freed_usd=gone / 100,
+        kept_usd=staying_cents / 100,
+        freed_usd=freed_cents / 100,
         packing_usd=packing / 100,
         spot_usd=spot / 100,
         saved_usd=saved,
@@ -637,26 +652,26 @@ def _summed(
         moves=found_moves,
         bearers=tuple(_bearers(_by_way(was), _by_way(now), found_moves, idle)),
         kept_off=kept_off,
-        ways=_ways(plan, (kept + spot) / 100, interruptions + moved),
+        ways=_ways(plan, (staying_cents + spot) / 100, interruptions + moved),
         borne=FrozenMap(sums),
         workloads=tuple(fitness),
         fitness=tuple(suitability.fitness for suitability in fitness.values()),
         as_of=cost.as_of,
         is_of_log=all((of := seller_of(kind.template)) is not None and of.has_price_log for kind in kinds),
     )
-    return replace(found, sentence=Text(_sentence(found)))
+    return replace(savings, sentence=Text(_sentence(savings)))
 
 
-def _of(cents: Mapping[tuple[Bought, str, Share], Cents], way: Bought) -> int:
-    return sum(sum(parts) for (one, _, _), parts in cents.items() if one is way)
+def _of(cents: Mapping[tuple[Bought, str, AllocationKind], Cents], way: Bought) -> int:
+    return sum(sum(parts) for (purchase, _, _), parts in cents.items() if purchase is way)
 
 
 def _in_cents(
-    moves: Sequence[_Exact], freed_usd: float, spot_usd: float, gone: int, done: Sequence[Repacked]
+    moves: Sequence[_Exact], freed_usd: float, spot_usd: float, freed_nodes: int, done: Sequence[Repacked]
 ) -> Iterator[Move]:
     """The moves in whole cents (and hundredths of nodes); of those that are part of the whole they add up to it."""
     chosen = [move.move for move in moves if move.move.is_worth_it]
-    totals = {"freed_usd": freed_usd, "spot_usd": spot_usd, "freed_nodes": float(gone)}
+    totals = {"freed_usd": freed_usd, "spot_usd": spot_usd, "freed_nodes": float(freed_nodes)}
     totals["spot_nodes"] = float(sum(len(repacked.new_nodes) for repacked in done))
     parts = {name: iter(shared_out([getattr(m, name) for m in chosen], total)) for name, total in totals.items()}
     for move in moves:
@@ -687,15 +702,15 @@ _LIKE_SPOT: Final = "the moves in their order, and what each workload's checklis
 def _ways(plan: _Plan, repacked_usd: float, interruptions_usd: float) -> tuple[Way, ...]:
     """The on-demand nodes bought in each way, node for node; what has no price in a way stays on demand, and is named. The mix
     packs each pool more tightly and buys it in the cheapest way that is known for it. No nodes, no ways."""
-    demand, known = plan.demand, {node.name: node for node in plan.snapshot.nodes}
+    demand, node_by_name = plan.demand, {node.name: node for node in plan.snapshot.nodes}
     if not demand:
         return ()
 
-    def each(one: NodeCost, way: Provisioning | int) -> float | None:
+    def each(node_cost: NodeCost, way: Provisioning | int) -> float | None:
         if isinstance(way, int):
-            hour = flexible_usd_per_hour(one.node.price, way)
+            hour = flexible_usd_per_hour(node_cost.node.price, way)
             return None if hour is None else hour * HOURS_PER_MONTH
-        price = plan.prices.of(known[one.node.node], one.node.price, way)
+        price = plan.prices.of(node_by_name[node_cost.node.node], node_cost.node.price, way)
         return price.usd_per_month if price.is_sold else None
 
     def node_for_node(name: str, bought_as: Provisioning | int, risk: str, asks: str) -> Way:
@@ -706,21 +721,21 @@ def _ways(plan: _Plan, repacked_usd: float, interruptions_usd: float) -> tuple[W
         if lacking:
             machines = ", ".join(sorted({cost.node.price.machine_type for cost in lacking}))
             stay = sum(cost.cost.total for cost in lacking)
-            said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
-            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == PAID)
+            risk_text = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
+            return way(name, sum(amount or 0.0 for amount in amounts) + stay, risk_text, asks, binds=risk == PAID)
         return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == PAID)
 
     effective, listed = (
         sum(costs) for costs in zip(*((cost.cost.total, cost.list_usd_per_month) for cost in demand), strict=True)
     )
-    nowhere = set.intersection(*(set(unsold(known[cost.node.node])) for cost in demand))
+    nowhere = set.intersection(*(set(unsold(node_by_name[cost.node.node])) for cost in demand))
     chosen = [move for move in plan.moves if move.move.is_worth_it]
     capped = sum(exact.preemptible_risk_usd + exact.kind.moved_usd(exact.move.spot_usd)[0] for exact in chosen)
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
         *([way(SUSTAINED, effective, "none beyond host maintenance", "nothing")] if round(listed - effective, 2) else ()),
         *(node_for_node(name, bought_as, PAID, STEADY) for name, bought_as in _COMMITTED.items()),
-        *(node_for_node(name, years, PAID, SPENT) for name, years in FLEXIBLE.items() if any(each(one, years) for one in demand)),
+        *(node_for_node(name, years, PAID, SPENT) for name, years in FLEXIBLE.items() if any(each(node_cost, years) for node_cost in demand)),
         way("spot, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
             interruptions_usd),
         *([way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
@@ -730,14 +745,14 @@ def _ways(plan: _Plan, repacked_usd: float, interruptions_usd: float) -> tuple[W
     ]  # fmt: skip
     priced = {cost.node.node: cost for cost in demand}
     mixed = [_cheapest(plan, number, priced, each) for number in range(len(plan.kinds))]
-    rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in plan.kinds)
+    other_usd = effective - sum(kind.month_usd * len(kind.nodes) for kind in plan.kinds)
     if mixed:
-        usd_a_month = rest + sum(amount for _, amount, _, _ in mixed)
+        usd_a_month = other_usd + sum(amount for _, amount, _, _ in mixed)
         risk = sum(lost for *_, lost in mixed)
-        said = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
+        pools_text = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
         ways.append(
             way("cheapest mix", usd_a_month - risk, f"interruptions and moving prices are expected to cost {usd(risk)}",
-                f"what each of its ways asks. Each pool packed more tightly; {said}", risk,
+                f"what each of its ways asks. Each pool packed more tightly; {pools_text}", risk,
                 binds=any(name in _BINDING for _, _, name, _ in mixed))
         )  # fmt: skip
     return marked(ways)
@@ -751,23 +766,23 @@ def _cheapest(
 ) -> tuple[str, float, str, float]:
     """Pool, USD a month with what interruptions cost, the way, and that cost: of the pool packed more tightly."""
     kind, done = plan.kinds[number], plan.done[number]
-    some = priced[kind.template.name]
-    left = len(kind.nodes) - len(done.tightened)
-    ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
+    node_cost = priced[kind.template.name]
+    remaining_nodes = len(kind.nodes) - len(done.tightened)
+    ways: list[tuple[float, str, float]] = [(remaining_nodes * kind.month_usd, "on demand", 0.0)]
     for name, bought_as in (*_BINDING.items(), ("flex-start", Provisioning.FLEX_START)):
-        if (price := each(some, bought_as)) is not None:
-            ways.append((left * price, name, 0.0))
+        if (price := each(node_cost, bought_as)) is not None:
+            ways.append((remaining_nodes * price, name, 0.0))
     if done.steps:
-        gone = sum(len(step.freed) for step in done.steps)
+        freed_nodes = sum(len(step.freed) for step in done.steps)
         lost = sum(move.risk_usd for move in plan.moves if move.kind.nodes == kind.nodes and move.move.is_worth_it)
         lost += kind.moved_usd(len(done.new_nodes) * kind.spot_month_usd)[0]
-        spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
+        spot = (remaining_nodes - freed_nodes) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
         ways.append((spot, "spot", lost))
     usd_a_month, name, lost = min(ways)
     return kind.name, usd_a_month, name, lost
 
 
-def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[Held]]]:
+def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[RequestedShare]]]:
     """What nodes cost, the nodes, and what is held of each, with everything moved; new nodes are like those that they replace,
     bought on spot. What is held is added up anew where a pod comes or goes."""
     snapshot, done = plan.snapshot, plan.done
@@ -781,42 +796,51 @@ def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node
             costs += [replace(like, node=replace(like.node, node=name)) for name in repacked.new_nodes]
             nodes |= dict.fromkeys(repacked.new_nodes, kind.template)
     before = held_by_node(snapshot, NAMESPACE)
-    others = {*placed.values(), *(snapshot.pods[number].node_name for one in done for number in one.placed)} | freed
-    asking = [one for one in asking_pods(snapshot) if before is None or one[1] in others]
+    others = {
+        *placed.values(),
+        *(snapshot.pods[number].node_name for repacking in done for number in repacking.placed),
+    } | freed
+    asking = [pod_request for pod_request in asking_pods(snapshot) if before is None or pod_request[1] in others]
     moved = ((pod, placed.get(id(pod), node), amounts) for pod, node, amounts in asking)
-    held = holders(snapshot, (one for one in moved if one[1] not in freed))
-    return costs, nodes, held | {node: some for node, some in (before or {}).items() if node not in others}
+    holders_by_node = holders(snapshot, (pod_request for pod_request in moved if pod_request[1] not in freed))
+    return (
+        costs,
+        nodes,
+        holders_by_node | {node: node_holders for node, node_holders in (before or {}).items() if node not in others},
+    )
 
 
-_Cents = Mapping[tuple[str, Share], tuple[int, int]]
+_Cents = Mapping[tuple[str, AllocationKind], tuple[int, int]]
 """(name, share) → cents on on-demand nodes and on others."""
 
 
 def _bearers(was: _Cents, now: _Cents, moves: Iterable[Move], idle_usd: float) -> Iterator[Bearer]:
     """Who bears what before and after, so that each column adds up to the sums of the whole. `idle_usd`: of what is saved, no workload's."""
-    expected = Counter[tuple[str, Share]]({("", Share.IDLE): round(100 * idle_usd)})
+    expected = Counter[tuple[str, AllocationKind]]({("", AllocationKind.IDLE): round(100 * idle_usd)})
     for move in moves:
         if move.is_worth_it:
-            expected[move.workload.split("/")[1], Share.USED] += round(100 * move.expected_usd)
-    names = sorted({*was, *now}, key=lambda key: (list(Share).index(key[1]), -sum(was.get(key, (0, 0))), key[0]))
+            expected[move.workload.split("/")[1], AllocationKind.USED] += round(100 * move.expected_usd)
+    names = sorted(
+        {*was, *now}, key=lambda key: (list(AllocationKind).index(key[1]), -sum(was.get(key, (0, 0))), key[0])
+    )
     for name, share in names:
-        (demand, spot), (kept, spot_after) = was.get((name, share), (0, 0)), now.get((name, share), (0, 0))
+        (demand, spot), (staying_cents, spot_after) = was.get((name, share), (0, 0)), now.get((name, share), (0, 0))
         yield Bearer(
             name=name or share.value,
             share=share,
             on_demand_usd=demand / 100,
-            kept_usd=kept / 100,
-            freed_usd=(demand - kept) / 100,
+            kept_usd=staying_cents / 100,
+            freed_usd=(demand - staying_cents) / 100,
             spot_before_usd=spot / 100,
             spot_after_usd=spot_after / 100,
-            saved_usd=(demand + spot - kept - spot_after) / 100,
+            saved_usd=(demand + spot - staying_cents - spot_after) / 100,
             expected_usd=expected[name, share] / 100,
         )
 
 
-def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
+def _by_way(cents: Mapping[tuple[Bought, str, AllocationKind], Cents]) -> _Cents:
     """What is committed stays, and is paid, either way: left out."""
-    sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
+    sums: dict[tuple[str, AllocationKind], list[int]] = defaultdict(lambda: [0, 0])
     for (bought_as, name, share), amounts in cents.items():
         if bought_as is not Bought.COMMITTED:
             sums[name, share][bought_as is Bought.OTHER] += sum(amounts)
@@ -826,15 +850,15 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
 def gpus_leaving(snapshots: Iterable[Snapshot], book: PriceBook) -> dict[tuple[str, str], tuple[int, int]]:
     """GPU model and region → GPUs held on demand today that the plan moves to spot, and those of pods that go by themselves once the
     rollouts in flight are done; no moves of clusters of which no plan is known."""
-    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    gpus_by_model: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for snapshot in snapshots:
         nodes = {node.name: node for node in snapshot.nodes if not is_spot(node)}
         moved = set(_moving_pods(snapshot, book))
         for place, uids in enumerate((moved, _surplus_pods(snapshot) - moved)):
             for pod in snapshot.pods if uids else ():
                 if pod.uid in uids and (node := nodes.get(pod.node_name)) is not None:
-                    found[gpu_model(node), region(node)][place] += requested_gpus(pod.spec)
-    return {key: (moving, surplus) for key, (moving, surplus) in found.items()}
+                    gpus_by_model[gpu_model(node), region(node)][place] += requested_gpus(pod.spec)
+    return {key: (moving, surplus) for key, (moving, surplus) in gpus_by_model.items()}
 
 
 def _moving_pods(snapshot: Snapshot, book: PriceBook) -> Iterator[str]:
@@ -854,15 +878,15 @@ def _moving_pods(snapshot: Snapshot, book: PriceBook) -> Iterator[str]:
 def _surplus_pods(snapshot: Snapshot) -> set[str]:
     """Uids of pods on nodes that go by themselves: those that terminate, and those beyond their workload's replicas, the oldest first (a
     rolling update's surge, which a controller takes back once the new pods are Ready)."""
-    found = {pod.uid for pod in snapshot.pods if pod.holds_room and pod.deleted_at is not None}
+    uids = {pod.uid for pod in snapshot.pods if pod.holds_room and pod.deleted_at is not None}
     for key, pods in pods_by_workload(snapshot).items():
         workload = snapshot.workload(key)
         if workload is None or not workload.traits.has_replicas:
             continue
-        staying = [pod for pod in pods if pod.holds_room and pod.uid not in found]
+        staying = [pod for pod in pods if pod.holds_room and pod.uid not in uids]
         staying.sort(key=lambda pod: pod.created_at or 0.0)
-        found |= {pod.uid for pod in staying[: max(0, len(staying) - workload.replicas)]}
-    return found
+        uids |= {pod.uid for pod in staying[: max(0, len(staying) - workload.replicas)]}
+    return uids
 
 
 class InWhole(Record):
@@ -910,54 +934,54 @@ def _part(every: Sequence[Move], bears_usd: float, kept_off: str | None) -> InWh
     return InWhole(bears_usd=bears_usd, node_pools=tuple(move.node_pool for move in moves), why=why, **sums)
 
 
-def _sentence(found: FleetSavings) -> str:
-    chosen = [move for move in found.moves if move.is_worth_it]
+def _sentence(fleet: FleetSavings) -> str:
+    chosen = [move for move in fleet.moves if move.is_worth_it]
     apart = (
-        f" {count(found.unpriced_nodes, 'node')} without a price {plural(found.unpriced_nodes, 'is', 'are')} not in it."
-        if found.unpriced_nodes
+        f" {count(fleet.unpriced_nodes, 'node')} without a price {plural(fleet.unpriced_nodes, 'is', 'are')} not in it."
+        if fleet.unpriced_nodes
         else ""
     )
-    if found.no_spot_price_nodes:
-        number = found.no_spot_price_nodes
+    if fleet.no_spot_price_nodes:
+        number = fleet.no_spot_price_nodes
         apart += f" What {count(number, 'on-demand node')} without a price on spot would save isn't known: {plural(number, 'it stays', 'they stay')}."
     packing = (
-        f"Without spot, packing more tightly saves {usd(found.packing_usd)} a month: {len(found.packing_nodes):,} of "
-        f"{count(found.packing_of, 'node')} can be drained. "
-        if found.packing_nodes
+        f"Without spot, packing more tightly saves {usd(fleet.packing_usd)} a month: {len(fleet.packing_nodes):,} of "
+        f"{count(fleet.packing_of, 'node')} can be drained. "
+        if fleet.packing_nodes
         else ""
     )
-    beside = " beside that" if packing else ""
+    packing_text = " beside that" if packing else ""
     if not chosen:
-        return f"{packing}Moving to spot saves nothing of the {usd(found.bill_usd)} a month{beside}.{apart}"
-    gone = len(found.freed_nodes) - len(found.packing_nodes)
+        return f"{packing}Moving to spot saves nothing of the {usd(fleet.bill_usd)} a month{packing_text}.{apart}"
+    freed_nodes = len(fleet.freed_nodes) - len(fleet.packing_nodes)
     names = len({move.workload for move in chosen})
-    best = next((way for way in found.ways if way.is_cheapest), None)
+    best = next((way for way in fleet.ways if way.is_cheapest), None)
     best_name = (
         "a mix of all ways" if best is not None and best.name == "cheapest mix" else f"the {best.name}" if best else ""
     )
     bound = (
         f" {'Cheaper, if you bind yourself' if best.binds else 'Cheaper still'}: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
-        f"on demand costs {usd(found.on_demand_usd)}, {usd(found.on_demand_usd - (best.expected_usd or 0.0))} less."
+        f"on demand costs {usd(fleet.on_demand_usd)}, {usd(fleet.on_demand_usd - (best.expected_usd or 0.0))} less."
         if best is not None and best.name != "spot, repacked"
         else ""
     )
     return (
-        f"{packing}Spot would save {usd(found.expected_usd)} of the {usd(found.bill_usd)} a month{_band(found)}: {count(names, 'workload')} "
-        f"{plural(names, 'moves', 'move')}, {gone} of {count(found.on_demand_nodes, 'on-demand node')} {plural(gone, 'goes', 'go')} "
-        f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)}{_moved(found)}."
+        f"{packing}Spot would save {usd(fleet.expected_usd)} of the {usd(fleet.bill_usd)} a month{_band(fleet)}: {count(names, 'workload')} "
+        f"{plural(names, 'moves', 'move')}, {freed_nodes} of {count(fleet.on_demand_nodes, 'on-demand node')} {plural(freed_nodes, 'goes', 'go')} "
+        f"({usd(fleet.freed_usd - fleet.packing_usd)}), {count(fleet.spot_nodes, 'spot node comes', 'spot nodes come')} "
+        f"({usd(fleet.spot_usd)}). Interruptions are expected to take {usd(fleet.interruptions_usd)}{_moved(fleet)}."
         f"{bound}{apart}"
     )
 
 
-def _band(found: FleetSavings) -> str:
+def _band(fleet: FleetSavings) -> str:
     """``, in 9 of 10 months $9,704 to $20,862``: as far as spot prices move; without a log of them there is none."""
-    return "" if found.p5_usd == found.p95_usd else f", in 9 of 10 months {usd(found.p5_usd)} to {usd(found.p95_usd)}"
+    return "" if fleet.p5_usd == fleet.p95_usd else f", in 9 of 10 months {usd(fleet.p5_usd)} to {usd(fleet.p95_usd)}"
 
 
-def _moved(found: FleetSavings) -> str:
+def _moved(fleet: FleetSavings) -> str:
     """What moves of the spot price take."""
-    if found.p5_usd == found.p95_usd:
+    if fleet.p5_usd == fleet.p95_usd:
         return ", which are off. How far spot prices move isn't in it: there is no log of them"
-    as_whose = "" if found.is_of_log else ", as Google's moved: no other cloud's log is there,"
-    return f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}: both are off"
+    as_whose = "" if fleet.is_of_log else ", as Google's moved: no other cloud's log is there,"
+    return f", and moves of the spot price{as_whose} {usd(fleet.moving_prices_usd)}: both are off"

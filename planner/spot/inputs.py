@@ -15,7 +15,7 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting_of
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
-from planner.inventory.account import hides, unseen_kind
+from planner.inventory.input_report import hides, unseen_kind
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import (
@@ -109,8 +109,8 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:
-        asked = pod_requests(workload.template.spec)
-        return not (asked.keys() - {CPU, MEMORY}), -workload.replicas, workload.key
+        requests = pod_requests(workload.template.spec)
+        return not (requests.keys() - {CPU, MEMORY}), -workload.replicas, workload.key
 
     return tuple(sorted(offered, key=rank))
 
@@ -149,14 +149,17 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
     names = {pod.node_name for pod in pods}
     window = window_of([node for node in snapshot.nodes if node.name in names] or snapshot.nodes)
     start = learn_start(pods)
-    told: Told = {"window_seconds": (float(window.seconds), f"{window.what}: {window.source}")}
+    derived_inputs: Told = {"window_seconds": (float(window.seconds), f"{window.what}: {window.source}")}
     if start is not None:
-        told["pod_start_seconds"] = round(start.seconds, 1), f"learnt from {count(start.pods, 'Ready pod')}: median"
+        derived_inputs["pod_start_seconds"] = (
+            round(start.seconds, 1),
+            f"learnt from {count(start.pods, 'Ready pod')}: median",
+        )
     if workload.traits.is_batch:
         is_there = bool(kinds) and is_spot(max(kinds, key=lambda kind: kind.pods).template)
-        told["retries"] = _retries(workload, is_there=is_there)
-        told |= job_hours(snapshot, workload)
-    asked = Derived(
+        derived_inputs["retries"] = _retries(workload, is_there=is_there)
+        derived_inputs |= job_hours(snapshot, workload)
+    derived_assumptions = Derived(
         workload=key,
         work=work,
         work_source=why,
@@ -167,16 +170,16 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
     )
     if not kinds:
         problem = f"no node of the cluster suits {workload.namespace}/{workload.name}"
-        return _with_told(replace(asked, is_running=False, problem=problem), told)
-    told |= _of_nodes(snapshot, workload, kinds)
+        return _with_told(replace(derived_assumptions, is_running=False, problem=problem), derived_inputs)
+    derived_inputs |= _of_nodes(snapshot, workload, kinds)
     prices, problem, as_of, spot_as_of = _of_prices(book, kinds)
-    told |= prices
+    derived_inputs |= prices
     days = move_days(spot_as_of, snapshot.taken_at)
     main = max(kinds, key=lambda kind: kind.pods)
-    told |= _of_commitments(snapshot, book, main, told["nodes"][0] or 0)
+    derived_inputs |= _of_commitments(snapshot, book, main, derived_inputs["nodes"][0] or 0)
     bought = Provisioning(provisioning_model(main.template))
-    found = replace(
-        asked,
+    inputs_found = replace(
+        derived_assumptions,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
         node_pool=", ".join(dict.fromkeys(node_pool(kind.template) for kind in kinds)),
         machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
@@ -188,7 +191,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
         move_days=days,
         problem=problem,
     )
-    return _with_told(found, told)
+    return _with_told(inputs_found, derived_inputs)
 
 
 def _retries(workload: Workload, *, is_there: bool) -> tuple[float | None, str]:
@@ -209,12 +212,18 @@ Told = dict[str, tuple[float | None, str]]
 """Setting → its value (None: nothing says), and who says so, or why it is not said."""
 
 
-def _with_told(derived: Derived, told: Told) -> Derived:
+def _with_told(derived: Derived, derived_inputs: Told) -> Derived:
     """With what is known; of a Job's hours and retries also what isn't."""
-    known = {
-        name: value for name, (value, _) in told.items() if value is not None or name in ("hours_per_month", "retries")
+    derived_values = {
+        name: value
+        for name, (value, _) in derived_inputs.items()
+        if value is not None or name in ("hours_per_month", "retries")
     }
-    return replace(derived, values=FrozenMap(known), sources=FrozenMap({name: why for name, (_, why) in told.items()}))
+    return replace(
+        derived,
+        values=FrozenMap(derived_values),
+        sources=FrozenMap({name: why for name, (_, why) in derived_inputs.items()}),
+    )
 
 
 @once_a_snapshot
@@ -237,18 +246,20 @@ def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     """
     pods_of_owner, jobs = _runs(snapshot)
     kin = {workload.key: workload} | {job.key: job for job in (jobs.get(workload.owner, ()) if workload.owner else ())}
-    seen = [pod for key in kin for pod in pods_of_owner.get(key, ())]
+    job_pods = [pod for key in kin for pod in pods_of_owner.get(key, ())]
     ended = [
         max(ends) - pod.started_at
-        for pod in seen
+        for pod in job_pods
         if pod.started_at is not None and pod.is_terminal
         if (ends := [state.finished_at for state in pod.containers if state.finished_at is not None])
     ]
-    so_far = [snapshot.taken_at - pod.started_at for pod in seen if pod.started_at is not None and not pod.is_terminal]
+    so_far = [
+        snapshot.taken_at - pod.started_at for pod in job_pods if pod.started_at is not None and not pod.is_terminal
+    ]
     if not ended and not so_far:
         return {"hours_per_month": (None, f"no run of this {workload.kind} is seen")}
     hours = (median(ended) if ended else max(so_far)) / 3600
-    begun = sorted(one.created_at for one in kin.values() if one.created_at is not None)
+    begun = sorted(job.created_at for job in kin.values() if job.created_at is not None)
     each = median([later - before for before, later in pairwise(begun)]) / 3600 if len(begun) > 1 else None
     length = "the median of runs that ended" if ended else "it has run so long so far, and goes on"
     often = f"one each {duration(each * 3600)}" if each else "one run a month: no other of it is seen"
@@ -259,7 +270,7 @@ def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     }
 
 
-def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
+def assume(derived: Derived, assumptions: Mapping[str, Any]) -> Assumptions:
     """What is derived, with what was asked for in its place.
 
     Raises
@@ -269,12 +280,14 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     NotKnownError
         Where neither the price book nor the reader gives a price.
     """
-    known = {field.name for field in fields(Assumptions)}
-    given = {name: value for name, value in asked.items() if value is not None}
-    if unknown := given.keys() - known:
+    field_names = {field.name for field in fields(Assumptions)}
+    overrides = {name: value for name, value in assumptions.items() if value is not None}
+    if unknown := overrides.keys() - field_names:
         raise InputError(f"there is no assumption called {min(unknown)}", mend="See the list of assumptions")
-    if given.get("capacity") in derived.unsold:
-        raise InputError(f"its nodes' cloud sells nothing as {given['capacity']}", where="capacity", mend="Take spot")
+    if overrides.get("capacity") in derived.unsold:
+        raise InputError(
+            f"its nodes' cloud sells nothing as {overrides['capacity']}", where="capacity", mend="Take spot"
+        )
     derived_values = {name: value for name, value in derived.values.items() if value is not None}
     chosen: dict[str, Any] = {
         "work": derived.work,
@@ -283,7 +296,7 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
         "price_moves": derived.price_moves,
         "move_days": derived.move_days,
     }
-    chosen |= derived_values | rates_of(given) | given
+    chosen |= derived_values | rates_of(overrides) | overrides
     needed = ["nodes", "on_demand_usd_per_hour", "spot_usd_per_hour"]
     needed += ["hours_per_month"] if "hours_per_month" in derived.values else []
     missing = [name for name in needed if chosen.get(name) is None]
@@ -297,29 +310,29 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     for setting in SETTINGS:
         if setting.whole and chosen.get(setting.name) is not None:
             chosen[setting.name] = int(chosen[setting.name])
-    if "nodes" in given and "needed_nodes" not in given:
+    if "nodes" in overrides and "needed_nodes" not in overrides:
         chosen["needed_nodes"] = max(0, chosen["nodes"] - 1)
-    found = Assumptions(**chosen)
-    gaps_of(found)  # refuses what contradicts itself
-    return found
+    chosen_assumptions = Assumptions(**chosen)
+    gaps_of(chosen_assumptions)  # refuses what contradicts itself
+    return chosen_assumptions
 
 
-def rates_of(given: Mapping[str, Any]) -> dict[str, float]:
+def rates_of(overrides: Mapping[str, Any]) -> dict[str, float]:
     """The interruption rate that a given share of time up and a given gap come to, where no rate is given."""
-    share, gap = given.get("availability"), given.get("stock_out_hours")
-    if share in (None, 0, 1) or gap is None or given.keys() & {*RATES, "lives"}:
+    share, gap = overrides.get("availability"), overrides.get("stock_out_hours")
+    if share in (None, 0, 1) or gap is None or overrides.keys() & {*RATES, "lives"}:
         return {}
-    bulk = given.get("zone_losses_per_month", ASSUMED["zone_losses_per_month"]) / HOURS_PER_MONTH
+    bulk = overrides.get("zone_losses_per_month", ASSUMED["zone_losses_per_month"]) / HOURS_PER_MONTH
     return dict.fromkeys(RATES, max(0.0, (1 - share) / (share * gap) - bulk))
 
 
-def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) -> tuple[AssumptionRow, ...]:
+def table(derived: Derived, overrides: Mapping[str, Any], assumptions: Assumptions) -> tuple[AssumptionRow, ...]:
     """Every assumption with its value and where it comes from: what the page shows and the exports carry."""
-    given = {name: value for name, value in asked.items() if value is not None}
-    from_given = rates_of(given)
+    stated_values = {name: value for name, value in overrides.items() if value is not None}
+    from_given = rates_of(stated_values)
 
     def source(name: str, otherwise: str) -> str:
-        if name in given:
+        if name in stated_values:
             return str(derived.sources.get(name, "given")) if name == "zone_losses_per_month" else "given"
         if name in from_given:
             return "follows from the given gap and share of time up"
@@ -329,7 +342,9 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         "stock_out_hours": gaps_of(assumptions).mean_hours,
         "availability": availability_of(assumptions),
     }
-    follows = {"stock_out_hours": "follows from the rate and the share of time up"} if "availability" in given else {}
+    follows = (
+        {"stock_out_hours": "follows from the rate and the share of time up"} if "availability" in stated_values else {}
+    )
     if assumptions.gaps:
         follows |= {"stock_out_hours": "the observed gaps", "availability": "follows from the observed gaps"}
     if assumptions.lives:
@@ -366,9 +381,9 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
     ]  # fmt: skip
     for name, label, value, usual, why in spoken:
         # a widget always says something: what it says as well without the reader isn't given
-        said = derived.sources.get(name, "given") if name in given and value != usual else why
+        source_text = derived.sources.get(name, "given") if name in stated_values and value != usual else why
         text = value if isinstance(value, bool) else str(getattr(value, "value", value))
-        rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=said))
+        rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=source_text))
     return tuple(rows)
 
 
@@ -380,42 +395,42 @@ def _ends(moves: tuple[float, ...]) -> tuple[float, float]:
 def _kinds_of(snapshot: Snapshot, workload: Workload, pods: tuple[Pod, ...]) -> list[_NodeKind]:
     """The kinds of node the workload runs on, or would; pods that wait count with the commonest."""
     nodes = {node.name: node for node in snapshot.nodes}
-    found: dict[tuple[str, ...], Node] = {}
-    held: Counter[tuple[str, ...]] = Counter()
+    nodes_by_kind: dict[tuple[str, ...], Node] = {}
+    pod_counts: Counter[tuple[str, ...]] = Counter()
     for pod in pods:
         if (node := nodes.get(pod.node_name)) is not None:
             kind = (node_pool(node), machine_type(node), provisioning_model(node), str(physical_gpus(node)))
-            found.setdefault(kind, node)
-            held[kind] += 1
-    if not found:
+            nodes_by_kind.setdefault(kind, node)
+            pod_counts[kind] += 1
+    if not nodes_by_kind:
         spec = workload.template.spec
-        asked = pod_requests(spec)
+        requests = pod_requests(spec)
         suits = next(
             (
                 node
                 for node in snapshot.nodes
                 if node_affinity_matches(spec, node.labels, node.name)
                 and tolerates_taints(spec.tolerations, node.taints)
-                and all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+                and all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
             ),
             None,
         )
         if suits is None:
             return []
-        found, held = {("",): suits}, Counter({("",): workload.replicas})
+        nodes_by_kind, pod_counts = {("",): suits}, Counter({("",): workload.replicas})
     else:
-        commonest = held.most_common(1)[0][0]
-        held[commonest] = max(0, held[commonest] + workload.replicas - sum(held.values()))
+        commonest = pod_counts.most_common(1)[0][0]
+        pod_counts[commonest] = max(0, pod_counts[commonest] + workload.replicas - sum(pod_counts.values()))
     return [
-        _NodeKind(template=node, pods=held[kind], nodes=ceil(held[kind] / pods_to_a_node(node, workload)))
-        for kind, node in found.items()
+        _NodeKind(template=node, pods=pod_counts[kind], nodes=ceil(pod_counts[kind] / pods_to_a_node(node, workload)))
+        for kind, node in nodes_by_kind.items()
     ]
 
 
 def pods_to_a_node(node: Node, workload: Workload) -> int:
     """How many of the workload's pods an empty node like `node` takes, by what they request; at least 1."""
-    asked = pod_requests(workload.template.spec)
-    room = [node.allocatable.get(name, 0) // amount for name, amount in asked.items() if name in node.allocatable]
+    requests = pod_requests(workload.template.spec)
+    room = [node.allocatable.get(name, 0) // amount for name, amount in requests.items() if name in node.allocatable]
     return max(1, min(room, default=1))
 
 
@@ -432,7 +447,11 @@ def _of_nodes(snapshot: Snapshot, workload: Workload, kinds: list[_NodeKind]) ->
         )
     gpus = physical_gpus(node)
     pools = {node_pool(kind.template) for kind in kinds}
-    zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) in pools and ZONE in one.labels}
+    zones = {
+        pool_node.labels[ZONE]
+        for pool_node in snapshot.nodes
+        if node_pool(pool_node) in pools and ZONE in pool_node.labels
+    }
     named = f"zones of {plural(len(pools), 'pool')} {', '.join(sorted(pools))}"
     guarded = protection(snapshot, workload)
     if guarded.allowed is None:
@@ -459,15 +478,20 @@ def _of_commitments(snapshot: Snapshot, book: PriceBook, main: _NodeKind, nodes:
     owned = [commitment for commitment in book.commitments if (commitment.machine_type, commitment.region_id) == kind]
     if not owned or not nodes or _is_elsehow(main.template):
         return {}
-    there = sum((machine_type(node), region(node)) == kind and not _is_elsehow(node) for node in snapshot.nodes)
+    running_nodes = sum((machine_type(node), region(node)) == kind and not _is_elsehow(node) for node in snapshot.nodes)
     have = sum(commitment.nodes for commitment in owned)
-    idle = int(min(have, there) - min(have, max(0, there - min(nodes, main.nodes))))
+    idle = int(min(have, running_nodes) - min(have, max(0, running_nodes - min(nodes, main.nodes))))
     prices = [price_committed(book, main.template, commitment).usd_per_hour for commitment in owned]
-    said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
+    explanation = (
+        f"{have} of {kind[0]} in {kind[1]} are owned, {running_nodes} run: so many would cover none if these went"
+    )
     if not idle or None in prices:
-        return {"committed_nodes": (None, said)}
-    each, ids = _mean([commitment.nodes for commitment in owned], prices), ", ".join(one.commitment_id for one in owned)
-    return {"committed_nodes": (idle, said), "committed_usd_per_hour": (round(each, 6), ids)}
+        return {"committed_nodes": (None, explanation)}
+    each, ids = (
+        _mean([commitment.nodes for commitment in owned], prices),
+        ", ".join(commitment.commitment_id for commitment in owned),
+    )
+    return {"committed_nodes": (idle, explanation), "committed_usd_per_hour": (round(each, 6), ids)}
 
 
 def _is_elsehow(node: Node) -> bool:
@@ -487,7 +511,7 @@ _NEEDED: Final = (Provisioning.ON_DEMAND, Provisioning.SPOT)
 def _of_prices(book: PriceBook, kinds: list[_NodeKind]) -> tuple[Told, str, str, str]:
     """A node's price bought in each way, the mean over the nodes of several kinds; what is missing, the oldest date, and the
     oldest of spot prices."""
-    told: Told = {}
+    derived_prices: Told = {}
     problem, as_of, spot_as_of = "", "", ""
     weights = [kind.nodes or 1 for kind in kinds]
     for name, bought in _BOUGHT.items():
@@ -495,28 +519,28 @@ def _of_prices(book: PriceBook, kinds: list[_NodeKind]) -> tuple[Told, str, str,
         missing = next((price for price in prices if price.usd_per_hour is None), None)
         if missing is not None:
             problem = str(problem or (missing.sentence if bought in _NEEDED else ""))
-            told[name] = None, str(missing.sentence)
+            derived_prices[name] = None, str(missing.sentence)
             continue
         if bought not in _NEEDED and not all(price.is_sold for price in prices):
             continue
         each, source = _mean(weights, [price.usd_per_hour for price in prices]), _price_source(prices, weights, bought)
-        told[name] = round(each, 6), source
-        as_of = min([one for one in (as_of, *(price.as_of for price in prices)) if one], default="")
+        derived_prices[name] = round(each, 6), source
+        as_of = min([date for date in (as_of, *(price.as_of for price in prices)) if date], default="")
         spot_as_of = min((price.as_of for price in prices), default="") if bought is Provisioning.SPOT else spot_as_of
         if bought is Provisioning.ON_DEMAND:  # one that stands in is there for less than a month
-            told["stand_in_usd_per_hour"] = told[name]
+            derived_prices["stand_in_usd_per_hour"] = derived_prices[name]
             all_month = _mean(weights, [price.sustained_use_usd_per_hour for price in prices])
             if all_month < each:
                 less = f"{each:.6g} less {1 - all_month / each:.0%} for sustained use all month"
-                told[name] = round(all_month, 6), f"{source}; {less}"
-    return told, problem, as_of, spot_as_of
+                derived_prices[name] = round(all_month, 6), f"{source}; {less}"
+    return derived_prices, problem, as_of, spot_as_of
 
 
 def _flexible(book: PriceBook, kinds: list[_NodeKind]) -> FrozenMap[float]:
     prices = [price_node(book, kind.template, Provisioning.ON_DEMAND).price for kind in kinds]
     each = {name: [flexible_usd_per_hour(price, years) for price in prices] for name, years in FLEXIBLE.items()}
     weights = [kind.nodes or 1 for kind in kinds]
-    return FrozenMap({name: _mean(weights, found) for name, found in each.items() if None not in found})
+    return FrozenMap({name: _mean(weights, usd_prices) for name, usd_prices in each.items() if None not in usd_prices})
 
 
 def _mean(weights: list[int], amounts: list[float | None]) -> float:
@@ -525,10 +549,15 @@ def _mean(weights: list[int], amounts: list[float | None]) -> float:
 
 def _price_source(prices: list[Price], weights: list[int], bought: Provisioning) -> str:
     price = prices[0]
-    sold = "" if all(one.is_sold for one in prices) else "; not sold in this way here: a reference price only"
-    if len({(one.machine_type, one.region_id, one.usd_per_hour) for one in prices}) == 1:
+    sold = (
+        ""
+        if all(node_price.is_sold for node_price in prices)
+        else "; not sold in this way here: a reference price only"
+    )
+    if len({(node_price.machine_type, node_price.region_id, node_price.usd_per_hour) for node_price in prices}) == 1:
         return f"{price.machine_type} in {price.region_id}, {bought}, as of {price.as_of}{sold}"
     parts = [
-        f"{nodes} × {one.machine_type} at {one.usd_per_hour:.6g}" for nodes, one in zip(weights, prices, strict=True)
+        f"{nodes} × {node_price.machine_type} at {node_price.usd_per_hour:.6g}"
+        for nodes, node_price in zip(weights, prices, strict=True)
     ]
-    return f"{bought}, the mean of {', '.join(parts)}, as of {min(one.as_of for one in prices)}{sold}"
+    return f"{bought}, the mean of {', '.join(parts)}, as of {min(node_price.as_of for node_price in prices)}{sold}"

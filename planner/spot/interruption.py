@@ -173,11 +173,11 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
         return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
     if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:
         mend = "Give two of the three: the rate, the gap, the share of time up"
-        told = (
+        message = (
             f"a loss each {duration(life * 3_600)} and {duration(stated * 3_600)} until the next node make a node be up"
         )
         raise InputError(
-            f"{told} {life / (life + stated):.1%} of the time, not {share:.1%}", where="share of time up", mend=mend
+            f"{message} {life / (life + stated):.1%} of the time, not {share:.1%}", where="share of time up", mend=mend
         )
     return Gaps(table=None, mean_hours=stated)
 

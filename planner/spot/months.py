@@ -263,22 +263,24 @@ class _Chunk:
         """
         hazard, gaps = self.state.hazard, self.gaps
         pace, gap_pace = self.state.life_pace, self.state.gap_pace
-        left = np.minimum(self.lives.draw_remaining(self.rng, hazard) * pace, self.lives.cap_hours)
-        gap = gaps.draw(self.rng, left.size) * gap_pace
+        hours_left = np.minimum(self.lives.draw_remaining(self.rng, hazard) * pace, self.lives.cap_hours)
+        gap = gaps.draw(self.rng, hours_left.size) * gap_pace
         if not gaps.mean_hours:
-            return left, gap
+            return hours_left, gap
         life = np.minimum(self.lives.means(hazard, self.bulk_rate) * pace, self.lives.cap_hours)
         lost = self.lives.lost_share(hazard, self.bulk_rate)
         if np.isfinite(
             self.lives.cap_hours
         ):  # of lives met at a random moment, those are met more often that reach their limit
             lost = 1 - np.clip((1 - lost) * self.lives.cap_hours / life, 0.0, 1.0)
-            gap = np.where(self.rng.random(left.size) < lost, gap, 0.0)
+            gap = np.where(self.rng.random(hours_left.size) < lost, gap, 0.0)
             lost = self.lives.lost_share(hazard, self.bulk_rate)
         after = gaps.mean_hours * gap_pace * lost if gaps.mean_hours < inf else np.where(lost > 0, inf, 0.0)
         up = np.where(np.isfinite(after), life / (life + np.where(np.isfinite(after), after, 0.0)), 0.0)
-        gone = self.rng.random(left.size) >= up
-        return np.where(gone, 0.0, left), np.where(gone, gaps.draw_remaining(self.rng, left.size) * gap_pace, gap)
+        is_absent = self.rng.random(hours_left.size) >= up
+        return np.where(is_absent, 0.0, hours_left), np.where(
+            is_absent, gaps.draw_remaining(self.rng, hours_left.size) * gap_pace, gap
+        )
 
     def _to_do(self) -> Floats:
         """Hours of work left, checkpoints included; 0 for less than rounding errors."""
@@ -295,8 +297,8 @@ class _Chunk:
             is_bulk = until_bulk < life
             life, gap = np.minimum(life, until_bulk), np.where(is_bulk, 0.0, gap)
         restart = np.where(to_do > 0, np.minimum(life, begins), 0.0)
-        worked = np.minimum(left := life - restart, to_do)
-        interrupted = left < to_do
+        worked = np.minimum(work_hours := life - restart, to_do)
+        interrupted = work_hours < to_do
         begin = state.now + restart
         end = begin + worked
         self._mark_ready(begin, np.where(interrupted, end, inf), np.arange(begin.size))
@@ -427,20 +429,20 @@ class _Chunk:
         with np.errstate(divide="ignore"):
             more = np.where(to_do > 0, np.minimum(to_do / np.maximum(finished, 1e-300), self.limit / now - 1), 0.0)
         more = np.maximum(0.0, more)
-        rest = np.maximum(0.0, to_do - finished * more)
+        unfinished_work = np.maximum(0.0, to_do - finished * more)
         up = self.rng.random(state.ready.shape) < np.clip(1 - state.down_hours / now, 0, 1)[:, None]
         state.ready |= (to_do > 0)[:, None] & (state.instants[:, :INSTANTS] > now[:, None]) & up
         for name in _TALLIES:
             setattr(state, name, getattr(state, name) * (1 + more))
-        state.unfinished_hours += rest
-        state.late_jobs += rest / self.pattern.span_hours
+        state.unfinished_hours += unfinished_work
+        state.late_jobs += unfinished_work / self.pattern.span_hours
 
     def _retire(self, done: Booleans) -> None:
         """Write down what the lanes that are done came to, and go on without them."""
-        state, ended, left = self.state, np.flatnonzero(done), np.flatnonzero(~done)
+        state, ended, running_months = self.state, np.flatnonzero(done), np.flatnonzero(~done)
         lane = state.lane[ended]
         for tally, name in zip(self.tallies, _TALLIES, strict=True):
             tally[lane] = getattr(state, name).take(ended)
         self.ready[lane] = state.ready.take(ended, axis=0)
-        state.keep(left)
-        self.bulk_losses.keep(left)
+        state.keep(running_months)
+        self.bulk_losses.keep(running_months)

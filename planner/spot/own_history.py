@@ -25,7 +25,7 @@ from planner.ground.budget import TOO_LARGE, TooLargeError, part
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
-from planner.inventory.node_lives import NodeSeen, Told, Watch, until
+from planner.inventory.node_lives import NodeSeen, NodeSign, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, RATES, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours
 from planner.spot.months import simulate
@@ -133,7 +133,10 @@ class FittedLives(Record):
     @property
     def usable(self) -> dict[str, Any]:
         """What an estimate can draw from: () where nothing ended."""
-        lives, gaps = ((some if any(life.ended for life in some) else ()) for some in (self.lives, self.gaps))
+        lives, gaps = (
+            (observations if any(life.ended for life in observations) else ())
+            for observations in (self.lives, self.gaps)
+        )
         return {"lives": lives, "gaps": gaps}
 
     @property
@@ -159,10 +162,10 @@ class OwnHistory(FittedLives):
 
     def lives_for(self, machine_types: Iterable[str]) -> tuple[Life, ...]:
         """The lives of these machine types where enough of them were lost, else all."""
-        wanted = set(machine_types)
+        type_names = set(machine_types)
         pairs = zip(self.lives, self.machine_types or ("",) * len(self.lives), strict=True)
-        some = tuple(life for life, machine in pairs if machine in wanted)
-        return some if sum(life.ended for life in some) >= FEWEST_LOSSES else self.lives
+        machine_lives = tuple(life for life, machine in pairs if machine in type_names)
+        return machine_lives if sum(life.ended for life in machine_lives) >= FEWEST_LOSSES else self.lives
 
 
 # ── how a month differs from those that were seen ────────────────────────────────────────────────────────────────────
@@ -179,9 +182,9 @@ def drift(lives: Sequence[Life], prior: float) -> float:
     hours = np.array([life.hours for life in ended])
     each = np.array_split(hours, parts)
     of_chance = float(np.mean([part.var(ddof=1) / part.mean() ** 2 / part.size for part in each]))
-    seen = float(np.var([np.log(part.mean()) for part in each], ddof=1))
+    observed_variance = float(np.var([np.log(part.mean()) for part in each], ddof=1))
     # parts of a steady process differ by less than chance as often as by more: both count, or its band is always too wide
-    month = (_PRIOR_PARTS * prior**2 + (parts - 1) * (seen - of_chance)) / (_PRIOR_PARTS + parts - 1)
+    month = (_PRIOR_PARTS * prior**2 + (parts - 1) * (observed_variance - of_chance)) / (_PRIOR_PARTS + parts - 1)
     return sqrt(max(0.0, month) + float(hours.var(ddof=1)) / float(hours.mean()) ** 2 / hours.size)
 
 
@@ -208,9 +211,9 @@ def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
                 number for _, number in lost[first:until_here] if spells[number].watched_at <= at
             ]  # not one that came after it
             first = until_here
-            known = all(spells[number].within <= _GAP_KNOWN_WITHIN for number in group)
-            left = np.searchsorted(begun, at - within) - np.searchsorted(over, at + within, side="right")
-            if known and len(group) >= max(_FEWEST_IN_COMMON, ceil(_MOST_OF_PLACE * most)) and left <= 0:
+            is_measured = all(spells[number].within <= _GAP_KNOWN_WITHIN for number in group)
+            open_spells = np.searchsorted(begun, at - within) - np.searchsorted(over, at + within, side="right")
+            if is_measured and len(group) >= max(_FEWEST_IN_COMMON, ceil(_MOST_OF_PLACE * most)) and open_spells <= 0:
                 common |= set(group)
                 events += 1
     return frozenset(common), events / hours * HOURS_PER_MONTH if hours else 0.0
@@ -241,7 +244,9 @@ def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> FittedLives:
     lost = sum(spell.was_lost for spell in spells)
     together = bool(lost) and len(common) >= _MOST_IN_COMMON * lost
     apart = common if not together else frozenset[int]()
-    timed = sorted((one.ended_at, number, life) for number, one in enumerate(spells) if (life := one.life) is not None)
+    timed = sorted(
+        (spell.ended_at, number, life) for number, spell in enumerate(spells) if (life := spell.life) is not None
+    )
     lives = tuple(replace(life, ended=life.ended and number not in apart) for _, number, life in timed)
     closed = measured(sorted(gaps, key=lambda gap: gap.lost_at))
     return FittedLives(
@@ -258,7 +263,7 @@ def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> FittedLives:
 def spells_of(watch: Watch) -> Iterator[Spell]:
     """Every node with its beginning and end, as far as looks and events tell."""
     looks = dict(watch.looks)
-    events: dict[tuple[str, str], dict[Told, list[float]]] = defaultdict(lambda: defaultdict(list))
+    events: dict[tuple[str, str], dict[NodeSign, list[float]]] = defaultdict(lambda: defaultdict(list))
     begun = {cluster: moments[0] for cluster, moments in looks.items()}
     for event in watch.events:
         events[event.cluster, event.node][event.told].append(event.at)
@@ -267,12 +272,12 @@ def spells_of(watch: Watch) -> Iterator[Spell]:
     for node in watch.nodes:
         by_name[node.cluster, node.node].append(node)
     for name, same in by_name.items():
-        same.sort(key=lambda one: one.created_at)
-        told = events.get(name, {})
+        same.sort(key=lambda spell: spell.created_at)
+        event_times = events.get(name, {})
         for node, after in zip(same, [*same[1:], None], strict=True):
             first_look = looks[node.cluster][0]
             watched = max(node.created_at, begun[node.cluster]) if node.first_at <= first_look else node.first_at
-            yield _spell(node, watched, _missing_at(node, after, looks[node.cluster]), told)
+            yield _spell(node, watched, _missing_at(node, after, looks[node.cluster]), event_times)
     yield from _only_told(watch, by_name, events)
 
 
@@ -284,18 +289,19 @@ def _missing_at(node: NodeSeen, after: NodeSeen | None, looks: Sequence[float]) 
     return min((at for at in (missing, reborn) if at is not None), default=None)
 
 
-def _spell(node: NodeSeen, watched: float, missing: float | None, told: dict[Told, list[float]]) -> Spell:
-    gone = [at for at in told.get(Told.GONE, ()) if node.last_at < at <= (missing or inf)]
+def _spell(node: NodeSeen, watched: float, missing: float | None, event_times: dict[NodeSign, list[float]]) -> Spell:
+    deletion_times = [at for at in event_times.get(NodeSign.GONE, ()) if node.last_at < at <= (missing or inf)]
     on_purpose = node.is_going or any(
-        node.created_at < at and node.last_at - _HOUR <= at <= (missing or inf) for at in told.get(Told.TAKEN_DOWN, ())
+        node.created_at < at and node.last_at - _HOUR <= at <= (missing or inf)
+        for at in event_times.get(NodeSign.TAKEN_DOWN, ())
     )
-    if gone:
-        ended, within = min(gone), 0.0
+    if deletion_times:
+        ended, within = min(deletion_times), 0.0
     elif missing is not None:
         ended, within = (node.last_at + missing) / 2, missing - node.last_at
     else:
         ended, within = node.last_at, 0.0
-    is_over = bool(gone) or missing is not None
+    is_over = bool(deletion_times) or missing is not None
     return Spell(
         cluster=node.cluster,
         node_pool=node.node_pool,
@@ -313,20 +319,20 @@ def _spell(node: NodeSeen, watched: float, missing: float | None, told: dict[Tol
 def _only_told(
     watch: Watch,
     by_name: dict[tuple[str, str], list[NodeSeen]],
-    events: dict[tuple[str, str], dict[Told, list[float]]],
+    events: dict[tuple[str, str], dict[NodeSign, list[float]]],
 ) -> Iterator[Spell]:
     """Nodes that only events know: gone before anybody looked. Their pool is that of nodes of the same instance group,
     whose names are alike up to the last hyphen; of others nothing is known, not even whether they were spot nodes."""
     kin = {(node.cluster, node.node.rpartition("-")[0]): node for node in watch.nodes}
-    for (cluster, name), told in events.items():
+    for (cluster, name), event_times in events.items():
         like = kin.get((cluster, name.rpartition("-")[0]))
-        seen = by_name.get((cluster, name), [])
+        named_nodes = by_name.get((cluster, name), [])
         if like is None or not name.rpartition("-")[0]:
             continue
-        registered = sorted(told.get(Told.REGISTERED, ()))
-        for ended in sorted(set(told.get(Told.GONE, ()))):
-            if any(node_seen.created_at <= ended and ended > node_seen.last_at for node_seen in seen) or any(
-                node_seen.first_at <= ended <= node_seen.last_at for node_seen in seen
+        registered = sorted(event_times.get(NodeSign.REGISTERED, ()))
+        for ended in sorted(set(event_times.get(NodeSign.GONE, ()))):
+            if any(node_seen.created_at <= ended and ended > node_seen.last_at for node_seen in named_nodes) or any(
+                node_seen.first_at <= ended <= node_seen.last_at for node_seen in named_nodes
             ):
                 continue  # the end of one that was seen
             place = bisect_left(registered, ended)
@@ -339,7 +345,7 @@ def _only_told(
                 created_at=created,
                 watched_at=created if created is not None else ended,
                 ended_at=ended,
-                was_lost=not any(ended - _HOUR <= at <= ended for at in told.get(Told.TAKEN_DOWN, ())),
+                was_lost=not any(ended - _HOUR <= at <= ended for at in event_times.get(NodeSign.TAKEN_DOWN, ())),
                 is_over=True,
             )
 
@@ -374,10 +380,10 @@ def _gap(cluster: str, node_pool: str, lost: Spell, at: float, *, is_over: bool)
 
 def measured(gaps: Sequence[Gap]) -> tuple[Life, ...]:
     """The gaps as lives; () where most losses' moments aren't known well enough to tell, or none was closed."""
-    known = [gap for gap in gaps if gap.within <= _GAP_KNOWN_WITHIN and gap.ended_at > gap.lost_at]
-    if 2 * len(known) < len(gaps) or not any(gap.is_over for gap in known):
+    measured_gaps = [gap for gap in gaps if gap.within <= _GAP_KNOWN_WITHIN and gap.ended_at > gap.lost_at]
+    if 2 * len(measured_gaps) < len(gaps) or not any(gap.is_over for gap in measured_gaps):
         return ()
-    return tuple(Life(hours=(gap.ended_at - gap.lost_at) / _HOUR, ended=gap.is_over) for gap in known)
+    return tuple(Life(hours=(gap.ended_at - gap.lost_at) / _HOUR, ended=gap.is_over) for gap in measured_gaps)
 
 
 # ── from files ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -394,14 +400,14 @@ def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
     if sum(life.ended for life in first) < FEWEST_LOSSES or not second:
         return _not_tested(f"fewer than {FEWEST_LOSSES} lives of the first half ended")
     low, high = np.percentile(life_table(first), (5, 95))
-    held = sum(bool(low <= life.hours <= high) for life in second)
+    hits = sum(bool(low <= life.hours <= high) for life in second)
     return BackTest(
         windows=len(second),
-        losses_held=held,
+        losses_held=hits,
         hours_held=None,
         sentence=Text(
             f"Back-test: fitted on the first half of the rows, 90% of lives would be {duration(low * _HOUR)} to "
-            f"{duration(high * _HOUR)}; {held} of {len(second)} later ones were ({held / len(second):.0%})."
+            f"{duration(high * _HOUR)}; {hits} of {len(second)} later ones were ({hits / len(second):.0%})."
         ),
     )
 
@@ -500,10 +506,10 @@ def _tested(watch: Watch) -> BackTest:
     begin, end = min(moments), max(moments)
     middle = (begin + end) / 2
     first = until(watch, middle)
-    known = tuple(spells_of(first))
-    fitted = fit(known, tuple(gaps_of_spells(first, known)))
+    known_spells = tuple(spells_of(first))
+    fitted = fit(known_spells, tuple(gaps_of_spells(first, known_spells)))
     gaps = fitted.gaps
-    lost = sum(spell.was_lost for spell in known)
+    lost = sum(spell.was_lost for spell in known_spells)
     if not lost:
         return _not_tested("no spot node was lost in the first half of the time")
     spells = tuple(spells_of(watch))
@@ -511,7 +517,7 @@ def _tested(watch: Watch) -> BackTest:
     windows = max(1, min(_WINDOWS, int((end - middle) // _SHORTEST_WINDOW)))
     width = (end - middle) / windows
     expected = cache(partial(_expected, fitted, width / _HOUR))  # windows have a few numbers of places
-    tried = held = hours_held = 0
+    tried = hits = hours_held = 0
     for pool in sorted({(spell.cluster, spell.node_pool) for spell in spells}):
         own = [spell for spell in spells if (spell.cluster, spell.node_pool) == pool]
         missing = [gap for gap in all_gaps if (gap.cluster, gap.node_pool) == pool]
@@ -526,7 +532,7 @@ def _tested(watch: Watch) -> BackTest:
             hours = sum(max(0.0, min(gap.ended_at, stop) - max(gap.lost_at, start)) for gap in missing) / _HOUR
             (low, high), (few, many) = expected(places, min(9, len({spell.zone for spell in own})))
             tried += 1
-            held += low <= losses <= high
+            hits += low <= losses <= high
             hours_held += few <= hours <= many
     if not tried:
         return _not_tested("no spot node was there in the second half of the time")
@@ -534,11 +540,11 @@ def _tested(watch: Watch) -> BackTest:
     long = duration(width)
     return BackTest(
         windows=tried,
-        losses_held=held,
+        losses_held=hits,
         hours_held=hours_held if gaps else None,
         sentence=Text(
             f"Back-test: fitted on the first half ({count(lost, 'loss', 'losses')}), the band of 9 in 10 held the losses in "
-            f"{held} of {tried} windows of {long} of the second ({held / tried:.0%}){also}."
+            f"{hits} of {tried} windows of {long} of the second ({hits / tried:.0%}){also}."
         ),
     )
 

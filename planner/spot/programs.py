@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 
@@ -35,11 +35,13 @@ class Program(Record):
 
 
 _TABLE: Final = table_beside(__name__, "programs.json")
-PROGRAMS: Final = {name: one for one in typed.decode(_TABLE, tuple[Program, ...]) for name in one.names}
+PROGRAMS: Final = {
+    name: program for program in typed_json.decode(_TABLE, tuple[Program, ...]) for name in program.names
+}
 
 
 def known(program: str) -> Program | None:
     """What is known of a program by its name (``python3.11`` counts as ``python3``); None for the others."""
     _, dot, ending = program.rpartition(".")
-    found = PROGRAMS.get(program) or PROGRAMS.get(dot + ending)
-    return PROGRAMS["python3"] if found is None and program.startswith("python3.") else found
+    program_row = PROGRAMS.get(program) or PROGRAMS.get(dot + ending)
+    return PROGRAMS["python3"] if program_row is None and program.startswith("python3.") else program_row

@@ -35,7 +35,7 @@ _FEW: Final = 16  # pods alike that are quicker moved one by one than together
 IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
 
 
-class Leaving(Record):
+class PoolDeparture(Record):
     """Workloads leaving their pool. `freed`: nodes that go for it, `opened`: new nodes that come, by name."""
 
     workloads: tuple[str, ...]
@@ -52,7 +52,7 @@ class Repacked(Record):
     """
 
     tightened: tuple[str, ...]
-    steps: tuple[Leaving, ...]
+    steps: tuple[PoolDeparture, ...]
     placed: Mapping[int, str]
     new_nodes: Mapping[str, str]
 
@@ -70,7 +70,7 @@ class _Log:
     freed: list[int] = field(default_factory=list)
 
 
-class _Kind(NamedTuple):
+class _PodKind(NamedTuple):
     """Pods of one shape. `may`: which nodes the static filters allow; `alike`: the same for all that nodes tell not apart."""
 
     shape: Shape
@@ -139,7 +139,7 @@ class Packing:
             if not kind.is_alone:
                 passes_rules(self.state, kind.shape, none)  # what it asks about is counted from now on
 
-    def _kind(self, smaller: Cluster, number: int) -> _Kind:
+    def _kind(self, smaller: Cluster, number: int) -> _PodKind:
         """Pods that no volume ties to nodes are compiled once for all pools."""
         group = smaller.groups[number]
         shape = compile_alike(smaller, group.namespace, group.labels, group.spec)
@@ -149,7 +149,7 @@ class Packing:
             shape = compile_alike(self.cluster, group.namespace, group.labels, group.spec)
             may = np.zeros(self.cluster.node_count, dtype=np.bool_)
             may[shape.candidates] = True
-        return _Kind(
+        return _PodKind(
             shape=shape,
             may=may,
             is_anywhere=self._is_anywhere(may),
@@ -231,7 +231,7 @@ class Packing:
 
     def _empties(self, node: int) -> bool:
         mark = self.mark
-        for number in sorted(self._on[node], key=lambda one: (-self._kind_of[one].size, one)):
+        for number in sorted(self._on[node], key=lambda pod: (-self._kind_of[pod].size, pod)):
             to = self._target(number)
             if to < 0:
                 self.undo(mark)
@@ -262,11 +262,11 @@ class Packing:
                 self.state.add(shape, at)
         if not len(nodes):
             return -1
-        found = int(nodes[free[kind.row].take(nodes).argmin()])
-        self._last[shape] = found
-        return found
+        node = int(nodes[free[kind.row].take(nodes).argmin()])
+        self._last[shape] = node
+        return node
 
-    def _has_room(self, kind: _Kind, nodes: slice) -> BoolArray:
+    def _has_room(self, kind: _PodKind, nodes: slice) -> BoolArray:
         """Which of `nodes` the static filters allow and have the amounts: bool[nodes]."""
         free = self.state.free[:, nodes]
         takes: BoolArray = free[PODS_ROW] > 0
@@ -283,14 +283,14 @@ class Packing:
         return all(free[row, node] >= amount for row, amount in shape.asks)
 
     # ── leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def leave(self, *workloads: str, repacks: bool = True) -> Leaving:
+    def leave(self, *workloads: str, repacks: bool = True) -> PoolDeparture:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
         pods = [(number, workload) for workload in workloads for number in self._own[workload]]
 
-        def alike(one: tuple[int, str]) -> tuple[bool, _Alike, str]:
-            kind = self._kind_of[one[0]]
-            return kind.is_alone, kind.alike, one[1] if one[1] in self._most else ""
+        def alike(numbered_pod: tuple[int, str]) -> tuple[bool, _Alike, str]:
+            kind = self._kind_of[numbered_pod[0]]
+            return kind.is_alone, kind.alike, numbered_pod[1] if numbered_pod[1] in self._most else ""
 
         for (is_alone, _, limited), same in groupby(pods, key=alike):
             if is_alone:
@@ -306,11 +306,11 @@ class Packing:
         if repacks:
             self.tighten()
         else:
-            left = {before for _, before, _ in self._log.moves[mark[0] :]}
-            for node in sorted(left - self._pinned):
+            vacated_nodes = {before for _, before, _ in self._log.moves[mark[0] :]}
+            for node in sorted(vacated_nodes - self._pinned):
                 if self._is_kept[node] and not self._on[node]:
                     self._empties(node)
-        return Leaving(
+        return PoolDeparture(
             workloads=workloads,
             pods=len(pods),
             freed=tuple(self.cluster.node_names[node] for node in self._log.freed[freed_before:]),
@@ -321,12 +321,12 @@ class Packing:
         """How many more of its pods each new node may take; None: no limit."""
         if not workload:
             return None
-        there = np.bincount(
-            [at - self._first_new for one in self._own[workload] if (at := self._at[one]) >= self._first_new],
+        pods_by_node = np.bincount(
+            [at - self._first_new for pod in self._own[workload] if (at := self._at[pod]) >= self._first_new],
             minlength=self.cluster.node_count - self._first_new,
         )
-        left: NDArray[np.int64] = np.maximum(0, self._most[workload] - there)
-        return left
+        room_by_node: NDArray[np.int64] = np.maximum(0, self._most[workload] - pods_by_node)
+        return room_by_node
 
     def _open_for(self, numbers: Sequence[int], limited: str) -> None:
         """Pods alike go each to the first new node that takes it; a node is opened once none that is open does.
@@ -335,8 +335,8 @@ class Packing:
         """
         kind, new = self._kind_of[numbers[0]], slice(self._first_new, None)
         room = np.where(kind.may[new], seats(kind.shape, self.state.free[:, new]), 0)
-        if (left := self._left_of(limited)) is not None:
-            room = np.minimum(room, left)
+        if (room_by_node := self._left_of(limited)) is not None:
+            room = np.minimum(room, room_by_node)
         shut = np.flatnonzero(room[self._opened :] == 0)
         until = np.cumsum(room[: self._opened + int(shut[0])] if len(shut) else room)
         number = min(len(numbers), int(until[-1]) if len(until) else 0)
@@ -345,14 +345,14 @@ class Packing:
         places = np.searchsorted(until, np.arange(number), side="right")
         self._opened = max(self._opened, int(places[-1]) + 1)
         self._move_all(
-            [(one, self._at[one], to) for one, to in zip(numbers, (self._first_new + places).tolist(), strict=False)]
+            [(pod, self._at[pod], to) for pod, to in zip(numbers, (self._first_new + places).tolist(), strict=False)]
         )
 
-    def _new_node(self, kind: _Kind, left: NDArray[np.int64] | None) -> int:
+    def _new_node(self, kind: _PodKind, room_by_node: NDArray[np.int64] | None) -> int:
         """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""
         takes = self._has_room(kind, slice(self._first_new, self._first_new + self._opened + 1))
-        if left is not None:
-            takes &= left[: len(takes)] > 0
+        if room_by_node is not None:
+            takes &= room_by_node[: len(takes)] > 0
         nodes = self._first_new + np.flatnonzero(takes)
         if len(nodes):
             nodes = nodes[passes_rules(self.state, kind.shape, nodes)]
@@ -361,14 +361,14 @@ class Packing:
         self._opened = max(self._opened, int(nodes[0]) - self._first_new + 1)
         return int(nodes[0])
 
-    def alone(self, workload: str, *, repacks: bool = True) -> Leaving:
+    def alone(self, workload: str, *, repacks: bool = True) -> PoolDeparture:
         """`leave`, taken back; without `repacks` only nodes go that hold nothing else."""
         mark = self.mark
-        found = self.leave(workload, repacks=repacks)
+        leaving_pods = self.leave(workload, repacks=repacks)
         self.undo(mark)
-        return found
+        return leaving_pods
 
-    def result(self, tightened: tuple[str, ...], steps: Iterable[Leaving]) -> Repacked:
+    def result(self, tightened: tuple[str, ...], steps: Iterable[PoolDeparture]) -> Repacked:
         """Where everything is now."""
         names = self.cluster.node_names
         return Repacked(

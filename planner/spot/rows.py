@@ -52,19 +52,19 @@ ASSUMPTION: Final[tuple[Column[AssumptionRow], ...]] = (
 )
 
 
-def checked(one: CheckResult) -> str:
+def checked(check: CheckResult) -> str:
     """``[change] Grace period: …``, and what cures it."""
-    cure = f"\ncure: {one.cure}{worth(one)}" if one.cure and one.status is not Status.OK else ""
-    return f"[{one.status.value}] {CHECK_NAME[one.check]}: {one.evidence}{cure}"
+    cure = f"\ncure: {check.cure}{worth(check)}" if check.cure and check.status is not Status.OK else ""
+    return f"[{check.status.value}] {CHECK_NAME[check.check]}: {check.evidence}{cure}"
 
 
-def worth(one: CheckResult) -> str:
+def worth(check: CheckResult) -> str:
     """`` Alone it is worth $288,405 a month.`` of a change; of others that no figure depends on it."""
-    if one.status is not Status.CHANGE:
+    if check.status is not Status.CHANGE:
         return ""
-    if one.worth_usd is None:
+    if check.worth_usd is None:
         return " It changes no figure of the estimate."
-    return f" Alone it is worth {usd(one.worth_usd)} a month."
+    return f" Alone it is worth {usd(check.worth_usd)} a month."
 
 
 def notes(detail: SavingsDetail) -> Iterator[str | Text]:

@@ -95,8 +95,8 @@ def check_workload(
         Why the engine finds no node for pods with a patch: such a patch isn't offered.
     """
     pods = pods_by_workload(snapshot).get(workload.key, ()) if pods is None else pods
-    known = _nodes_by_name(snapshot)
-    nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
+    node_by_name = _nodes_by_name(snapshot)
+    nodes = tuple(node_by_name[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in node_by_name)
     work, evidence = guess_work(workload)
     window = window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity)
     if window_seconds is not None:
@@ -173,11 +173,11 @@ def _merged(checks: Iterable[CheckResult]) -> str:
 def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
     """Workload key → its pods that aren't finished; made once a snapshot, don't change it."""
     keys = workload_keys(snapshot)
-    found: dict[str, list[Pod]] = {}
+    pods_by_key: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
         if not pod.is_terminal:
-            found.setdefault(keys[pod.uid], []).append(pod)
-    return {key: tuple(pods) for key, pods in found.items()}
+            pods_by_key.setdefault(keys[pod.uid], []).append(pod)
+    return {key: tuple(pods) for key, pods in pods_by_key.items()}
 
 
 def guess_work(workload: Workload) -> tuple[Work, str]:
@@ -188,8 +188,8 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"
     words = f"{workload.name} {' '.join(sorted(programs_run))}".lower()
-    if found := next((word for word in BACKGROUND if word in words), ""):
-        return Work.JOBS, f'its name or program says "{found}"'
+    if background_word := next((word for word in BACKGROUND if word in words), ""):
+        return Work.JOBS, f'its name or program says "{background_word}"'
     if any(container.readiness_probe for container in workload.template.spec.containers):
         return Work.SERVING, "it has a readiness probe and nothing names it a worker"
     return Work.JOBS, "nothing says that it serves users"
@@ -208,8 +208,8 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
     if marks:
         return True, f"it has {marks[0]}"
     programs_run = {container.program for container in template.spec.containers}
-    if found := sorted(programs_run & _GANG_PROGRAMS):
-        return True, f"its {workload.replicas} pods run {found[0]}"
+    if gang_programs := sorted(programs_run & _GANG_PROGRAMS):
+        return True, f"its {workload.replicas} pods run {gang_programs[0]}"
     return False, "nothing says that its pods only work together"
 
 
@@ -256,7 +256,7 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
 
     name = f"{case.workload.namespace}/{case.workload.name}"
     unseen = named(Status.UNSEEN)
-    rest = f" Not to be seen from here: {unseen}." if unseen else ""
+    unseen_text = f" Not to be seen from here: {unseen}." if unseen else ""
     if fitness is Fitness.OPTED_OUT:
         return f"{name} is kept off spot by its annotation {vocabulary.SPOT_OPT_OUT}: never."
     if fitness is Fitness.UNSUITABLE:
@@ -264,10 +264,10 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
     if fitness is Fitness.NEEDS_CHANGES:
         changes = named(Status.CHANGE)
         if case.runs_on_spot:
-            return f"{name} runs on spot, and should be changed for it: {changes}.{rest}"
-        return f"{name} needs changes before it runs on spot: {changes}.{rest}"
+            return f"{name} runs on spot, and should be changed for it: {changes}.{unseen_text}"
+        return f"{name} needs changes before it runs on spot: {changes}.{unseen_text}"
     state = "runs on spot and is ready for it" if case.runs_on_spot else "is ready for spot"
-    return f"{name} {state}, as far as a manifest can tell.{rest}"
+    return f"{name} {state}, as far as a manifest can tell.{unseen_text}"
 
 
 def _commands(case: Case) -> tuple[Command, ...]:
@@ -292,7 +292,7 @@ def _commands(case: Case) -> tuple[Command, ...]:
             command=commands.kubectl("delete", pod_key, f"--grace-period={case.window.seconds}"),
         ),
     ]
-    cloud = next((one for one in CLOUDS if one.name == case.window.provider), None)
+    cloud = next((provider_cloud for provider_cloud in CLOUDS if provider_cloud.name == case.window.provider), None)
     if cloud is not None and cloud.rehearsal is not None:
         what, words = cloud.rehearsal
         names = {"NODE": node_name, "ZONE": zone}

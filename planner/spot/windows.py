@@ -45,7 +45,7 @@ class Window(Record, kw_only=False):
 def window_of(nodes: Iterable[Node], capacity: Capacity = Capacity.SPOT) -> Window:
     """The window on nodes like `nodes`; the shortest there is where their provider isn't known."""
     nodes = tuple(nodes)
-    cloud = next((one for one in clouds_of(nodes) if one.notice), None)
+    cloud = next((notice_cloud for notice_cloud in clouds_of(nodes) if notice_cloud.notice), None)
     if cloud is GKE:
         return _gke_window(nodes, capacity)
     if cloud is not None and cloud.notice:

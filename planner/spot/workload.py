@@ -18,8 +18,8 @@ from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.own_history import OwnHistory
+from planner.spot.purchase_options import Way, compare
 from planner.spot.suitability import Fitness, Suitability, check_workload
-from planner.spot.ways import Way, compare
 
 
 class Estimate(Record):
@@ -73,17 +73,15 @@ class SavingsDetail(Record):
         if best.expected_usd > self.estimate.savings.on_demand_usd - 0.005:  # as it is now
             return ""
         name = f"the {best.name}" if best.binds or best.name == "cheapest mix" else best.name
-        said = f"{name} is expected to cost {usd(best.expected_usd)} a month, {self.assumed.capacity} {usd(spot)}."
-        return f" Cheaper, if you bind yourself: {said}" if best.binds else f" Cheaper still: {said}"
+        cost_text = f"{name} is expected to cost {usd(best.expected_usd)} a month, {self.assumed.capacity} {usd(spot)}."
+        return f" Cheaper, if you bind yourself: {cost_text}" if best.binds else f" Cheaper still: {cost_text}"
 
     @property
     def _answer(self) -> str:
         saved, fitness = self.estimate.savings, self.suitability.fitness
         if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
-            kept = "is unsuitable for spot" if fitness is Fitness.UNSUITABLE else "is kept off spot"
-            return (
-                f"{self.derived.name} {kept}: nothing is saved. If it could go there{self._changed}: {saved.sentence}"
-            )
+            verdict_text = "is unsuitable for spot" if fitness is Fitness.UNSUITABLE else "is kept off spot"
+            return f"{self.derived.name} {verdict_text}: nothing is saved. If it could go there{self._changed}: {saved.sentence}"
         if not self.assumed.nodes:
             return str(saved.sentence)
         if not self.derived.is_running:
@@ -100,12 +98,12 @@ class SavingsDetail(Record):
     def _changed(self) -> str:
         """``, after the changes below``; where a setting was given in place of what a change would make of it, that it was."""
         checks = {check.check: check for check in self.suitability.checks if check.status is Status.CHANGE}
-        given = []
+        setting_texts = []
         if Check.RETRIES in checks and self.assumed.retries is not None and not self.derived.is_on_spot:
-            given.append(f"with {count(self.assumed.retries, 'retry', 'retries')} as given")
+            setting_texts.append(f"with {count(self.assumed.retries, 'retry', 'retries')} as given")
         if Check.JOB_LENGTH in checks:
-            given.append("on preemptible VMs as given")
-        return ", ".join(["", "after the changes below", *given]) if checks else ""
+            setting_texts.append("on preemptible VMs as given")
+        return ", ".join(["", "after the changes below", *setting_texts]) if checks else ""
 
     @property
     def _of_whole(self) -> str:
@@ -149,11 +147,11 @@ _OTHER_NODES: Final = frozenset({"nodes", "hours_per_month", "committed_nodes"})
 
 
 def planned(
-    snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mapping[str, Any], of_all: Mapping[str, Any]
+    snapshot: Snapshot, book: PriceBook, derived: Derived, assumptions: Mapping[str, Any], of_all: Mapping[str, Any]
 ) -> InWhole | None:
     """What the whole cluster's plan says of the workload, moved or not; None where other nodes are asked about. `of_all`: what is
     asked, as of every workload."""
-    if asked.keys() & _OTHER_NODES or derived.problem:
+    if assumptions.keys() & _OTHER_NODES or derived.problem:
         return None
     return in_whole(fleet_savings(snapshot, book, of_all), [derived.workload])[derived.workload]
 
@@ -161,7 +159,7 @@ def planned(
 def savings_detail(
     snapshot: Snapshot,
     derived: Derived,
-    asked: Mapping[str, Any],
+    settings: Mapping[str, Any],
     part: InWhole | None = None,
     refusal: Refusal | None = None,
 ) -> SavingsDetail:
@@ -170,35 +168,39 @@ def savings_detail(
     part = part if part is not None and part.node_pools else None
     if part is not None and "hours_per_month" in derived.values:
         derived = _all_month(derived)
-    assumptions = assume(derived, asked)
+    assumptions = assume(derived, settings)
     if part is not None and assumptions.nodes and not assumptions.committed_nodes:  # those aren't in the plan
         hours, nodes = assumptions.hours_per_month, assumptions.nodes
         before, then = assumptions.on_demand_usd(hours) * nodes, assumptions.spot_usd_per_hour * hours * nodes
-        if before and then and not asked.keys() & _PRICES:
+        if before and then and not settings.keys() & _PRICES:
             assumptions = replace(assumptions, freed_share=part.freed_usd / before, spot_share=part.spot_usd / then)
     # a page gives what the list takes anyhow, such as "spot": what is given as it is derived asks nothing else
     is_as_listed = (
         part is not None and not part.why and not assumptions.committed_nodes
-        and all(_is_as_derived(derived, name, asked[name]) for name in asked.keys() & _NOT_LISTED)
+        and all(_is_as_derived(derived, name, settings[name]) for name in settings.keys() & _NOT_LISTED)
     )  # fmt: skip
-    found = estimate(assumptions, part.expected_usd if part is not None and is_as_listed else None)
+    spot_savings = estimate(assumptions, part.expected_usd if part is not None and is_as_listed else None)
     return SavingsDetail(
         derived=derived,
-        assumptions=table(derived, asked, assumptions),
-        estimate=found,
+        assumptions=table(derived, settings, assumptions),
+        estimate=spot_savings,
         ways=compare(
-            assumptions, found.savings, found.mix, derived.unsold, EMPTY if asked.keys() & _PRICES else derived.flexible
+            assumptions,
+            spot_savings.savings,
+            spot_savings.mix,
+            derived.unsold,
+            EMPTY if settings.keys() & _PRICES else derived.flexible,
         ),
         suitability=_with_worths(
             check_workload(
                 snapshot,
                 find(snapshot, derived.workload),
                 capacity=assumptions.capacity,
-                job_minutes=asked.get("job_minutes"),
-                window_seconds=asked.get("window_seconds"),
+                job_minutes=settings.get("job_minutes"),
+                window_seconds=settings.get("window_seconds"),
                 refusal=refusal,
             ),
-            found.savings,
+            spot_savings.savings,
             assumptions,
             derived.counted_retries,
         ),
@@ -212,7 +214,9 @@ def _is_as_derived(derived: Derived, name: str, value: Any) -> bool:
     return bool(value == derived.values.get(name, getattr(derived, name, None)))
 
 
-def _with_worths(fitness: Suitability, found: Savings, assumptions: Assumptions, retries: int | None) -> Suitability:
+def _with_worths(
+    fitness: Suitability, spot_savings: Savings, assumptions: Assumptions, retries: int | None
+) -> Suitability:
     """Each cure that the estimate depends on with what it is worth alone: what is saved with all of them, less what is saved with
     all the others. `retries`: the limit that stands without its cure."""
     sides: dict[Check, tuple[Assumptions, Assumptions]] = {
@@ -224,7 +228,7 @@ def _with_worths(fitness: Suitability, found: Savings, assumptions: Assumptions,
         if check.status is not Status.CHANGE or not assumptions.spot_nodes:
             return check
         if check.check is Check.PLACEMENT:  # without it no pod gets to a spot node
-            return replace(check, worth_usd=round(found.saved_usd.mean, 2))
+            return replace(check, worth_usd=round(spot_savings.saved_usd.mean, 2))
         if check.check not in sides:
             return check
         without, cured = (savings(side).saved_usd.mean for side in sides[check.check])
@@ -243,13 +247,13 @@ def _all_month(derived: Derived) -> Derived:
     """A Job's nodes as the bill of a snapshot has them: all month."""
     runs = derived.sources.get("hours_per_month", "")
     hours = derived.values.get("hours_per_month")
-    seen = f": {duration(3_600 * hours)} a month, {runs}" if hours is not None else f" ({runs})"
+    hours_text = f": {duration(3_600 * hours)} a month, {runs}" if hours is not None else f" ({runs})"
     return replace(
         derived,
         values=FrozenMap({**derived.values, "hours_per_month": HOURS_PER_MONTH}),
         sources=FrozenMap({
             **derived.sources,
-            "hours_per_month": f"its node is billed all month, as the cluster's bill has it. How long it runs{seen}",
+            "hours_per_month": f"its node is billed all month, as the cluster's bill has it. How long it runs{hours_text}",
         }),
     )  # fmt: skip
 

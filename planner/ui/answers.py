@@ -31,12 +31,12 @@ class Answers:
     def get(self, key: Hashable) -> Any:
         """The answer; `NOTHING` where there is none."""
         with self._guard:
-            found = self._kept.get(key)
-            if found is None or found[1] < time.monotonic():
+            cached_answer = self._kept.get(key)
+            if cached_answer is None or cached_answer[1] < time.monotonic():
                 self._kept.pop(key, None)
                 return NOTHING
             self._kept.move_to_end(key)
-            return found[0]
+            return cached_answer[0]
 
     def worked_out(self, key: Hashable, work: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
         """The answer kept by `key`, else what `work` gives. The caller meanwhile waits for it, as long as `is_wanted`;
@@ -53,14 +53,14 @@ class Answers:
             if not is_wanted():
                 raise UnwantedError("this answer isn't wanted any more")
         try:
-            found = self.get(key)
-            if found is NOTHING:
-                found = work()
+            cached_answer = self.get(key)
+            if cached_answer is NOTHING:
+                cached_answer = work()
                 with self._guard:
-                    self._kept[key] = found, time.monotonic() + self._seconds
+                    self._kept[key] = cached_answer, time.monotonic() + self._seconds
                     while len(self._kept) > self._most:
                         self._kept.popitem(last=False)
-            return found
+            return cached_answer
         finally:
             with self._guard:
                 self._under_way.pop(key, None)

@@ -54,22 +54,22 @@ def show(changes: Sequence[Applied]) -> None:
         _one(change, shown)
 
 
-def _one(one: Applied, shown: str) -> None:
+def _one(applied_change: Applied, shown: str) -> None:
     if shown == _DIFFERENCE:
-        lines = [f"{d.field}: {d.today} → {d.then}" for d in one.differences]
+        lines = [f"{d.field}: {d.today} → {d.then}" for d in applied_change.differences]
         st.code("\n".join(lines), language=None, wrap_lines=True)
-    elif shown == _HELM and not one.helm_values:
+    elif shown == _HELM and not applied_change.helm_values:
         st.caption("None of a chart's usual keys is changed.")
     else:
         text = {
-            _COMMAND: one.command,
-            _YAML: one.yaml,
-            _KUSTOMIZE: f"# kustomization.yaml\n{one.kustomization}",
-            _HELM: one.helm_values,
-            _UNDO: one.undo,
+            _COMMAND: applied_change.command,
+            _YAML: applied_change.yaml,
+            _KUSTOMIZE: f"# kustomization.yaml\n{applied_change.kustomization}",
+            _HELM: applied_change.helm_values,
+            _UNDO: applied_change.undo,
         }[shown]
         st.code(words.printable(text), language=None, wrap_lines=True)  # colours of syntax are too pale: 2.7:1
-    if not one.is_whole:
+    if not applied_change.is_whole:
         st.caption(
             "△ Some of what changes is kept in no snapshot (environment, arguments): only your own file says it."
         )

@@ -99,24 +99,24 @@ def _chips(place: DeltaGenerator, changes: Sequence[Change]) -> None:
 
 def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
-    given = capacity_inputs.given(today)
-    asked = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES)
-    found = cache.ask(QUESTION, today, asked, capacity_inputs.priced(given))
-    session.suppose(cache.answer(changed, today, changes, given.limits))
-    st.markdown(words.literal(" · ".join(_beside(found))))
-    for step in found.steps:
+    inputs = capacity_inputs.given(today)
+    question_settings = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES)
+    what_if_answer = cache.ask(QUESTION, today, question_settings, capacity_inputs.priced(inputs))
+    session.suppose(cache.answer(changed, today, changes, inputs.limits))
+    st.markdown(words.literal(" · ".join(_beside(what_if_answer))))
+    for step in what_if_answer.steps:
         if not step.is_done:
             st.caption(f"△ {words.literal(words.sentence(step.sentence))}")
 
 
-def _beside(found: WhatIfAnswer) -> list[str]:
+def _beside(what_if_answer: WhatIfAnswer) -> list[str]:
     """``15 → 16 of 20 workloads can roll out``, pending pods, money: each before and after."""
     parts = []
-    before, after = found.completing_before, found.completing_after
+    before, after = what_if_answer.completing_before, what_if_answer.completing_after
     if before is not None and after is not None:
         parts.append(f"{_change(before, after)} workloads can roll out")
-    parts.append(f"{_change(found.waiting_before, found.waiting_after)} pods are pending")
-    today, then = found.usd_per_month_before, found.usd_per_month_after
+    parts.append(f"{_change(what_if_answer.waiting_before, what_if_answer.waiting_after)} pods are pending")
+    today, then = what_if_answer.usd_per_month_before, what_if_answer.usd_per_month_after
     if today is not None and then is not None:
         parts.append(f"{'+' if then >= today else '−'}{words.usd(abs(then - today))} a month")
     return parts

@@ -17,10 +17,10 @@ from planner.ground import words
 from planner.ground.budget import allowed
 from planner.ground.progress import told_to
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Inputs, Question
 from planner.serve.processes import pool
 from planner.serve.processes.identity import key_of
-from planner.ui import patience
+from planner.ui import progress_line
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
 
@@ -30,20 +30,20 @@ S = TypeVar("S")
 A = TypeVar("A")
 
 
-def answer(question: Callable[[Snapshot, *Asked], Answer], snapshot: Snapshot, *asked: *Asked) -> Answer:
+def answer(question: Callable[[Snapshot, *Asked], Answer], snapshot: Snapshot, *arguments: *Asked) -> Answer:
     """``question(snapshot, *asked)``, worked out once for each identity and question.
 
-    `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
+    `arguments` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
-    by = _key(question, snapshot, asked)
-    found = _answers.get(by)
-    if found is NOTHING_KEPT:
-        with patience.shown(by, patience.doing(question), is_wanted) as still:
-            found = _worked_out(by, question, snapshot, asked, still)
-    return cast("Answer", found)
+    by = _key(question, snapshot, arguments)
+    cached_answer = _answers.get(by)
+    if cached_answer is NOTHING_KEPT:
+        with progress_line.shown(by, progress_line.doing(question), is_wanted) as still:
+            cached_answer = _worked_out(by, question, snapshot, arguments, still)
+    return cast("Answer", cached_answer)
 
 
-def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
+def ask(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs = NOTHING) -> A:
     """The answer to a question of the hall, kept like any other.
 
     Raises
@@ -51,69 +51,69 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     HeadroomError
         As the question; `NotKnownError` where it hangs on a list that wasn't seen.
     """
-    _refuse(question, snapshot, given)
-    return answer(question.answer, snapshot, settings, given)
+    _refuse(question, snapshot, inputs)
+    return answer(question.answer, snapshot, settings, inputs)
 
 
-def known(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A | None:
+def known(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs = NOTHING) -> A | None:
     """The answer where it is kept already; None where it isn't."""
-    found = _answers.get(_key(question.answer, snapshot, (settings, given)))
-    return None if found is NOTHING_KEPT else cast("A", found)
+    cached_answer = _answers.get(_key(question.answer, snapshot, (settings, inputs)))
+    return None if cached_answer is NOTHING_KEPT else cast("A", cached_answer)
 
 
-def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given) -> A | None:
+def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:
     """As `ask`, under a line that says what is being done and how far it is, with *Stop*; None where it was stopped, which is said in
     its place."""
-    by = _key(question.answer, snapshot, (settings, given))
-    found = _answers.get(by)
-    if found is not NOTHING_KEPT or patience.is_stopped(by):
-        return None if found is NOTHING_KEPT else cast("A", found)
+    by = _key(question.answer, snapshot, (settings, inputs))
+    cached_answer = _answers.get(by)
+    if cached_answer is not NOTHING_KEPT or progress_line.is_stopped(by):
+        return None if cached_answer is NOTHING_KEPT else cast("A", cached_answer)
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text="Beginning …")
-        patience.stop_button(by)
+        progress_line.stop_button(by)
 
     def listen(doing: str, share: float) -> None:
         bar.progress(share, text=f"{words.literal(doing)} …")
 
     try:
-        _refuse(question, snapshot, given)
+        _refuse(question, snapshot, inputs)
         with told_to(listen):
-            return cast("A", _worked_out(by, question.answer, snapshot, (settings, given), is_wanted))
+            return cast("A", _worked_out(by, question.answer, snapshot, (settings, inputs), is_wanted))
     finally:
         place.empty()  # after an error too
 
 
-def _refuse(question: Question[Any, Any], snapshot: Snapshot, given: Given) -> None:
-    lacking = question.not_known((snapshot, *given.others))
+def _refuse(question: Question[Any, Any], snapshot: Snapshot, inputs: Inputs) -> None:
+    lacking = question.not_known((snapshot, *inputs.others))
     if lacking:
         raise lacking
 
 
-def work(function: Callable[..., Answer], *asked: Any) -> Answer:
+def work(function: Callable[..., Answer], *arguments: Any) -> Answer:
     """``function(*asked)`` beside the server, not kept: reading what a user gave."""
     processes = pool.current()
     if processes is not None:
-        return cast("Answer", processes.run(function, *asked, is_wanted=is_wanted))
-    return function(*asked)
+        return cast("Answer", processes.run(function, *arguments, is_wanted=is_wanted))
+    return function(*arguments)
 
 
 _answers = Answers(most=64, seconds=3_600)
 
 
-def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...]) -> str:
-    return key_of(f"{question.__module__}.{question.__qualname__}", snapshot, asked)
+def _key(question: Callable[..., Any], snapshot: Snapshot, arguments: tuple[Any, ...]) -> str:
+    return key_of(f"{question.__module__}.{question.__qualname__}", snapshot, arguments)
 
 
 def _worked_out(
-    key: str, question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], still: Callable[[], bool]
+    key: str, question: Callable[..., Any], snapshot: Snapshot, arguments: tuple[Any, ...], still: Callable[[], bool]
 ) -> Any:
     def work() -> Any:
         processes = pool.current()
         if processes is not None:
-            return processes.run(question, snapshot, *asked, is_wanted=still)
+            return processes.run(question, snapshot, *arguments, is_wanted=still)
         with allowed(still):  # and told as a process would: what is kept mustn't hold the engine, or an old snapshot
-            return pickle.loads(pickle.dumps(question(snapshot, *asked)))  # noqa: S301 - our own
+            return pickle.loads(pickle.dumps(question(snapshot, *arguments)))  # noqa: S301 - our own
 
     return _answers.worked_out(key, work, still)
 

@@ -11,12 +11,12 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.nodes import ARRIVAL_WORDS
 from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacitySettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.serve.processes.identity import identity
 from planner.sources import node_pools
 from planner.ui import errors, prices, uploads
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
 _CHANGES = "changes"
@@ -32,55 +32,55 @@ def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
     """Limits typed by hand; those of files are uploaded beside them (`given`)."""
-    asked = Asked(CapacitySettings)
+    widgets = SettingsForm(CapacitySettings)
     with st.expander("How far node pools may grow", icon=":material/trending_up:"):
         if not stated(snapshot):
             st.caption("Pools' limits aren't known yet: give a file, or type limits. Until then growth is unknown.")
-        asked.show("limits", placeholder=_LIMITS)
-        known = uploads.ask(
+        widgets.show("limits", placeholder=_LIMITS)
+        uploaded_limits = uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
             "cluster-autoscaler-status ConfigMap, the cloud's quotas",
             key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=identity(snapshot),
-            read=lambda files: tuple(one for name, data in files for one in node_pools.read_bytes(data, name=name)),
+            read=lambda files: tuple(limit for name, content in files for limit in node_pools.read_bytes(content, name=name)),
         )  # fmt: skip
-        if known:
-            pools = sum(bool(limits.name) for limits in known)
-            types = sum(len(limits.instance_types) for limits in known)
-            quotas = sum(len(limits.quotas) for limits in known)
+        if uploaded_limits:
+            pools = sum(bool(limits.name) for limits in uploaded_limits)
+            types = sum(len(limits.instance_types) for limits in uploaded_limits)
+            quotas = sum(len(limits.quotas) for limits in uploaded_limits)
             parts = [
                 words.count(pools, "pool") + " with limits" if pools else "",
                 words.count(types, "instance type") if types else "",
                 words.count(quotas, "quota") if quotas else "",
             ]
             st.caption(f"{', '.join(filter(None, parts))}, from the files.")
-    return asked.settings()
+    return widgets.settings()
 
 
-def given(snapshot: Snapshot) -> Given:
+def given(snapshot: Snapshot) -> Inputs:
     """What files say of node pools."""
-    return Given(limits=stated(snapshot))
+    return Inputs(limits=stated(snapshot))
 
 
-def priced(known: Given) -> Given:
+def priced(inputs: Inputs) -> Inputs:
     """With prices, where they can be read."""
     try:
-        return replace(known, book=prices.book())
+        return replace(inputs, book=prices.book())
     except HeadroomError as error:
         errors.show(error)
-        return known
+        return inputs
 
 
 def shape() -> str:
     """The shape typed, as it is written in the URL."""
-    asked = Asked(CapacitySettings)
-    asked.show("shape", label="Another shape", placeholder="gpu=2,cpu=8,memory=64Gi")
-    return str(asked.values.get("shape", ""))
+    widgets = SettingsForm(CapacitySettings)
+    widgets.show("shape", label="Another shape", placeholder="gpu=2,cpu=8,memory=64Gi")
+    return str(widgets.values.get("shape", ""))
 
 
-def growth(asked: Asked[RolloutSettings]) -> None:
+def growth(widgets: SettingsForm[RolloutSettings]) -> None:
     """How far node pools may grow and how long a new node takes, as settings of a rollout."""
     with st.grid(min_column_width=200, gap="small"):
-        asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on What fits.")
-        asked.show("arrival_seconds", placeholder=ARRIVAL_WORDS)
+        widgets.show("limits", placeholder=_LIMITS, help="Limits from a file are given on What fits.")
+        widgets.show("arrival_seconds", placeholder=ARRIVAL_WORDS)
         for name in _AUTOSCALER:
-            asked.show(name)
+            widgets.show(name)

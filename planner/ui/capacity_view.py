@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.capacity import room
-from planner.capacity.filters import ALL, Kept
+from planner.capacity.filters import ALL, Selection
 from planner.capacity.fragmentation import Fragments
+from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.headroom import Fit, stops, where
-from planner.capacity.left import CapacityAnswer
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.tables import alike
@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacitySettings
-from planner.ui import cache, downloads, errors, filtered, findings, link, opening, sheet, tables
+from planner.ui import cache, downloads, errors, findings, link, object_links, page_filter, sheet, tables
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
@@ -29,7 +29,7 @@ _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
+def sentence(answer: CapacityAnswer, kept: Selection = ALL) -> None:
     """The honest measure first: what of the free GPUs takes a pod; of the whole cluster, whatever is listed below."""
     whole = "" if kept.is_all else "Whole cluster: "
     st.info(words.literal(whole + words.sentence(answer.sentence)), icon=":material/event_seat:")
@@ -40,11 +40,14 @@ def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
 def pools(answer: CapacityAnswer) -> None:
     """Pools with what is held of them and how far they may grow."""
     if not answer.pools:
-        st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
+        st.caption(page_filter.nothing("node pool", "No nodes in this snapshot."))
         return
     offered = [offer for line in answer.pools for offer in line.offers]
     rows, facts = [], []
-    is_shut, is_whole = any(one.out_of_use for one in offered), all(pool_offer.noun == "GPUs" for pool_offer in offered)
+    is_shut, is_whole = (
+        any(offer.out_of_use for offer in offered),
+        all(pool_offer.noun == "GPUs" for pool_offer in offered),
+    )
     unit = "GPUs" if is_whole else "offered"
     for line in answer.pools:
         pool = line.pool
@@ -98,10 +101,10 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
 
 def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
     """What of a typed shape fits, shown; nothing where none is typed."""
-    found = [cache.answer(room.shape, snapshot, shape)] if shape else []
-    for fit in found:
+    fits = [cache.answer(room.shape, snapshot, shape)] if shape else []
+    for fit in fits:
         _one_shape(fit)
-    return found
+    return fits
 
 
 @errors.part
@@ -131,7 +134,7 @@ def what_fits(answer: CapacityAnswer) -> None:
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
     shown = _alike((*answer.workloads, *answer.standard))
-    said = {fit.shape for fit in answer.standard}  # their names are what they ask for
+    standard_names = {fit.shape for fit in answer.standard}  # their names are what they ask for
     rows = [
         {
             "shape": names,
@@ -139,7 +142,7 @@ def what_fits(answer: CapacityAnswer) -> None:
             "what stops the next": f"not known: {fit.unknown}" if fit.unknown else stops(fit.obstacles),
             "where": None if fit.unknown else where(fit),
             "asks for": None
-            if fit.shape in said
+            if fit.shape in standard_names
             else ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in fit.requests.items())
             or "nothing",
         }
@@ -148,20 +151,20 @@ def what_fits(answer: CapacityAnswer) -> None:
     fitting = sum(bool(workload.known_count) for workload in answer.workloads)
     tables.show(
         rows, alt=f"One more pod fits of {fitting:,} of {words.count(len(answer.workloads), 'workload')}", empty="No workload.",
-        opens=[opening.rollout(fit.shape) for _, fit in shown], key="what_fits",
+        opens=[object_links.rollout(fit.shape) for _, fit in shown], key="what_fits",
     )  # fmt: skip
-    st.caption(f"{opening.SELECT} Standard shapes have none.")
+    st.caption(f"{object_links.SELECT} Standard shapes have none.")
 
 
-def _number(one: Fit) -> str:
-    if one.unknown:
+def _number(fit: Fit) -> str:
+    if fit.unknown:
         return "?"
-    return f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else "")
+    return f"{fit.count:,}{'+' if fit.is_at_least else ''}" + (" ✗" if not fit.count else "")
 
 
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
     """Shapes with the same answer in one row, under the first one's name."""
-    groups = alike(fits, lambda one: (one.requests, one.known_count, one.obstacles))
+    groups = alike(fits, lambda fit: (fit.requests, fit.known_count, fit.obstacles))
     return [(_first_of([fit.shape for fit in group]), group[0]) for group in groups]
 
 
@@ -227,5 +230,5 @@ def download(
     snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit], shape: str
 ) -> None:
     """The answer as a versioned document, and what fits as rows; with the shape as it was typed."""
-    asked = replace(settings, shapes=(shape,) if shape else ())
-    downloads.answer(capacity.QUESTION, snapshot, asked, replace(answer, shapes=tuple(typed)))
+    shown_settings = replace(settings, shapes=(shape,) if shape else ())
+    downloads.answer(capacity.QUESTION, snapshot, shown_settings, replace(answer, shapes=tuple(typed)))

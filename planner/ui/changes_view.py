@@ -16,7 +16,7 @@ from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import as_if, cache, capacity_inputs, downloads, errors, film_view, link, session, sheet, tables
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _TEXT: Final = "_as_if_text"  # the field's; what is supposed is the link's
 _OFFERED: Final[Mapping[ChangeKind, str]] = {  # → what it can be about
@@ -47,7 +47,7 @@ def dialog() -> None:
         "Changes, in their order", key=_TEXT, on_change=_type, help="Separated by ; as --change takes them.",
         placeholder="add:gpu-t4=1;drain:pool/web",
     )  # fmt: skip
-    asked = Asked(WhatIfSettings)
+    asked = SettingsForm(WhatIfSettings)
     asked.show("limits", placeholder="gpu-t4=8, web=2-12")
     with errors.shown():
         if changes := parse_changes(as_if.text()):

@@ -12,45 +12,51 @@ from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import bounded
-from planner.ui import link, session, sheet, stored, uploads
-from planner.ui.asked import Asked
+from planner.ui import history_store, link, session, sheet, uploads
+from planner.ui.settings_form import SettingsForm
 
 _MOST = 8
 
 
 def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
-    kept = {f"{name} (store)": name for name in stored.clusters()}
+    stored_names = {f"{name} (store)": name for name in history_store.clusters()}
     chosen = link.choices(
-        "Clusters", [*session.names(), *kept], key="clusters", max_selections=_MOST, placeholder="this one alone"
+        "Clusters",
+        [*session.names(), *stored_names],
+        key="clusters",
+        max_selections=_MOST,
+        placeholder="this one alone",
     )
-    found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
-    return tuple(found) or (session.cluster(),)
+    snapshots = [
+        history_store.latest(stored_names[name]) if name in stored_names else session.called(name) for name in chosen
+    ]
+    return tuple(snapshots) or (session.cluster(),)
 
 
 def more() -> None:
     """How there come to be more to choose from, where there are but the embedded ones."""
-    if not session.given() and not stored.clusters():
+    if not session.given() and not history_store.clusters():
         st.caption(
             "More clusters: give them by *Another cluster*, or start the dashboard with a store (HEADROOM_STORE)."
         )
 
 
-def show(found: FleetAnswer) -> None:
+def show(fleet: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
-    stuck = sum(cluster.stuck for cluster in found.clusters)
-    unknown = any(cluster.unknown or cluster.workloads is None for cluster in found.clusters)
+    stuck = sum(cluster.stuck for cluster in fleet.clusters)
+    unknown = any(cluster.unknown or cluster.workloads is None for cluster in fleet.clusters)
     box = st.error if stuck else st.info if unknown else st.success
-    box(words.literal(found.sentence), title=_title(found, stuck, is_known=not unknown))
-    sheet.parts(QUESTION, found, "models", "clusters", *(["workloads"] if len(found.clusters) > 1 else []))
+    box(words.literal(fleet.sentence), title=_title(fleet, stuck, is_known=not unknown))
+    sheet.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
 
 
-def _title(found: FleetAnswer, stuck: int, *, is_known: bool) -> str:
+def _title(fleet: FleetAnswer, stuck: int, *, is_known: bool) -> str:
     if stuck:
-        return f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(found.clusters), 'cluster')}"
+        return f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(fleet.clusters), 'cluster')}"
     if not is_known:
         return "? Not known of all workloads whether they could be rolled out"
-    return f"✓ Nothing is stuck in {words.count(len(found.clusters), 'cluster')}"
+    return f"✓ Nothing is stuck in {words.count(len(fleet.clusters), 'cluster')}"
 
 
 def manifest() -> str:
@@ -58,7 +64,7 @@ def manifest() -> str:
     return uploads.ask(
         "Or a manifest, YAML or JSON", key="_where_manifest", types=["yaml", "yml", "json"], nothing="", most_mib=5,
         help="What kubectl apply -f would get, several files too. Not part of the link.",
-        read=lambda files: "\n---\n".join(_text(name, data) for name, data in files),
+        read=lambda files: "\n---\n".join(_text(name, content) for name, content in files),
     )  # fmt: skip
 
 
@@ -69,18 +75,18 @@ def _text(name: str, data: bytes) -> str:
     return text
 
 
-def wanted(asked: Asked[WhereSettings], text: str) -> WhereSettings:
+def wanted(widgets: SettingsForm[WhereSettings], text: str) -> WhereSettings:
     """What is to be placed: a manifest counts before a shape."""
     if not text:
-        return asked.settings()
-    asked.forget("shape", "replicas")
-    return asked.settings(manifest=text)
+        return widgets.settings()
+    widgets.forget("shape", "replicas")
+    return widgets.settings(manifest=text)
 
 
-def where(found: WhereAnswer) -> None:
+def where(rooms: WhereAnswer) -> None:
     """Each cluster's verdict, room and price, the best first."""
-    fits = found.clusters[0].verdict is Verdict.COMPLETES
-    unknown = all(cluster.verdict is Verdict.UNKNOWN for cluster in found.clusters)
+    fits = rooms.clusters[0].verdict is Verdict.COMPLETES
+    unknown = all(cluster.verdict is Verdict.UNKNOWN for cluster in rooms.clusters)
     box = st.success if fits else st.info if unknown else st.warning
-    box(words.literal(found.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
-    sheet.table(WHERE, found, "clusters")
+    box(words.literal(rooms.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
+    sheet.table(WHERE, rooms, "clusters")

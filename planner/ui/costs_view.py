@@ -31,11 +31,11 @@ _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 def settings(snapshot: Snapshot) -> CostsSettings:
     """Whom the bill is shared out to, and how: the widgets are parameters of the link."""
     labels = Counter(key for pod in snapshot.pods if pod.holds_room for key in pod.labels)
-    known = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
+    label_options = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
     used, shared = (setting_of(CostsSettings, name) for name in ("count_usage", "share_idle"))
     with frame.folded("How it is shared out", "sharing"):
         return CostsSettings(
-            by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by"),
+            by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *label_options], key="by"),
             count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
             share_idle=link.toggle(shared.label, key=shared.name, help=shared.help),
         )
@@ -52,10 +52,14 @@ def commitments() -> None:
                 bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
             ),
         )  # fmt: skip
-        for one in prices.book().commitments:
-            place = f"{one.machine_type} in {one.region_id}"
-            amount = f"{words.usd(one.usd_per_hour or 0.0)} an hour" if one.discount else words.count(one.nodes, "node")
-            st.caption(words.literal(f"{one.commitment_id}: {amount} of {place}, {one.term}"))
+        for commitment in prices.book().commitments:
+            place = f"{commitment.machine_type} in {commitment.region_id}"
+            amount = (
+                f"{words.usd(commitment.usd_per_hour or 0.0)} an hour"
+                if commitment.discount
+                else words.count(commitment.nodes, "node")
+            )
+            st.caption(words.literal(f"{commitment.commitment_id}: {amount} of {place}, {commitment.term}"))
 
 
 @errors.part
@@ -75,11 +79,11 @@ def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
     if len(lines) <= _FEW_LINES:
         return tuple(lines)
     return tuple(
-        first if not rest else replace(
-            first, name=words.listing([first.name, *(one.name for one in rest)], most=1),
-            **{part: round(sum(getattr(one, part) for one in (first, *rest)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
+        first if not alike_lines else replace(
+            first, name=words.listing([first.name, *(one.name for one in alike_lines)], most=1),
+            **{part: round(sum(getattr(line, part) for line in (first, *alike_lines)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
         )
-        for first, *rest in alike(lines, lambda one: (one.share, round(one.gpu_usd), round(one.cpu_usd), round(one.memory_usd)))
+        for first, *alike_lines in alike(lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd)))
     )  # fmt: skip
 
 
@@ -96,5 +100,5 @@ def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) ->
     with frame.folded("Downloads", "downloads"):
         downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
         empty = unfilled(bill)
-        said = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
-        st.caption(said, help=f"Empty: {', '.join(empty)}.")
+        caption = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
+        st.caption(caption, help=f"Empty: {', '.join(empty)}.")

@@ -76,10 +76,10 @@ def claims_of(cookies: Mapping[str, str]) -> dict[str, Any]:
         return None if value is None else decode_signed_value(get_cookie_secret(), name, value.encode("latin-1"))
 
     try:
-        found = json.loads(get_cookie_with_chunks(signed, USER_COOKIE_NAME) or b"{}")
+        claims = json.loads(get_cookie_with_chunks(signed, USER_COOKIE_NAME) or b"{}")
     except (ValueError, UnicodeError):
         return {}
-    return found if isinstance(found, dict) and found.get("is_logged_in") is True else {}
+    return claims if isinstance(claims, dict) and claims.get("is_logged_in") is True else {}
 
 
 class Doorkeeper:
@@ -125,8 +125,8 @@ class Doorkeeper:
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send, sign_in: SignIn) -> None:
         cookies, path = cookie_parser(header(scope, b"cookie")), _path(scope)
-        found = self._judged(cookies, sign_in)
-        person = found if isinstance(found, Person) else None
+        judgment = self._judged(cookies, sign_in)
+        person = judgment if isinstance(judgment, Person) else None
         if person is None and not is_open(path, self._pages):
             await _refuse(scope, receive, send, 401, _SIGN_IN)
         elif person is not None and path == METRICS and person.namespaces is not None:
@@ -134,10 +134,10 @@ class Doorkeeper:
         elif scope["type"] == "websocket":
             if person is not None:
                 receive = self._ending(receive, send, claims_of(cookies), person)
-            elif not isinstance(found, Refused) or found.is_over:
-                kept = "; ".join(f"{name}={value}" for name, value in cookies.items() if not _is_persons(name))
+            elif not isinstance(judgment, Refused) or judgment.is_over:
+                cookie_text = "; ".join(f"{name}={value}" for name, value in cookies.items() if not _is_persons(name))
                 others = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
-                scope = {**scope, "headers": [*others, (b"cookie", kept.encode("latin-1"))]}
+                scope = {**scope, "headers": [*others, (b"cookie", cookie_text.encode("latin-1"))]}
             await self._app(scope, receive, send)
         else:
             if path == _SIGN_OUT and _is_led_here(scope):
@@ -161,8 +161,8 @@ class Doorkeeper:
         async def until_then() -> MutableMapping[str, Any]:
             task = asyncio.ensure_future(receive())
             try:
-                while (left := person.until + _GRACE_SECONDS - time.time()) > 0 and claims not in self._signed_out:
-                    done, _ = await asyncio.wait({task}, timeout=min(left, _GLANCE_SECONDS))
+                while (time_left := person.until + _GRACE_SECONDS - time.time()) > 0 and claims not in self._signed_out:
+                    done, _ = await asyncio.wait({task}, timeout=min(time_left, _GLANCE_SECONDS))
                     if done:
                         return task.result()
             finally:
@@ -219,20 +219,20 @@ class _Answer:
     def _before(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Remember a page that a user asked for who has to sign in first."""
         query = self._scope["query_string"].decode("latin-1")
-        asked = str(self._scope["path"]) + (f"?{query}" if query else "")
-        if len(asked) > _LONGEST_RETURN or (asked == f"{base_path()}/" and RETURN not in self._cookies):
+        return_path = str(self._scope["path"]) + (f"?{query}" if query else "")
+        if len(return_path) > _LONGEST_RETURN or (return_path == f"{base_path()}/" and RETURN not in self._cookies):
             return headers
-        return [*headers, (b"set-cookie", _cookie(quote(asked, safe="/"), _RETURN_SECONDS))]
+        return [*headers, (b"set-cookie", _cookie(quote(return_path, safe="/"), _RETURN_SECONDS))]
 
     def _after(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Lead a user who comes back from the provider to the page they asked for."""
-        wanted = unquote(self._cookies.get(RETURN, ""))
+        return_path = unquote(self._cookies.get(RETURN, ""))
         signed = any(name == b"set-cookie" and USER_COOKIE_NAME.encode() in value for name, value in headers)
-        if not signed or not is_own_place(wanted, self._pages):
+        if not signed or not is_own_place(return_path, self._pages):
             return headers
-        there = quote(wanted, safe="/?&=%:,;@+$!*'()~").encode()
-        kept = [(name, there if name == b"location" else value) for name, value in headers]
-        return [*kept, (b"set-cookie", _cookie("", 0))]
+        location = quote(return_path, safe="/?&=%:,;@+$!*'()~").encode()
+        new_headers = [(name, location if name == b"location" else value) for name, value in headers]
+        return [*new_headers, (b"set-cookie", _cookie("", 0))]
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -246,8 +246,8 @@ def is_open(path: str, pages: frozenset[str]) -> bool:
     """Whether it may be asked for by anybody: it says nothing of a cluster."""
     if path in _OPEN or path in pages or path.startswith(_OPEN_BELOW):
         return ".." not in path
-    page, _, rest = path.rpartition("/_stcore/")
-    return page in pages and rest in ("health", "host-config")  # how the frontend finds its base
+    page, _, endpoint = path.rpartition("/_stcore/")
+    return page in pages and endpoint in ("health", "host-config")  # how the frontend finds its base
 
 
 def is_own_place(text: str, pages: frozenset[str]) -> bool:
@@ -268,28 +268,33 @@ def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tup
     Tokens are left out where they are: they only spare a user a question at the provider's own sign-out.
     """
     set_now = [value for name, value in headers if name == b"set-cookie" and _is_kept_of_person(value)]
-    theirs = [(pair, rest) for pair, _, rest in (value.decode("latin-1").partition(";") for value in set_now)]
-    told = {key: value for pair, _ in theirs for key, value in cookie_parser(pair).items()}
-    claims = claims_of(told)
+    theirs = [
+        (pair, attributes) for pair, _, attributes in (value.decode("latin-1").partition(";") for value in set_now)
+    ]
+    cookie_by_name = {key: value for pair, _ in theirs for key, value in cookie_parser(pair).items()}
+    claims = claims_of(cookie_by_name)
     if not claims:
         return headers
-    secret, made = get_cookie_secret(), dict[str, str]()
+    secret, new_cookies = get_cookie_secret(), dict[str, str]()
 
     def signed(name: str, value: str) -> bytes:
         return create_signed_value(secret, name, value)
 
     def keep(name: str, value: str) -> None:
-        made[name] = signed(name, value).decode()
+        new_cookies[name] = signed(name, value).decode()
 
     set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, access.needed(claims, whose), cookie_attr_size=200)
-    tokens = {name: value for name, value in told.items() if name.startswith(TOKENS_COOKIE_NAME) and value}
-    if _length(made | tokens) <= _MOST_COOKIE_BYTES:
-        made |= tokens
-    if _length(made) > _MOST_COOKIE_BYTES:
+    tokens = {name: value for name, value in cookie_by_name.items() if name.startswith(TOKENS_COOKIE_NAME) and value}
+    if _length(new_cookies | tokens) <= _MOST_COOKIE_BYTES:
+        new_cookies |= tokens
+    if _length(new_cookies) > _MOST_COOKIE_BYTES:
         return None
     others = [(name, value) for name, value in headers if name != b"set-cookie" or not _is_kept_of_person(value)]
     how = theirs[-1][1]
-    return [*others, *((b"set-cookie", f"{name}={value};{how}".encode("latin-1")) for name, value in made.items())]
+    return [
+        *others,
+        *((b"set-cookie", f"{name}={value};{how}".encode("latin-1")) for name, value in new_cookies.items()),
+    ]
 
 
 def _length(cookies: Mapping[str, str]) -> int:
@@ -297,8 +302,8 @@ def _length(cookies: Mapping[str, str]) -> int:
 
 
 def _is_kept_of_person(set_cookie: bytes) -> bool:
-    name, _, rest = set_cookie.decode("latin-1").partition("=")
-    return _is_persons(name) and "max-age=0" not in rest.lower()
+    name, _, attributes = set_cookie.decode("latin-1").partition("=")
+    return _is_persons(name) and "max-age=0" not in attributes.lower()
 
 
 def _cookie(value: str, seconds: int) -> bytes:

@@ -20,20 +20,20 @@ A = TypeVar("A")
 def show(name: str, *, document: Callable[[], Mapping[str, Any]], rows: Callable[[], Rows]) -> None:
     """Buttons for `name`.json, a versioned document, and `name`.csv."""
     with st.container(horizontal=True):
-        for form, mime, made in (
+        for form, mime, make_content in (
             ("json", "application/json", lambda: as_json(document())),
             ("csv", "text/csv", lambda: as_csv(rows())),
         ):
             st.download_button(
-                f"Download {form.upper()}", data=made, file_name=f"{name}.{form}", mime=mime, icon=":material/download:",
+                f"Download {form.upper()}", data=make_content, file_name=f"{name}.{form}", mime=mime, icon=":material/download:",
                 on_click="ignore", key=f"download-{name}-{form}",
             )  # fmt: skip
 
 
-def script(made: Callable[[], str], name: str, **more: Any) -> None:
+def script(make_script: Callable[[], str], name: str, **more: Any) -> None:
     """A button for steps as a shell script called `name`.sh; `more` goes to it."""
     st.download_button(
-        "All steps as a script", data=made, file_name=f"{name}.sh", mime="text/x-shellscript", icon=":material/terminal:",
+        "All steps as a script", data=make_script, file_name=f"{name}.sh", mime="text/x-shellscript", icon=":material/terminal:",
         on_click="ignore", **more,
     )  # fmt: skip
 

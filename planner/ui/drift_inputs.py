@@ -14,7 +14,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl
 from planner.ui import findings, link, uploads
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _OTHERS = "_other_clusters"
 _MOST_CLUSTERS = 4
@@ -24,19 +24,19 @@ _MOST_LIKE_PRODUCTION = "the most production-like"
 
 def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
     """How services are recognised; every part of it is in the link."""
-    asked, environments = Asked(DriftSettings), environment_names(snapshots)
+    widgets, environments = SettingsForm(DriftSettings), environment_names(snapshots)
     with st.expander("Which workloads are the same service", icon=":material/tune:"):
-        left, right = st.columns(2)
-        with left:
-            by = asked.show("match")
+        left_column, right = st.columns(2)
+        with left_column:
+            by = widgets.show("match")
             if by is MatchBy.LABEL:
-                asked.show("label", placeholder="team.example/service")
+                widgets.show("label", placeholder="team.example/service")
         with right:
             reference = link.select("Compared with", [_MOST_LIKE_PRODUCTION, *environments], key="reference")
-        asked.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
-        asked.show("same", placeholder="backend=api, shop-web=web")
-        asked.show("system")
-    return asked.settings(**({"reference": reference} if reference in environments else {}))
+        widgets.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
+        widgets.show("same", placeholder="backend=api, shop-web=web")
+        widgets.show("system")
+    return widgets.settings(**({"reference": reference} if reference in environments else {}))
 
 
 def service(report: DriftReport) -> ServiceDrift:
@@ -76,11 +76,11 @@ def upload() -> None:
 
 def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:
     """The clusters given before and these, one file each; one given again stands once."""
-    read = [kubectl.read_bytes(data, name=name) for name, data in files]
-    found = {cluster.digest: cluster for cluster in (*other_clusters(), *read)}
-    if len(found) > _MOST_CLUSTERS:
+    read = [kubectl.read_bytes(content, name=name) for name, content in files]
+    clusters = {cluster.digest: cluster for cluster in (*other_clusters(), *read)}
+    if len(clusters) > _MOST_CLUSTERS:
         raise InputError(
-            f"{len(found)} clusters to compare with are too many",
+            f"{len(clusters)} clusters to compare with are too many",
             mend=f"Remove those given before, and give at most {_MOST_CLUSTERS}, one file a cluster",
         )
-    return tuple(found.values())
+    return tuple(clusters.values())

@@ -8,12 +8,12 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.tables import alike
-from planner.health.drift import telling
+from planner.health.drift import shown_environments
 from planner.health.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.health.drift.rows import matrix_rows
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.ui import cache, drift_inputs, errors, filtered, tables, tiles, verdict
+from planner.ui import cache, drift_inputs, errors, page_filter, tables, tiles, verdict
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
@@ -28,7 +28,7 @@ def headline(report: DriftReport) -> None:
     box = st.warning if explained else st.success
     if not report.services:
         box, title = st.info, "? Nothing to compare"
-    box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
+    box(words.literal(report.sentence), title=words.literal(page_filter.only(title)))
     with st.grid(3, min_column_width=150):
         tiles.show("Services compared", len(report.services))
         tiles.show("That differ", differing)
@@ -40,11 +40,11 @@ def headline(report: DriftReport) -> None:
 @errors.part
 def services(report: DriftReport) -> None:
     """Services × environments: in each cell replicas, memory and restarts."""
-    every = telling.environments(report)
+    every = shown_environments.environments(report)
     cells = [{name: _cell(service, name) for name in every} for service in report.services]
     columns = _alike(cells, every, {service.reference for service in report.services if service.differences})
-    if len(columns) > telling.MOST_SIDE_BY_SIDE:
-        columns = {name: name for name in telling.of_report(report)}
+    if len(columns) > shown_environments.MOST_SIDE_BY_SIDE:
+        columns = {name: name for name in shown_environments.of_report(report)}
     rows = [
         {"Service": service.service}
         | {head: row[name] for name, head in columns.items()}
@@ -55,23 +55,23 @@ def services(report: DriftReport) -> None:
         rows,
         alt=str(report.sentence),
         names=list(columns.values()),
-        empty=filtered.nothing(
+        empty=page_filter.nothing(
             "service", "No service runs in two environments: upload another cluster below, or edit the rule."
         ),
     )
-    if len(columns) == telling.MOST_SIDE_BY_SIDE:
+    if len(columns) == shown_environments.MOST_SIDE_BY_SIDE:
         _say_shown(len(columns), len(every))
 
 
 def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
     """Columns that are the same in every row as one: the first's name → the heading, such as ``dev-0 and 41 more``."""
     groups = alike(names, lambda name: (name if name in alone else "", tuple(row[name] for row in rows)))
-    return {some[0]: str(words.listing(some, most=1)) for some in groups}
+    return {group_names[0]: str(words.listing(group_names, most=1)) for group_names in groups}
 
 
 def _say_shown(shown: int, every: int) -> None:
-    if said := telling.said_of(shown, every):
-        st.caption(words.literal(f"{said} The download has all of them."))
+    if shown_text := shown_environments.said_of(shown, every):
+        st.caption(words.literal(f"{shown_text} The download has all of them."))
 
 
 def _cell(service: ServiceDrift, environment: str) -> str:
@@ -93,27 +93,27 @@ def _restarts(number: int | None) -> str:
 @errors.part
 def one(service: ServiceDrift, *, everything: bool) -> None:
     """One service: the sentences, and the matrix."""
-    groups = alike(service.explanations, lambda one: str(one.sentence).replace(one.environment, ""))
-    for some in groups[:_MOST_EXPLAINED]:
+    groups = alike(service.explanations, lambda reason: str(reason.sentence).replace(reason.environment, ""))
+    for alike_explanations in groups[:_MOST_EXPLAINED]:
         st.warning(
-            words.literal(some[0].sentence),
-            title=f"△ {words.literal(words.listing([one.environment for one in some], most=1))}",
+            words.literal(alike_explanations[0].sentence),
+            title=f"△ {words.literal(words.listing([reason.environment for reason in alike_explanations], most=1))}",
         )
-    if others := [explanation.environment for some in groups[_MOST_EXPLAINED:] for explanation in some]:
+    if others := [explanation.environment for group in groups[_MOST_EXPLAINED:] for explanation in group]:
         st.caption(f"△ So it is in {words.literal(words.listing(others))}, with their own numbers.")
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
-    told = service
-    rows = matrix_rows(told, everything=everything)
+    excerpt = service
+    rows = matrix_rows(excerpt, everything=everything)
     columns = _alike(rows, service.environments, {service.reference})
-    if len(columns) > telling.MOST_SIDE_BY_SIDE:
-        told = telling.of_service(service)
-        rows, columns = matrix_rows(told, everything=everything), {name: name for name in told.environments}
+    if len(columns) > shown_environments.MOST_SIDE_BY_SIDE:
+        excerpt = shown_environments.of_service(service)
+        rows, columns = matrix_rows(excerpt, everything=everything), {name: name for name in excerpt.environments}
     tables.small(
         [{"what": row["what"], **{head: row[name] for name, head in columns.items()}} for row in rows],
         names=list(columns.values()), empty="Nothing differs between these environments.",
     )  # fmt: skip
-    _say_shown(len(told.environments), len(service.environments))
+    _say_shown(len(excerpt.environments), len(service.environments))
     st.caption(
         f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
     )
@@ -125,20 +125,20 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
     if not service.suggestions:
         st.caption("Nothing measured suggests other values.")
         return
-    beside = st.columns(_BESIDE, gap="small")
+    card_columns = st.columns(_BESIDE, gap="small")
     for place, suggestion in enumerate(drift_inputs.suggestions(service)):
-        with beside[place % _BESIDE], st.container(border=True):
+        with card_columns[place % _BESIDE], st.container(border=True):
             _suggestion(suggestion, snapshot)
 
 
-def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
-    value = found.suggestion
-    st.markdown(f"**{words.literal(found.environment)}**, container {words.literal(value.container)}")
-    st.markdown(f"Today: {words.literal(found.today)}  \nSuggested: {words.literal(value.text)}")
+def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
+    value = suggestion.suggestion
+    st.markdown(f"**{words.literal(suggestion.environment)}**, container {words.literal(value.container)}")
+    st.markdown(f"Today: {words.literal(suggestion.today)}  \nSuggested: {words.literal(value.text)}")
     st.caption(words.literal(f"Why: {value.rule}. Source: {value.source}."))
-    if "/" in found.environment or snapshot.workload(found.workload) is None:
+    if "/" in suggestion.environment or snapshot.workload(suggestion.workload) is None:
         return  # of another cluster: its rollout is asked for there
-    adopted = cache.answer(plan_drift.adopt, snapshot, found)
+    adopted = cache.answer(plan_drift.adopt, snapshot, suggestion)
     if adopted.rollout is not None:
         verdict.show(adopted.rollout.verdict, adopted.rollout.headline, adopted.rollout.sentence)
     elif adopted.note:

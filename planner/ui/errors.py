@@ -22,11 +22,11 @@ def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
-    said = f"{literal(sentence(error.what))}{where}{mend}"
+    message = f"{literal(sentence(error.what))}{where}{mend}"
     if isinstance(error, NotKnownError):
-        (place or st).info(said, title="? This isn't known", icon=":material/help:")
+        (place or st).info(message, title="? This isn't known", icon=":material/help:")
     else:
-        (place or st).error(said, title="✗ This can't be answered", icon=":material/error:")
+        (place or st).error(message, title="✗ This can't be answered", icon=":material/error:")
 
 
 def nothing(title: str, what: str, place: DeltaGenerator | None = None) -> NoReturn:

@@ -13,7 +13,7 @@ from planner.figures import film as drawing
 from planner.ground.records import replace
 from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.remedies import make_room as making_room
 from planner.remedies.make_room import room_film
@@ -40,7 +40,7 @@ def show(film: Film, *, key: str, **more: Any) -> None:
 
 @errors.part
 def rollout(
-    snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, shown: WorkloadRollout
+    snapshot: Snapshot, settings: RolloutSettings, given: Inputs, result: RolloutResult, shown: WorkloadRollout
 ) -> None:
     """The film of a rollout. `shown`: which of the answer's workloads."""
     st.header("What happens")
@@ -55,20 +55,22 @@ def rollout(
         st.caption(note)
 
 
-def _note(result: RolloutResult, shown: WorkloadRollout) -> str:
+def _note(rollout_result: RolloutResult, shown: WorkloadRollout) -> str:
     """What the film doesn't show."""
-    if result.verdict is Verdict.UNKNOWN:
+    if rollout_result.verdict is Verdict.UNKNOWN:
         return "This is how it goes without what isn't known: see above."
     if shown.verdict is Verdict.NEEDS_GROWTH:
         return "The film has today's nodes only: it doesn't wait for nodes that may be added."
-    if result.ties is not None and not result.ties.proven:
+    if rollout_result.ties is not None and not rollout_result.ties.proven:
         return "One of the placements that chance may bring: see above how many were played."
     return ""
 
 
-def _filmed(snapshot: Snapshot, settings: RolloutSettings, given: Given, shown: WorkloadRollout) -> Film | None:
+def _filmed(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs, shown: WorkloadRollout) -> Film | None:
     scenario = scenario_of(snapshot, settings)
-    return cache.answer(rollout_film, snapshot, scenario, shown, settings.meanwhile.beside(settings.pools.known(given)))
+    return cache.answer(
+        rollout_film, snapshot, scenario, shown, settings.meanwhile.beside(settings.pools.known(inputs))
+    )
 
 
 @errors.part
@@ -82,7 +84,7 @@ def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
 
 
 @errors.part
-def room(snapshot: Snapshot, asked: making_room.Asked) -> None:
+def room(snapshot: Snapshot, asked: making_room.RoomRequest) -> None:
     """The film of moves that make room."""
     film = cache.answer(room_film, snapshot, asked)
     if film is not None:

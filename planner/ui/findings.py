@@ -9,19 +9,19 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.tables import alike
-from planner.inventory import account, checks
+from planner.inventory import checks, input_report
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed, summary
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.wording import SEVERITY
-from planner.ui import cache, filtered, opening, session, tables
+from planner.ui import cache, object_links, page_filter, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 
 
 def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
     """Findings of one code and severity together, in the order of the first of each."""
-    return alike(findings, lambda one: (one.severity, one.code))
+    return alike(findings, lambda finding: (finding.severity, finding.code))
 
 
 def _now(snapshot: Snapshot) -> float | None:
@@ -44,27 +44,27 @@ def age(snapshot: Snapshot) -> Sequence[Finding]:
 
 def not_seen(snapshot: Snapshot) -> None:
     """A line on every page for each list that the API server refused, and for those of which a part is there."""
-    for sentence in account.not_seen(snapshot):
+    for sentence in input_report.not_seen(snapshot):
         st.warning(words.literal(words.sentence(sentence)), title="△ Not seen")
 
 
 def lost(snapshot: Snapshot, at_most: int = 3) -> str:
     """What of a snapshot's files could not be used, each with how to fix it, as Markdown; "" where all could."""
-    found = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
-    if not found:
+    problems = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
+    if not problems:
         return ""
     lines = [
-        f"- {words.literal(words.sentence(': '.join(filter(None, (one.object, one.what)))))} {words.literal(words.sentence(one.mend))}"
-        for one in found[:at_most]
+        f"- {words.literal(words.sentence(': '.join(filter(None, (problem.object, problem.what)))))} {words.literal(words.sentence(problem.mend))}"
+        for problem in problems[:at_most]
     ]
-    more = f"\n- and {len(found) - at_most:,} more" if len(found) > at_most else ""
-    return f"{words.count(len(found), 'part')} could not be used:\n" + "\n".join(lines) + more
+    more = f"\n- and {len(problems) - at_most:,} more" if len(problems) > at_most else ""
+    return f"{words.count(len(problems), 'part')} could not be used:\n" + "\n".join(lines) + more
 
 
 def of(snapshot: Snapshot) -> FindingsAnswer:
     """The findings that the filter lets through, the gravest first."""
     return narrowed(
-        cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now(snapshot))), filtered.kept(snapshot)
+        cache.ask(QUESTION, snapshot, FindingsSettings(), Inputs(now=_now(snapshot))), page_filter.kept(snapshot)
     )
 
 
@@ -75,23 +75,23 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
     """
     most = len(findings) if at_most is None else at_most
     listed = kinds(findings) if len(findings) > most else [(finding,) for finding in findings]
-    for some in listed[:most]:
-        _line(some[0])
-        if len(some) > 1:
-            st.caption(f"and {len(some) - 1:,} more like it")
-    if left := sum(map(len, listed[most:])):
-        st.caption(f"and {left:,} more{more}")
+    for alike_findings in listed[:most]:
+        _line(alike_findings[0])
+        if len(alike_findings) > 1:
+            st.caption(f"and {len(alike_findings) - 1:,} more like it")
+    if hidden_findings := sum(map(len, listed[most:])):
+        st.caption(f"and {hidden_findings:,} more{more}")
 
 
 def _line(finding: Finding) -> None:
     mend = f"  \n:gray[{words.literal(words.sentence(finding.mend))}]" if finding.mend else ""
-    glyph, target = GLYPH[finding.severity], opening.of(finding)
+    glyph, target = GLYPH[finding.severity], object_links.of(finding)
     if target is None:
         about = f"**{words.literal(finding.object)}**: " if finding.object else ""
         st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{mend}")
         return
     with st.container(gap=None):
-        opening.link(target, finding.object, glyph)
+        object_links.link(target, finding.object, glyph)
         st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
 
 
@@ -108,5 +108,5 @@ def table(findings: Sequence[Finding]) -> None:
     ]
     tables.show(
         rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.",
-        opens=[opening.of(finding) for finding in findings], key="findings_table",
+        opens=[object_links.of(finding) for finding in findings], key="findings_table",
     )  # fmt: skip

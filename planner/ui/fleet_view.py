@@ -12,13 +12,13 @@ from planner.ground import words
 from planner.ground.tables import Row, alike
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings
-from planner.ui import errors, opening, sheet, tables
+from planner.ui import errors, object_links, sheet, tables
 
 
-def fleet_of(found: SavingsAnswer) -> FleetSavings:
+def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
     """The fleet, which an answer without a workload has."""
-    assert found.fleet is not None
-    return found.fleet
+    assert savings_answer.fleet is not None
+    return savings_answer.fleet
 
 
 @errors.part
@@ -40,26 +40,26 @@ def moves(found: SavingsAnswer) -> None:
     pools = Counter(row["workload"] for row in moving)
 
     def rows(groups: Sequence[tuple[Row, ...]], key: str) -> None:
-        told = [
+        table_rows = [
             {
-                "move": some[0]["move"],
-                "workload": words.listing([_whose(one, pools) for one in some], most=1),
-                "saved $": _sum(some, "expected_usd"),
-                "fit": some[0]["fit"],
-                "risk": _sum(some, "pod_hours_at_risk"),
-                "nodes": f"{_sum(some, 'nodes_freed'):g} → {_sum(some, 'spot_nodes'):g}",
-                "alone $": _sum(some, "alone_usd"),
-                "repacked $": _sum(some, "alone_repacked_usd"),
+                "move": alike_rows[0]["move"],
+                "workload": words.listing([_whose(row, pools) for row in alike_rows], most=1),
+                "saved $": _sum(alike_rows, "expected_usd"),
+                "fit": alike_rows[0]["fit"],
+                "risk": _sum(alike_rows, "pod_hours_at_risk"),
+                "nodes": f"{_sum(alike_rows, 'nodes_freed'):g} → {_sum(alike_rows, 'spot_nodes'):g}",
+                "alone $": _sum(alike_rows, "alone_usd"),
+                "repacked $": _sum(alike_rows, "alone_repacked_usd"),
             }
-            for some in groups
+            for alike_rows in groups
         ]
         tables.show(
-            told,
+            table_rows,
             alt="Workloads that move to spot, in order, with what each saves a month",
             columns={"risk": st.column_config.NumberColumn(format="%.2f")},
             money=("saved $", "alone $", "repacked $"),
             empty="No workload may move, or none runs on demand.",
-            opens=[opening.Target(page="rollout.py", query={"workload": str(one["workload"]), "about": "Spot", "spot": "true"}) for one, *_ in groups], key=key,
+            opens=[object_links.PageLink(page="rollout.py", query={"workload": str(one["workload"]), "about": "Spot", "spot": "true"}) for one, *_ in groups], key=key,
         )  # fmt: skip
 
     tables.grouped(alike(moving, _move), rows, key="moves", few=_FEW_MOVES)
@@ -86,7 +86,7 @@ _SAID: Final = (
 
 def _move(row: Row) -> Hashable:
     """What is said of a move, but for whose it is: to three digits, since cents that are left over have an owner."""
-    return tuple(f"{said:.3g}" if isinstance(said := row[name], float) else said for name in _SAID)
+    return tuple(f"{cell:.3g}" if isinstance(cell := row[name], float) else cell for name in _SAID)
 
 
 def _whose(row: Row, pools: Mapping[object, int]) -> str:
@@ -95,9 +95,9 @@ def _whose(row: Row, pools: Mapping[object, int]) -> str:
     )
 
 
-def _sum(some: Sequence[Row], name: str) -> float | None:
-    known = [amount for one in some if isinstance(amount := one[name], int | float)]
-    return sum(known) if known else None
+def _sum(group_rows: Sequence[Row], name: str) -> float | None:
+    amounts = [amount for row in group_rows if isinstance(amount := row[name], int | float)]
+    return sum(amounts) if amounts else None
 
 
 @errors.part

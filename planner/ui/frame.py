@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.ui import filtered, findings, link, live_view, replay, session, web
+from planner.ui import findings, link, live_view, page_filter, replay, session, web
 
 _SQUARES: Final = (
     "#0072B2", "#0072B2", "#009E73",
@@ -77,7 +77,7 @@ def above(snapshot: Snapshot, page: str) -> None:
     live_view.show(session.looked_at())
     replay.show()
     findings.not_seen(snapshot)
-    filtered.line(snapshot, page)
+    page_filter.line(snapshot, page)
 
 
 @contextmanager

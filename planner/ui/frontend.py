@@ -49,15 +49,15 @@ def _read(name: str) -> str:
 
 def _needed(components: Iterable[str]) -> list[str]:
     """The files of these parts of Streamlit's frontend, and of what they import."""
-    told: dict[str, Any] = json.loads(_read("manifest.json") or "{}")
-    left = [key for key, of in told.items() if of.get("isDynamicEntry") and of.get("name") in components]
-    found: dict[str, None] = {}
-    while left:
-        of = told[left.pop(0)]
-        if of["file"] not in found:
-            found[of["file"]] = None
-            left += of.get("imports", ())
-    return list(found)
+    manifest: dict[str, Any] = json.loads(_read("manifest.json") or "{}")
+    remaining_keys = [key for key, of in manifest.items() if of.get("isDynamicEntry") and of.get("name") in components]
+    assets: dict[str, None] = {}
+    while remaining_keys:
+        of = manifest[remaining_keys.pop(0)]
+        if of["file"] not in assets:
+            assets[of["file"]] = None
+            remaining_keys += of.get("imports", ())
+    return list(assets)
 
 
 @cache
@@ -89,7 +89,14 @@ class Frontend:
             await self._app(scope, receive, send)
 
 
-async def _answer(scope: Scope, send: Send, body: bytes, kind: bytes, kept: bytes, *more: tuple[bytes, bytes]) -> None:
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"cache-control", kept), *more]
+async def _answer(
+    scope: Scope, send: Send, body: bytes, kind: bytes, cache_control: bytes, *more: tuple[bytes, bytes]
+) -> None:
+    headers = [
+        (b"content-type", kind),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", cache_control),
+        *more,
+    ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

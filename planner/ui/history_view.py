@@ -16,9 +16,9 @@ from planner.history.trend import Outlook
 from planner.kubernetes.records import Snapshot
 from planner.questions import commitments, diff, review
 from planner.questions.commitments import CommitmentsAnswer
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer
-from planner.rollout.looked_back import ReviewSettings
+from planner.rollout.past_report import ReviewSettings
 from planner.sources import kubectl
 from planner.ui import (
     cache,
@@ -48,7 +48,7 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
         )
         return
     first, then, history = moments
-    given = Given(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
+    given = Inputs(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
     found = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
     place.info(words.literal(found.sentence), icon=":material/difference:")
     for note in diff.QUESTION.notes(found):
@@ -81,7 +81,7 @@ def looked_back(snapshot: Snapshot) -> None:
     """Which rollouts the cluster still shows, and which of them hung; each in a list."""
     if review.QUESTION.not_known(snapshot):
         return
-    found = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Given())
+    found = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Inputs())
     st.markdown(words.literal(words.sentence(found.sentence)))
     if found.rollouts:
         with st.expander("Each rollout", icon=":material/history:"):
@@ -98,8 +98,8 @@ def expected(found: TrendsAnswer) -> None:
         st.info("No node of this history has GPUs.", title="? No GPUs")
         return
     first = whole[0]
-    said = f"{first.gpu_model or first.resource}: {first.sentence}"
-    title = words.literal(said)
+    sentence = f"{first.gpu_model or first.resource}: {first.sentence}"
+    title = words.literal(sentence)
     box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
         first.trend.outlook, st.success
     )
@@ -129,7 +129,13 @@ def expected(found: TrendsAnswer) -> None:
         st.header("Working hours, and nights and weekends")
         tables.small([{"Hours": trend_line.period.value} | _row(trend_line) for trend_line in hours])
     with st.expander("Each pool", icon=":material/dns:"):
-        tables.small([{"Pool": one.node_pool, "Hours": one.period.value} | _row(one) for one in pools if one.node_pool])
+        tables.small(
+            [
+                {"Pool": pool_trend.node_pool, "Hours": pool_trend.period.value} | _row(pool_trend)
+                for pool_trend in pools
+                if pool_trend.node_pool
+            ]
+        )
 
 
 _GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Outlook.NO_TREND: "✓"}
@@ -149,21 +155,21 @@ def _row(line: TrendLine) -> dict[str, object]:
     }
 
 
-def money(found: TrendsAnswer) -> None:
+def money(trends_answer: TrendsAnswer) -> None:
     """Cost and idle by day, in words; the days are in the download."""
-    said = money_words(found.money)
+    cost_text = money_words(trends_answer.money)
     st.header("Cost")
-    st.markdown(words.literal(words.sentence(said)) if said else "No price is known for these clusters.")
+    st.markdown(words.literal(words.sentence(cost_text)) if cost_text else "No price is known for these clusters.")
 
 
-def commitment(found: CommitmentsAnswer) -> None:
+def commitment(commitments_answer: CommitmentsAnswer) -> None:
     """The cheapest levels, and the curve of one model and region."""
-    if not found.lines:
+    if not commitments_answer.lines:
         st.info("No GPUs were held on nodes bought on demand.", title="? Nothing to commit to")
         return
-    sheet.table(commitments.QUESTION, found, "best")
-    names = [f"{line.gpu_model or line.resource} in {line.region}" for line in found.lines]
-    line = found.lines[names.index(link.select("Model and region", names, key="committed"))]
+    sheet.table(commitments.QUESTION, commitments_answer, "best")
+    names = [f"{line.gpu_model or line.resource} in {line.region}" for line in commitments_answer.lines]
+    line = commitments_answer.lines[names.index(link.select("Model and region", names, key="committed"))]
     if line.terms:
         charts.show(commitment_curve.figure(line), key="commitment-curve", alt=commitment_curve.alt(line))
     st.markdown(words.literal(words.sentence(line.sentence)))
@@ -173,7 +179,9 @@ def commitment(found: CommitmentsAnswer) -> None:
             ("spot (can be taken away)", line.above.spot_usd),
             ("flex-start (runs for days at most)", line.above.flex_start_usd),
         )
-        said = ", ".join(f"{name} {words.usd(cost)}" for name, cost in ways if cost is not None)
-        st.markdown(words.literal(f"Above it {words.count(round(line.above.gpu_hours), 'GPU-hour')} a month: {said}."))
-    sheet.notes(commitments.QUESTION, found)
+        costs_text = ", ".join(f"{name} {words.usd(cost)}" for name, cost in ways if cost is not None)
+        st.markdown(
+            words.literal(f"Above it {words.count(round(line.above.gpu_hours), 'GPU-hour')} a month: {costs_text}.")
+        )
+    sheet.notes(commitments.QUESTION, commitments_answer)
     st.caption("Those that are owned already aren't known here.")

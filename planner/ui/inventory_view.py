@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
 from planner.questions import doctor
 from planner.sources import kubectl
@@ -25,25 +25,25 @@ def read(snapshot: Snapshot) -> None:
     st.caption(f"Content digest {snapshot.digest[:16]}: equal content gives an equal digest.")
     if lost := findings.lost(snapshot):
         st.warning(lost, title="△ Not all of it")
-    st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
+    st.caption(words.literal(f"What was given: {input_report.read_sentence(snapshot)}."))
     sheet.show(doctor.QUESTION, cache.ask(doctor.QUESTION, snapshot, doctor.DoctorSettings()))
 
 
 @errors.part
 def missing() -> None:
     """The page while the snapshot that a link names isn't at hand: which it needs, and where to give it."""
-    asked = session.wanted()
-    assert asked is not None
+    linked_snapshot = session.wanted()
+    assert linked_snapshot is not None
     if problem := session.start_problem():
         st.title("Which cluster?")
         errors.show(problem)
         _given("Or choose another cluster in the sidebar.")
         return
     st.title("This link needs its snapshot")
-    taken = f", taken {words.literal(asked.taken)}" if asked.taken else ""
-    digest = f" (content digest {words.literal(asked.digest)})" if asked.digest else ""
+    taken = f", taken {words.literal(linked_snapshot.taken)}" if linked_snapshot.taken else ""
+    digest = f" (content digest {words.literal(linked_snapshot.digest)})" if linked_snapshot.digest else ""
     st.warning(
-        f"It is about **{words.literal(asked.name or 'a cluster')}**{taken}{digest}. A link alone opens no "
+        f"It is about **{words.literal(linked_snapshot.name or 'a cluster')}**{taken}{digest}. A link alone opens no "
         "snapshot: only the browser that it was given in does, for an hour. Upload the file here, or ask who sent you the link "
         "for it: the rest of the link is kept.",
         title="? Nothing is answered for another cluster", icon=":material/link_off:",
@@ -97,7 +97,7 @@ def dialog() -> None:
 
 def _upload() -> None:
     """One batch of files is one cluster."""
-    given = uploads.taken(
+    uploaded = uploads.taken(
         "Upload a snapshot", key="upload", types=kubectl.UPLOADED,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
@@ -105,9 +105,9 @@ def _upload() -> None:
         "this server's memory, for this browser and for an hour after you left: nothing is written to disk or sent on, and values of "
         "environment variables are dropped while reading.",
     )  # fmt: skip
-    if given:
+    if uploaded:
         with st.spinner("Reading …"):
-            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, given)))
+            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, uploaded)))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -125,8 +125,8 @@ def _live() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
-        told = "Lists and watches objects with your own rights; changes none."
-        if st.button("Read it", icon=":material/cloud_sync:", key="read_context", help=told):
+        help_text = "Lists and watches objects with your own rights; changes none."
+        if st.button("Read it", icon=":material/cloud_sync:", key="read_context", help=help_text):
             with st.spinner(f"Listing {words.literal(context)} …"):
                 _look_at(lambda: session.watch(context))
 
@@ -134,28 +134,28 @@ def _live() -> None:
 def _look_at(take: Callable[[], Snapshot]) -> None:
     """Look at what is taken up; a refusal is told on the next run, when the uploader is empty again."""
     try:
-        found = take()
+        snapshot = take()
     except HeadroomError as error:
         st.session_state[_READ] = error
         st.rerun()
-    st.session_state[_READ] = found.digest
-    if not findings.lost(found):
+    st.session_state[_READ] = snapshot.digest
+    if not findings.lost(snapshot):
         link.close_dialog()
     st.rerun()
 
 
 def _say_refused() -> bool:
-    found = st.session_state.get(_READ)
-    if isinstance(found, HeadroomError):
-        errors.show(found)
-    return isinstance(found, HeadroomError)
+    reading = st.session_state.get(_READ)
+    if isinstance(reading, HeadroomError):
+        errors.show(reading)
+    return isinstance(reading, HeadroomError)
 
 
 @errors.part
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
-    st.code(account.SNAPSHOT_COMMAND, language=None, wrap_lines=True)
+    st.code(input_report.SNAPSHOT_COMMAND, language=None, wrap_lines=True)
     st.caption(
         "With metrics: kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods. With logs: kubectl cluster-info dump "
         "--all-namespaces --output json --output-directory DIR, and headroom on the command line."

@@ -16,7 +16,7 @@ import streamlit as st
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.settings import digest_of, is_digest
 from planner.ground.words import literal
-from planner.ui import kept
+from planner.ui import upload_cache
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ OF_ONE_WORKLOAD: Final = frozenset({"rollout"})
 """Pages about one workload: its name is their title."""
 AS_IF: Final = "as_if"
 EVERYWHERE: Final = FILTER | {AS_IF}
-"""Parameters of no page and no workload: the filter's (`planner.ui.filtered`), and what is supposed (`planner.ui.as_if`)."""
+"""Parameters of no page and no workload: the filter's (`planner.ui.page_filter`), and what is supposed (`planner.ui.as_if`)."""
 
 MOVED: Final[Mapping[str, tuple[str, Mapping[str, str], Mapping[str, str]]]] = {
     "plan": ("overview.py", {"dialog": "plan"}, {}),
@@ -117,13 +117,13 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
 def _write_as_offered(key: str, options: Sequence[str]) -> None:
     """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``; ``dev/api``, of a workload,
     is the first of its choices, ``dev/api: image``."""
-    asked = _asked(key)
-    if len(asked) == 1 and asked[0] not in options:
-        wanted = asked[0].lower()
+    link_values = _asked(key)
+    if len(link_values) == 1 and link_values[0] not in options:
+        option_text = link_values[0].lower()
         alike = [
             option
             for option in options
-            if option.lower() == wanted or option.lower().startswith((f"{wanted}: ", f"{wanted} "))
+            if option.lower() == option_text or option.lower().startswith((f"{option_text}: ", f"{option_text} "))
         ]
         if alike:
             st.session_state[key] = alike[0]
@@ -151,32 +151,32 @@ def select(
     `is_always`: in the link whichever it is (`name` puts it there).
     """
     _write_as_offered(key, options)
-    asked = _asked(key)
+    link_values = _asked(key)
     if st.session_state.get(key) not in (None, *options):  # of the page before, which offers others
         del st.session_state[key]
     index = options.index(default) if default in options else 0
     more |= {"index": None, "placeholder": options[index]} if is_always else {"index": index}  # that isn't in the link
     value = st.selectbox(label, options, key=key, bind="query-params", on_change=on_change or "rerun", **more)
-    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", value)
+    _say_refused(key, [text for text in link_values if text not in options], "there is no such choice here", value)
     return value if isinstance(value, str) and value in options else options[index]
 
 
 def choices(label: str, options: Sequence[str], *, key: str, **more: Any) -> tuple[str, ...]:
     """Any number of `options`."""
-    asked = _asked(key)
+    link_values = _asked(key)
     if stale := [text for text in st.session_state.get(key, ()) if text not in options]:  # of another cluster
         st.session_state[key] = [text for text in st.session_state[key] if text not in stale]
     values = tuple(st.multiselect(label, options, key=key, bind="query-params", **more))
-    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", values)
+    _say_refused(key, [text for text in link_values if text not in options], "there is no such choice here", values)
     return tuple(value for value in values if value in options)
 
 
 def segments(label: str, options: Sequence[str], *, key: str, default: str | None = None, **more: Any) -> str:
     """One of a few `options`, all visible."""
-    asked = _asked(key)
+    link_values = _asked(key)
     first = default if default is not None and default in options else options[0]
     value = st.segmented_control(label, options, default=first, required=True, key=key, bind="query-params", **more)
-    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", value)
+    _say_refused(key, [text for text in link_values if text not in options], "there is no such choice here", value)
     return value if isinstance(value, str) and value in options else first
 
 
@@ -186,20 +186,20 @@ def tabs(names: Sequence[str], *, key: str, holds: Mapping[str, str] | None = No
     A link that names a parameter in `holds` (→ its section) and no section opens there: its answer isn't hidden.
     """
     is_new = key not in st.session_state
-    asked = _asked(key)
+    link_values = _asked(key)
     named = [section for parameter, section in (holds or {}).items() if parameter in st.query_params]
-    if is_new and not asked and named:
+    if is_new and not link_values and named:
         st.session_state[key] = named[0]
     shown = st.tabs(names, key=key, bind="query-params", on_change="rerun")
-    _say_refused(key, [text for text in asked if text not in names], "there is no such section", names[0])
+    _say_refused(key, [text for text in link_values if text not in names], "there is no such section", names[0])
     return shown
 
 
 def toggle(label: str, *, key: str, default: bool = False, **more: Any) -> bool:
     """On or off."""
-    asked = _asked(key)
+    link_values = _asked(key)
     value = st.toggle(label, value=default, key=key, bind="query-params", **more)
-    refused = [text for text in asked if text.lower() not in ("true", "false")]
+    refused = [text for text in link_values if text.lower() not in ("true", "false")]
     _say_refused(key, refused, "it is either true or false", value)
     return bool(value)
 
@@ -215,8 +215,8 @@ def expander(label: str, *, key: str, is_open: bool = False, **more: Any) -> Ite
 
 def gives(keys: Collection[str]) -> bool:
     """Whether the link or the session says something of one of `keys`, widgets that may not have been drawn; 0 is something."""
-    said = map(st.session_state.get, keys)
-    return says(keys) or any(one not in (None, "", []) and one is not False for one in said)
+    widget_values = map(st.session_state.get, keys)
+    return says(keys) or any(state not in (None, "", []) and state is not False for state in widget_values)
 
 
 def says(keys: Collection[str]) -> bool:
@@ -228,15 +228,19 @@ def number(
     label: str, *, key: str, least: float, most: float, default: float | None = None, whole: bool = True, **more: Any
 ) -> float | None:
     """A number from `least` to `most`, or None when left empty (only where `default` is None)."""
-    asked = _asked(key)
-    if any(_is_endless(one) for one in asked):  # Streamlit fails at such a number in a link, instead of refusing it
+    link_values = _asked(key)
+    if any(
+        _is_endless(linked_text) for linked_text in link_values
+    ):  # Streamlit fails at such a number in a link, instead of refusing it
         st.session_state[_ENDLESS + key] = True
     if not st.session_state.get(_ENDLESS + key):
         more["bind"] = "query-params"
     kind = int if whole else float
     first = None if default is None else kind(default)
     value = st.number_input(label, min_value=kind(least), max_value=kind(most), value=first, key=key, **more)
-    _say_refused(key, [t for t in asked if not _is_number(t, least, most, whole)], f"give {least:g} to {most:g}", value)
+    _say_refused(
+        key, [t for t in link_values if not _is_number(t, least, most, whole)], f"give {least:g} to {most:g}", value
+    )
     return default if value is None or not least <= value <= most else value
 
 
@@ -271,17 +275,17 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
     InputError
         Where the link names a text that isn't there.
     """
-    given: dict[str, str] = st.session_state.setdefault(_GIVEN, {})
-    if asked := _asked(key):
-        st.session_state[key] = (_private(asked[0]) or "") if is_digest(asked[0]) else asked[0]
+    private_texts: dict[str, str] = st.session_state.setdefault(_GIVEN, {})
+    if link_values := _asked(key):
+        st.session_state[key] = (_private(link_values[0]) or "") if is_digest(link_values[0]) else link_values[0]
     typed = (st.text_area(label, key=key, **more) or "").strip()
     if typed:
         digest = digest_of(typed)
-        given.pop(digest, None)
-        given[digest] = typed
-        kept.keep(digest, typed)
-        for old in list(given)[:-_MOST_GIVEN]:
-            del given[old]
+        private_texts.pop(digest, None)
+        private_texts[digest] = typed
+        upload_cache.keep(digest, typed)
+        for old in list(private_texts)[:-_MOST_GIVEN]:
+            del private_texts[old]
         if st.query_params.get(key) != digest:
             st.query_params[key] = digest
         return _parsed(typed, parse, label)
@@ -296,13 +300,13 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
 
 def lacks(key: str) -> bool:
     """Whether the link names a private text that this session doesn't have."""
-    asked = st.query_params.get(key, "")
-    return is_digest(asked) and _private(asked) is None
+    link_text = st.query_params.get(key, "")
+    return is_digest(link_text) and _private(link_text) is None
 
 
 def _private(digest: str) -> str | None:
     """The text of that digest that was given here: in this session, or before its page was loaded again."""
-    text = st.session_state.get(_GIVEN, {}).get(digest) or kept.find(digest)
+    text = st.session_state.get(_GIVEN, {}).get(digest) or upload_cache.find(digest)
     return text if isinstance(text, str) else None
 
 

@@ -20,10 +20,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
-from planner.rollout.prepared import make_ready
-from planner.serve import beside
+from planner.rollout.prepared_change import make_ready
+from planner.serve import dashboard_mounts
 from planner.serve.processes import pool
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
@@ -76,15 +76,15 @@ def watch(context: str) -> Snapshot:
     SourceError
         When it can't be read.
     """
-    found = pinned(context)
+    live_snapshot = pinned(context)
     st.session_state[_WATCHED] = tuple(dict.fromkeys((*watched(), context)))
-    return found
+    return live_snapshot
 
 
 def watched() -> tuple[str, ...]:
     """The contexts that this session looks at, beside that which the dashboard was started with."""
-    found: tuple[str, ...] = st.session_state.get(_WATCHED, ())
-    return found
+    contexts: tuple[str, ...] = st.session_state.get(_WATCHED, ())
+    return contexts
 
 
 def pinned(context: str) -> Snapshot:
@@ -95,14 +95,14 @@ def pinned(context: str) -> Snapshot:
     SourceError
         When there is none yet, and the cluster can't be read.
     """
-    kept: dict[str, Snapshot] = st.session_state.setdefault(_PINNED, {})
-    if context not in kept:
+    pinned_snapshots: dict[str, Snapshot] = st.session_state.setdefault(_PINNED, {})
+    if context not in pinned_snapshots:
         with st.spinner(f"Listing {words.literal(context)} …"):
             reader = live.reader(context)
-            while (found := reader.first(_GLANCE_SECONDS)) is None:
+            while (first_snapshot := reader.first(_GLANCE_SECONDS)) is None:
                 cache.is_wanted()  # a page that is left doesn't wait any more
-        kept[context] = _offered_of(context, reader) or found
-    return sign_in.seen(kept[context])
+        pinned_snapshots[context] = _offered_of(context, reader) or first_snapshot
+    return sign_in.seen(pinned_snapshots[context])
 
 
 _offered: dict[str, Snapshot] = {}  # context → what pages answer for
@@ -113,16 +113,21 @@ _guard: Final = threading.Lock()
 def _offered_of(context: str, reader: live.Reader) -> Snapshot | None:
     """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes. The next
     one is offered once a process is ready for it; who asks meanwhile doesn't wait for that."""
-    held, newest = _offered.get(context), reader.snapshot
-    if held is None and newest is not None:
-        held = _offered.setdefault(context, newest)
-    elif held is not None and newest is not None and newest is not held and reader.age_seconds(held) > OFFERED_SECONDS:
+    offered, newest = _offered.get(context), reader.snapshot
+    if offered is None and newest is not None:
+        offered = _offered.setdefault(context, newest)
+    elif (
+        offered is not None
+        and newest is not None
+        and newest is not offered
+        and reader.age_seconds(offered) > OFFERED_SECONDS
+    ):
         with _guard:
             is_free = context not in _in_preparation
             _in_preparation.add(context)
         if is_free:
             threading.Thread(target=_prepare, args=(context, newest, _looking()), daemon=True).start()
-    return held
+    return offered
 
 
 def _prepare(context: str, snapshot: Snapshot, most: int) -> None:
@@ -139,7 +144,7 @@ def _prepare(context: str, snapshot: Snapshot, most: int) -> None:
 
 def is_live(snapshot: Snapshot) -> bool:
     """Whether a run's snapshot is one that a reader keeps."""
-    return any(sign_in.seen(one) is snapshot for one in st.session_state.get(_PINNED, {}).values())
+    return any(sign_in.seen(candidate) is snapshot for candidate in st.session_state.get(_PINNED, {}).values())
 
 
 def context(snapshot: Snapshot) -> str:
@@ -149,11 +154,11 @@ def context(snapshot: Snapshot) -> str:
 
 def show(snapshot: Snapshot) -> None:
     """The age of a live cluster's snapshot, nothing for any other; and which certificates expire."""
-    said = [problem.what for problem in snapshot.problems if problem.code == account.EXPIRES]
-    for what in filter(None, (*said, beside.warning())):
+    certificate_problems = [problem.what for problem in snapshot.problems if problem.code == input_report.EXPIRES]
+    for what in filter(None, (*certificate_problems, dashboard_mounts.warning())):
         st.warning(words.literal(f"{what[0].upper()}{what[1:]}."), title="△ Certificate")
-    for context, one in st.session_state.get(_PINNED, {}).items():
-        if sign_in.seen(one) is snapshot:
+    for context, pinned_snapshot in st.session_state.get(_PINNED, {}).items():
+        if sign_in.seen(pinned_snapshot) is snapshot:
             age(context)
 
 
@@ -161,24 +166,24 @@ def show(snapshot: Snapshot) -> None:
 def age(context: str) -> None:
     """How old the answers are, why they aren't refreshed, and a run of the page where there is something newer."""
     reader = live.running(context)
-    held: Snapshot | None = st.session_state.get(_PINNED, {}).get(context)
-    if reader is None or held is None:
+    pinned_snapshot: Snapshot | None = st.session_state.get(_PINNED, {}).get(context)
+    if reader is None or pinned_snapshot is None:
         return
     newest, condition = _offered_of(context, reader), reader.condition
-    is_behind = newest is not None and not _is_same(held, newest)
+    is_behind = newest is not None and not _is_same(pinned_snapshot, newest)
     ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
     took = float(st.session_state.get(_TOOK, 0.0))
     # A page that takes long is left alone for longer before it may run again by itself.
     is_due = time.monotonic() - ended >= max(LOOK_SECONDS, took * _looking() / SHARE_OF_TIME)
     if is_behind and is_due:
         st.rerun(scope="app")
-    seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
-    said = "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"
-    asked = f"{words.count(condition.requests, 'request')} to the API server in the last minute, {condition.most_requests:,} at most"
+    seconds = reader.age_seconds(pinned_snapshot) if is_behind else condition.age_seconds
+    age_text = "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"
+    requests_text = f"{words.count(condition.requests, 'request')} to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
-        f":material/sensors: Live: {said}",
+        f":material/sensors: Live: {age_text}",
         help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "
-        f"{asked}. A page that takes long is answered anew the seldomer.",
+        f"{requests_text}. A page that takes long is answered anew the seldomer.",
     )
     if condition.failing and condition.age_seconds > 2 * LOOK_SECONDS:
         why = words.literal(condition.failing)
@@ -188,9 +193,9 @@ def age(context: str) -> None:
         )
 
 
-def _is_same(one: Snapshot, other: Snapshot) -> bool:
+def _is_same(snapshot: Snapshot, other: Snapshot) -> bool:
     """Whether nothing differs but the time."""
-    return (one.digest, one.presence, one.problems) == (other.digest, other.presence, other.problems)
+    return (snapshot.digest, snapshot.presence, snapshot.problems) == (other.digest, other.presence, other.problems)
 
 
 _looked_at: dict[str, float] = {}  # session → when it looked last

@@ -25,7 +25,7 @@ from planner.questions.memory import MemoryWhatIfSettings, change_of
 from planner.serve.processes.identity import identity
 from planner.sources import bounded
 from planner.ui import link, uploads
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _GIB: Final = 2**30
 _AS_NOW: Final = "as now"
@@ -35,37 +35,37 @@ _NOTHING: Final = "nothing"
 def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats, ...]]:
     """How the kubelets are set up now, Kubernetes' defaults until a user says otherwise; and their own metrics, where a user gave
     them."""
-    asked = Asked(KubeletSettings)
+    widgets = SettingsForm(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
         names = list(THRESHOLD_SOURCES)
         on_gke = any(is_gke(node) for node in snapshot.nodes)
         chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
-        left, right = st.columns(2)
-        with left:
-            asked.show("hard", placeholder=str(DEFAULT_HARD))
+        left_column, right = st.columns(2)
+        with left_column:
+            widgets.show("hard", placeholder=str(DEFAULT_HARD))
         with right:
-            asked.show("soft", placeholder="none")
+            widgets.show("soft", placeholder="none")
         st.caption(f"Source of the defaults: {THRESHOLD_SOURCES[chosen]}.")
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            memory_qos = asked.show("memory_qos")
-            asked.show("reservation", disabled=not memory_qos)
-            asked.show("swap_behavior")
+            memory_qos = widgets.show("memory_qos")
+            widgets.show("reservation", disabled=not memory_qos)
+            widgets.show("swap_behavior")
         if not memory_qos:
-            asked.forget("reservation")
-        left, right = st.columns(2)
-        with left:
-            asked.show("throttling_factor", step=0.05)
+            widgets.forget("reservation")
+        left_column, right = st.columns(2)
+        with left_column:
+            widgets.show("throttling_factor", step=0.05)
         with right:
-            asked.show("swap", placeholder="none")
+            widgets.show("swap", placeholder="none")
         stats: tuple[NodeMemoryStats, ...] = uploads.ask(  # kept in this session only, so not part of a link
             "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
             key="_kubelet_metrics", nothing=(), of=identity(snapshot),
             help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
             read=lambda files: tuple(
-                cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace"), name) for name, data in files
+                cadvisor.parse(bounded.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
             ),
         )  # fmt: skip
-    return asked.settings(), stats
+    return widgets.settings(), stats
 
 
 def node(cluster: ClusterMemory) -> NodeReport:
@@ -99,23 +99,23 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange
     """A workload's other request and limit, None where none is changed; and other settings of the kubelets."""
     keys = workload_keys(snapshot)
     bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
-    left, right = st.columns(2)
-    with left:
+    left_column, right = st.columns(2)
+    with left_column:
         workload = link.select("Change the memory of", [_NOTHING, *sorted(bound)], key="workload")
     change = None
     if workload != _NOTHING:
         with right:
-            names = [one.name for one in running_containers(bound[workload].spec)]
+            names = [running_container.name for running_container in running_containers(bound[workload].spec)]
             container = link.select("Container", names, key="container")
-        asked = Asked(MemoryWhatIfSettings)
-        left, middle, right = st.columns(3, vertical_alignment="bottom")
-        with left:
-            asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
+        widgets = SettingsForm(MemoryWhatIfSettings)
+        left_column, middle, right = st.columns(3, vertical_alignment="bottom")
+        with left_column:
+            widgets.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
         with middle:
-            asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
+            widgets.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
         with right:
-            asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
-        change = change_of(snapshot, asked.settings(workload=workload, container=container))
+            widgets.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
+        change = change_of(snapshot, widgets.settings(workload=workload, container=container))
     return None if change is None or change.is_empty else change, _changed(settings)
 
 

@@ -13,17 +13,17 @@ from planner.figures.memory_eviction import MOST_PODS
 from planner.figures.memory_nodes import MOST_NODES
 from planner.ground import words
 from planner.health.memory.nodes import ClusterMemory, NodeReport
-from planner.health.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
 from planner.kubernetes.records import Finding
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
     charts,
     errors,
-    filtered,
     findings,
     memory_inputs,
-    opening,
+    object_links,
+    page_filter,
     sheet,
     tables,
     tiles,
@@ -37,9 +37,9 @@ _ORDER: Final = (
 )  # fmt: skip
 """Columns of who goes first: a phone shows the first."""
 _READING: Final = {
-    Reading.CACHED: "✓ stays in memory",
-    Reading.FROM_DISK: "✗ all from disk, each time",
-    Reading.UNKNOWN: "? unknown",
+    ReadSource.CACHED: "✓ stays in memory",
+    ReadSource.FROM_DISK: "✗ all from disk, each time",
+    ReadSource.UNKNOWN: "? unknown",
 }
 _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the time", Fate.OOM_KILLED: "✗ OOM-killed"}
 
@@ -47,7 +47,7 @@ _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the
 @errors.part
 def stop_without_nodes(cluster: ClusterMemory) -> None:
     """End the page with a sentence where there is no node to speak of."""
-    if not cluster.nodes and not filtered.wanted().is_empty:
+    if not cluster.nodes and not page_filter.wanted().is_empty:
         st.info("No node matches the filter above.", title="? Nothing to list", icon=":material/filter_alt:")
         st.stop()
     if not cluster.nodes:
@@ -63,31 +63,31 @@ def stop_without_nodes(cluster: ClusterMemory) -> None:
 def headline(plan: MemoryPlan) -> None:
     """The answer in a sentence, then four figures."""
     cluster = plan.cluster
-    known = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
-    past = [node for node in known if (node.until_hard_bytes or 0) < 0]
-    unknown_nodes = len(cluster.nodes) - len(known)
+    known_nodes = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
+    past = [node for node in known_nodes if (node.until_hard_bytes or 0) < 0]
+    unknown_nodes = len(cluster.nodes) - len(known_nodes)
     if past:
-        title = filtered.only(f"✗ Eviction has begun on {words.count(len(past), 'node')}")
+        title = page_filter.only(f"✗ Eviction has begun on {words.count(len(past), 'node')}")
         st.error(words.literal(cluster.sentence), title=words.literal(title))
     elif unknown_nodes:
         title = f"? Not known for {unknown_nodes:,} of {words.count(len(cluster.nodes), 'node')}: no use was measured"
-        verdict.unknown(filtered.only(title), cluster.sentence)
+        verdict.unknown(page_filter.only(title), cluster.sentence)
     else:
-        st.success(words.literal(cluster.sentence), title=words.literal(filtered.only("✓ No node is evicting")))
+        st.success(words.literal(cluster.sentence), title=words.literal(page_filter.only("✓ No node is evicting")))
     pods = cluster.pods
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
     unknown = sum(pod.working_set_bytes is None for pod in pods)
     with st.grid(min_column_width=170):  # four on a page, two on a phone
-        nearest = known[0].until_hard_bytes if known else None
+        nearest = known_nodes[0].until_hard_bytes if known_nodes else None
         tiles.show("To nearest eviction", None if nearest is None else words.measured_bytes(nearest))
         tiles.show(
             "Over request",
             over or (None if unknown else 0),
             hint="Pods that use more than they request: evicted before all others",
         )
-        told = "Nodes whose pods' limits add up to more than allocatable, or with a pod without limit"
-        tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=told)
+        hint = "Nodes whose pods' limits add up to more than allocatable, or with a pod without limit"
+        tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=hint)
         tiles.share("Unknown use", unknown, len(pods), hint="Pods without PodMetrics")
 
 
@@ -153,8 +153,8 @@ def drawn_pods(node: NodeReport) -> None:
 @errors.part
 def order(plan: MemoryPlan, node: NodeReport) -> None:
     """The order of eviction as a table."""
-    st.caption(opening.SELECT)
-    opens = {pod.key: opening.rollout(pod.workload) for pod in node.pods}
+    st.caption(object_links.SELECT)
+    opens = {pod.key: object_links.rollout(pod.workload) for pod in node.pods}
     sheet.table(
         memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
         names=_ORDER,
@@ -174,9 +174,11 @@ _CGROUP: Final = {
 @errors.part
 def cgroups(node: NodeReport) -> None:
     """What lands in every container's cgroup, in words a person can paste."""
-    held = [(pod, container) for pod in node.pods for container in pod.containers]
+    pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
     written = {
-        name for name, (field, _) in _CGROUP.items() if any(getattr(one.cgroup, field) is not None for _, one in held)
+        name
+        for name, (field, _) in _CGROUP.items()
+        if any(getattr(container.cgroup, field) is not None for _, container in pod_containers)
     }
     rows = [
         {
@@ -189,7 +191,7 @@ def cgroups(node: NodeReport) -> None:
             "oom_score_adj": container.cgroup.oom_score_adj,
             "OOM-killed": f"{container.oom_rank}." if container.oom_rank else "?",
         }
-        for pod, container in held
+        for pod, container in pod_containers
     ]
     tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
     unwritten = [f"{name} {_written(None, unset)}" for name, (_, unset) in _CGROUP.items() if name not in written]
@@ -204,16 +206,21 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
     free = node.lines.limit_bytes - node.working_set_bytes if not node.unknown_pods else None
     table: list[Mapping[str, object]] = []
     for pod in node.pods:
-        for one in pod.containers:
+        for container in pod.containers:
             room = cache_room(
-                one.limit_bytes, one.working_set_bytes, node_free_bytes=free, anonymous_bytes=one.anonymous_bytes
+                container.limit_bytes,
+                container.working_set_bytes,
+                node_free_bytes=free,
+                anonymous_bytes=container.anonymous_bytes,
             )
             table.append(
                 {
-                    "Container": f"{pod.key}/{one.name}",
+                    "Container": f"{pod.key}/{container.name}",
                     "Room for cache": "unknown" if room.room_bytes is None else words.measured_bytes(room.room_bytes),
                     f"File of {size_gib:g} GiB, again": _READING[read_again(size, room)],
-                    f"Heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
+                    f"Heap of {size_gib:g} GiB": _FATE[
+                        heap_fate(size, container.limit_bytes, container.cgroup.memory_swap_max)
+                    ],
                     "Basis": room.reason,
                 }
             )
@@ -236,10 +243,10 @@ def what_if(answer: MemoryWhatIf) -> None:
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
     sheet.table(memory.WHAT_IF, answer, "differences")
-    for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
-        if found:
+    for title, findings_group in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
+        if findings_group:
             st.caption(title)
-            findings.show(found, at_most=_MOST_RISKS)
+            findings.show(findings_group, at_most=_MOST_RISKS)
     if answer.command:
         st.code(answer.command, language=None, wrap_lines=True)
 

@@ -16,10 +16,10 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
 from planner.questions import commitments, costs
 from planner.questions.commitments import CommitmentsSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot.staircase import MoneyStep, left_usd, staircase, summary
-from planner.ui import as_if, cache, errors, frame, idle_view, prices, stored
+from planner.ui import as_if, cache, errors, frame, history_store, idle_view, prices
 
 _WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work
 _FEW_NODES: Final = 10  # nodes: a list of changes has no more
@@ -28,7 +28,7 @@ _ON_SLIDE: Final = 6  # on the slide
 
 @errors.part
 def show(
-    snapshot: Snapshot, bill: ClusterBill, found: SavingsAnswer | None, given: Given, place: DeltaGenerator
+    snapshot: Snapshot, bill: ClusterBill, found: SavingsAnswer | None, given: Inputs, place: DeltaGenerator
 ) -> None:
     """The staircase, its sentence at `place`."""
     total = bill.bill_usd_per_month
@@ -85,14 +85,14 @@ def _row(number: int, name: str, detail: str, dollars: str, share: float, aside:
         risk.markdown(f":gray[{literal(aside)}]")
 
 
-def _committed(given: Given) -> tuple[float, str]:
+def _committed(given: Inputs) -> tuple[float, str]:
     """What commitments save on what is left, and how that is known: of the store's history."""
     try:
-        if not (stored.clusters() or stored.is_made()):
+        if not (history_store.clusters() or history_store.is_made()):
             return 0.0, "Commitments need a history: let headroom store snapshot keep one."
-        past = stored.history(None)
-        newest = [stored.latest(cluster) for cluster in past.clusters]
-        asked = Given(history=past, others=tuple(newest[1:]), book=given.book)
+        past = history_store.history(None)
+        newest = [history_store.latest(cluster) for cluster in past.clusters]
+        asked = Inputs(history=past, others=tuple(newest[1:]), book=given.book)
         found = cache.answer(commitments.answer, newest[0], CommitmentsSettings(), asked)
     except HeadroomError as error:
         return 0.0, words.sentence(error.what)
@@ -101,7 +101,7 @@ def _committed(given: Given) -> tuple[float, str]:
     return sum(best), words.sentence(words.listing(why) or found.sentence)
 
 
-def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found: SavingsAnswer, given: Given) -> str:
+def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found: SavingsAnswer, given: Inputs) -> str:
     """The slide, with a sentence for each of the workloads that save the most on spot."""
     assert found.fleet is not None
     moves = sorted((one for one in found.fleet.moves if one.is_worth_it), key=lambda one: -one.expected_usd)
@@ -113,7 +113,7 @@ def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found
     return slide.html(f"{snapshot.source}, taken {moment(snapshot.taken_at)}", total, steps, each)
 
 
-def settled(snapshot: Snapshot, given: Given) -> SavingsAnswer | None:
+def settled(snapshot: Snapshot, given: Inputs) -> SavingsAnswer | None:
     """What spot saves; None where it isn't known, which is said."""
     try:
         return cache.ask(QUESTION, snapshot, SavingsSettings(), given)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.filters import Kept
+from planner.capacity.filters import Selection
 from planner.capacity.gpu_lines import supplies_of
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
@@ -19,7 +19,7 @@ from planner.pricing.bill import ClusterBill
 from planner.questions import costs, plan, restarts, review, savings
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
-from planner.questions.question import Given, Question
+from planner.questions.question import Inputs, Question
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
 from planner.remedies.measures import Measure, MeasureKind, price_of
@@ -27,18 +27,18 @@ from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
 from planner.rollout import recordings
 from planner.rollout.answers import Verdict
-from planner.rollout.glance import unjudged_words
-from planner.rollout.looked_back import ReviewSettings
+from planner.rollout.past_report import ReviewSettings
+from planner.rollout.rollout_summary import unjudged_words
 from planner.spot.fleet import FleetSavings
 from planner.ui import (
     as_if,
     cache,
     capacity_inputs,
     errors,
-    filtered,
     link,
-    opening,
+    object_links,
     overview_view,
+    page_filter,
     prices,
     sections,
     usage_inputs,
@@ -57,7 +57,7 @@ _ASIDE: Final = frozenset(
 )  # what is given back afterwards leaves the cluster as it was
 
 
-class Line(NamedTuple):
+class NowLine(NamedTuple):
     """Where one of the four lines says what is, what next, and has its button."""
 
     said: DeltaGenerator
@@ -65,81 +65,85 @@ class Line(NamedTuple):
     act: DeltaGenerator
 
 
-def lines(*names: str) -> list[Line]:
+def lines(*names: str) -> list[NowLine]:
     """The places of the lines, in their order."""
     return [_place(name) for name in names]
 
 
-def _place(name: str) -> Line:
+def _place(name: str) -> NowLine:
     with st.container(key=f"line_{name.lower().replace(' ', '_')}"):
-        about, said, act = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
+        about, text_column, act = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
         about.markdown(f"**{name}**")
-        with said, st.container(gap="xxsmall"):
-            return Line(said=st.container(), step=st.container(), act=act.container())
+        with text_column, st.container(gap="xxsmall"):
+            return NowLine(said=st.container(), step=st.container(), act=act.container())
 
 
-def _say(line: Line, what: str, glyph: str) -> None:
+def _say(line: NowLine, what: str, glyph: str) -> None:
     mark = f":{_COLOUR[glyph]}[{glyph}]" if glyph in _COLOUR else glyph
     line.said.markdown(f"{mark} **{words.literal(what)}**")
 
 
-def _say_next(line: Line, what: object) -> None:
+def _say_next(line: NowLine, what: object) -> None:
     line.step.markdown(f"Next: {words.literal(words.sentence(str(what)))}")
 
 
 # ── rollouts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def rollouts(line: Line, overview: ClusterOverview, kept: Kept) -> None:
+def rollouts(line: NowLine, overview: ClusterOverview, kept: Selection) -> None:
     """How many workloads would get stuck."""
     if not overview.workloads:
         _say(line, str(overview.sentence), "?")
         return
-    glyph, said = overview_view.headline(overview, kept)
-    _say(line, f"{said}.", glyph)
+    glyph, headline_text = overview_view.headline(overview, kept)
+    _say(line, f"{headline_text}.", glyph)
     if glyph == "?":
         line.step.caption(words.literal(str(overview.sentence)))
-    elif beside := unjudged_words(overview.unjudged):
-        line.step.caption(words.literal(f"{beside}."))
+    elif unjudged_text := unjudged_words(overview.unjudged):
+        line.step.caption(words.literal(f"{unjudged_text}."))
 
 
 @errors.part
-def next_rollout(line: Line, snapshot: Snapshot) -> None:
+def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     """The plan's first measure that costs nothing and makes a workload able to roll out, else its first."""
     if plan.QUESTION.not_known(snapshot):
         return
-    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
     with line.step:
-        found = cache.known(plan.QUESTION, snapshot, PlanSettings(), given)
-        if found is None and len(snapshot.nodes) <= as_if.QUICK_NODES:
-            found = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), given)
-    step = None if found is None else _first(found)
+        plan_answer = cache.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
+        if plan_answer is None and len(snapshot.nodes) <= as_if.QUICK_NODES:
+            plan_answer = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), inputs)
+    step = None if plan_answer is None else _first(plan_answer)
     if step is not None:
         cost = price_of(step) if step.kind is MeasureKind.NODES else "no cost"
         _say_next(line, f"{step.what}; {cost}")
     with line.act:
         if step is not None and step.change:
             as_if.button(step.change, key="rollouts", is_first=True)
-        if found is None or found.measures or found.left:
+        if plan_answer is None or plan_answer.measures or plan_answer.left:
             st.button(
                 "Suppose all of it", key="plan", icon=":material/checklist:", on_click=link.open_dialog, args=("plan",)
             )
 
 
-def _first(found: PlanAnswer) -> Measure | None:
-    lasting = [one for one in found.measures if one.kind not in _ASIDE]
-    return min(lasting, key=lambda one: (not one.makes, one.kind is MeasureKind.NODES), default=None)
+def _first(plan_answer: PlanAnswer) -> Measure | None:
+    lasting = [measure for measure in plan_answer.measures if measure.kind not in _ASIDE]
+    return min(lasting, key=lambda measure: (not measure.makes, measure.kind is MeasureKind.NODES), default=None)
 
 
 # ── pending pods ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def pending(line: Line, overview: ClusterOverview) -> None:
+def pending(line: NowLine, overview: ClusterOverview) -> None:
     """How many pods wait for a node, and for how many GPUs."""
     pods = overview.pending_pods
     if pods is None:
         _say(line, "Not known: no pods were read.", "?")
         return
-    wanted = [f"{one.pending:,} {one.noun_for(one.pending)}" for one in supplies_of(overview.gpus) if one.pending]
-    lacking = f" for {words.listing(wanted, None)}" if wanted else ""
+    pending_gpus = [
+        f"{supply.pending:,} {supply.noun_for(supply.pending)}"
+        for supply in supplies_of(overview.gpus)
+        if supply.pending
+    ]
+    lacking = f" for {words.listing(pending_gpus, None)}" if pending_gpus else ""
     glyph = "✗" if pods else "✓"
     _say(
         line,
@@ -151,14 +155,14 @@ def pending(line: Line, overview: ClusterOverview) -> None:
 
 
 @errors.part
-def next_pending(line: Line, snapshot: Snapshot, overview: ClusterOverview) -> None:
+def next_pending(line: NowLine, snapshot: Snapshot, overview: ClusterOverview) -> None:
     """One more node that starts some of them."""
     if not overview.pending_pods:
         return
     if len(snapshot.nodes) <= as_if.QUICK_NODES:
-        given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+        inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
         with line.step:
-            node = cache.answer(pending_node, snapshot, given.limits, given.book)
+            node = cache.answer(pending_node, snapshot, inputs.limits, inputs.book)
         if node is not None:
             started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
             cost = "no price" if node.usd_per_month is None else f"{words.usd(node.usd_per_month)} a month"
@@ -178,49 +182,54 @@ def _show(page: str, query: Mapping[str, str] | None = None) -> None:
 
 # ── one loss ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def loss(line: Line, snapshot: Snapshot) -> None:
+def loss(line: NowLine, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
     with line.said:
-        found = sections.losses(snapshot, most_nodes=as_if.QUICK_NODES)
+        survival_answer = sections.losses(snapshot, most_nodes=as_if.QUICK_NODES)
     with line.act:
         _show("headroom.py", {sections.LOSSES: "true"})
-    if found is None:
+    if survival_answer is None:
         _say(line, "What one loss breaks isn't worked out here.", "○")
         return
-    nodes, broken = found.nodes(), found.nodes(broken=True)
+    nodes, broken = survival_answer.nodes(), survival_answer.nodes(broken=True)
     if not broken:
         _say(line, f"Any one of {words.count(nodes, 'node')} can fail: all pods come back.", "✓")
         return
     points = words.plural(broken, "is a single point", "are single points")
     _say(line, f"{broken:,} of {words.count(nodes, 'node')} {points} of failure.", "△")
-    covered = _covered(found)
+    covered = _covered(survival_answer)
     if covered is not None:
         spare, number = covered
         cost = "no price" if spare.usd_per_month is None else f"{words.usd(spare.usd_per_month)} a month"
         _say_next(line, f"one spare {spare.pool} node covers {number:,} of them, {cost}")
 
 
-def _covered(found: Survival) -> tuple[Spare, int] | None:
+def _covered(survival_answer: Survival) -> tuple[Spare, int] | None:
     """The one spare node that covers most of the nodes that are single points of failure, and how many."""
     number: dict[tuple[str, str], int] = {}
     spares: dict[tuple[str, str], Spare] = {}
-    for one in found.losses:
-        if one.scope is Scope.NODE and one.is_broken and len(one.spare) == 1 and one.spare[0].nodes == 1:
-            key = one.spare[0].pool, one.spare[0].zone
-            number[key] = number.get(key, 0) + one.alike
-            spares[key] = one.spare[0]
+    for node_loss in survival_answer.losses:
+        if (
+            node_loss.scope is Scope.NODE
+            and node_loss.is_broken
+            and len(node_loss.spare) == 1
+            and node_loss.spare[0].nodes == 1
+        ):
+            key = node_loss.spare[0].pool, node_loss.spare[0].zone
+            number[key] = number.get(key, 0) + node_loss.alike
+            spares[key] = node_loss.spare[0]
     best = max(number, key=lambda key: (number[key], key), default=None)
     return None if best is None else (spares[best], number[best])
 
 
 # ── money ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def money(line: Line, snapshot: Snapshot) -> None:
+def money(line: NowLine, snapshot: Snapshot) -> None:
     """The bill, what of it is not requested, and what packing frees."""
     if costs.QUESTION.not_known(snapshot):
         _say(line, "Not known: nodes were not read.", "?")
         return
-    bill = cache.ask(costs.QUESTION, snapshot, CostsSettings(), Given(book=prices.book()))
+    bill = cache.ask(costs.QUESTION, snapshot, CostsSettings(), Inputs(book=prices.book()))
     _say(line, _bill(bill, len(snapshot.nodes)), "?" if bill.bill_usd_per_month is None else "○")
     with line.act:
         _show("costs.py")
@@ -229,7 +238,7 @@ def money(line: Line, snapshot: Snapshot) -> None:
 def _bill(bill: ClusterBill, nodes: int) -> str:
     if bill.bill_usd_per_month is None:
         return str(bill.sentence)
-    unpriced = sum(len(one.nodes) for one in bill.unpriced)
+    unpriced = sum(len(unpriced_nodes.nodes) for unpriced_nodes in bill.unpriced)
     whole = f"{words.usd(bill.bill_usd_per_month)} a month"
     if unpriced:
         return f"{whole} for {words.count(nodes - unpriced, 'node')}; {unpriced:,} more have no price."
@@ -238,13 +247,13 @@ def _bill(bill: ClusterBill, nodes: int) -> str:
 
 
 @errors.part
-def next_money(line: Line, snapshot: Snapshot) -> None:
+def next_money(line: NowLine, snapshot: Snapshot) -> None:
     """What packing frees, which risks nothing; else what spot is expected to save."""
     if savings.QUESTION.not_known(snapshot):
         return
     with line.step:
-        found = _quickly(savings.QUESTION, snapshot, SavingsSettings(), Given(book=prices.book()))
-    fleet: FleetSavings | None = None if found is None else found.fleet
+        savings_answer = _quickly(savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=prices.book()))
+    fleet: FleetSavings | None = None if savings_answer is None else savings_answer.fleet
     if fleet is None:
         return
     if fleet.packing_nodes:
@@ -258,11 +267,11 @@ def next_money(line: Line, snapshot: Snapshot) -> None:
         _say_next(line, f"spot is expected to save {words.usd(fleet.expected_usd)} a month")
 
 
-def _quickly(question: Question[S, A], snapshot: Snapshot, asked: S, given: Given) -> A | None:
+def _quickly(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:
     """The answer, of a large cluster only where it is kept."""
     if len(snapshot.nodes) > as_if.QUICK_NODES:
-        return cache.known(question, snapshot, asked, given)
-    return cache.ask(question, snapshot, asked, given)
+        return cache.known(question, snapshot, settings, inputs)
+    return cache.ask(question, snapshot, settings, inputs)
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -272,7 +281,7 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
     st.header("Workloads")
     causes = by_cause(overview.workloads)
     if sum(map(len, causes)) <= _FEW:
-        causes = [(line,) for some in causes for line in some]
+        causes = [(line,) for alike_lines in causes for line in alike_lines]
     trouble = _restarting(snapshot)
     restarting = [
         (line,) for line in overview.workloads if line.verdict is Verdict.COMPLETES and line.workload in trouble
@@ -280,51 +289,51 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
     shown = (
         [*causes[:_FEW], *restarting[:_CAUSES]] if len(causes) <= _FEW else [*causes[:_CAUSES], *restarting[:_CAUSES]]
     )
-    for place, some in enumerate(shown):
+    for place, line_group in enumerate(shown):
         with st.container(key=f"row_{place}"):
-            _row(some, trouble)
-    left = len(overview.workloads) - sum(map(len, shown))
+            _row(line_group, trouble)
+    hidden_workloads = len(overview.workloads) - sum(map(len, shown))
     complete = sum(line.verdict is Verdict.COMPLETES for line in overview.workloads) - len(restarting[:_CAUSES])
     with st.container(horizontal=True, vertical_alignment="center"):
-        if left:
-            st.caption(f"{left:,} more{' complete' if left == complete else ''}.")
+        if hidden_workloads:
+            st.caption(f"{hidden_workloads:,} more{' complete' if hidden_workloads == complete else ''}.")
         st.page_link("rollouts.py", label="Every workload", icon=":material/table_rows:")
 
 
 def _restarting(snapshot: Snapshot) -> dict[str, str]:
     """Workload → what is wrong with its containers, of those that restart or don't start now."""
-    asked, given = RestartsSettings(cures=0), Given(usages=usage_inputs.history(snapshot))
+    restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=usage_inputs.history(snapshot))
     if restarts.QUESTION.not_known(snapshot):
         return {}
-    found = _quickly(restarts.QUESTION, snapshot, asked, given)
-    live = [loop for loop in found.report.loops if loop.is_live] if found is not None else []
+    restarts_answer = _quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
+    live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
     return {loop.workload: f"{words.count(loop.restarts, 'restart')}: {loop.diagnosis.cause.words}" for loop in live}
 
 
-def _row(some: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
-    line, *alike = some
-    name, said, why, ready = st.columns(_COLUMNS, vertical_alignment="center", gap="small")
+def _row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
+    line, *alike = alike_lines
+    name, verdict_column, why, ready = st.columns(_COLUMNS, vertical_alignment="center", gap="small")
     with name:
-        target = opening.rollout(line.workload)
+        target = object_links.rollout(line.workload)
         if target is not None:
-            opening.link(target, words.short_name(line.workload))
-    with said:
+            object_links.link(target, words.short_name(line.workload))
+    with verdict_column:
         verdict.badge(line.verdict, line.reason)
     parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []
     parts += [words.sentence(trouble[line.workload])] if line.workload in trouble else []
     parts += [f"And {len(alike):,} more for the same reason."] if alike else []
     why.markdown(words.literal(" ".join(parts)))
-    known = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
+    ready_text = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
     gpus = line.nouns.count(line.gpus) if line.gpus else ""
-    ready.caption(words.literal(" · ".join(filter(None, (known, gpus)))))
+    ready.caption(words.literal(" · ".join(filter(None, (ready_text, gpus)))))
 
 
 @errors.part
 def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     """Where it is from, what else was found, what rollouts it still shows, and how often verdicts are right."""
-    past = _quickly(review.QUESTION, snapshot, ReviewSettings(), Given())
+    past = _quickly(review.QUESTION, snapshot, ReviewSettings(), Inputs())
     rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
-    whole = "" if filtered.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
+    whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         taken = f"taken {words.moment(overview.taken_at)}"
         st.caption(

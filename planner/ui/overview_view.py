@@ -8,16 +8,16 @@ from typing import Final
 
 import streamlit as st
 
-from planner.capacity.filters import Kept
+from planner.capacity.filters import Selection
 from planner.capacity.gpu_lines import known_sum
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.answers import Verdict
-from planner.rollout.glance import unjudged_words
+from planner.rollout.rollout_summary import unjudged_words
 from planner.sources import demo
-from planner.ui import downloads, errors, filtered, opening, replay, session, sheet, tables, verdict
+from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, tables, verdict
 
 _LIST_PIXELS = 640
 _FEW: Final = 40  # workloads that are listed one by one at once
@@ -37,10 +37,10 @@ def what_this_is() -> None:
                 replay.offer()
 
 
-def headline(overview: ClusterOverview, kept: Kept) -> tuple[str, str]:
+def headline(overview: ClusterOverview, selection: Selection) -> tuple[str, str]:
     """A glyph, and how many workloads would get stuck, of those that the filter lets through, which is said."""
     counts = Counter(line.verdict for line in overview.workloads)
-    total = words.count(len(overview.workloads), "workload") + ("" if kept.is_all else f" {kept.said}")
+    total = words.count(len(overview.workloads), "workload") + ("" if selection.is_all else f" {selection.said}")
     troubled = len(overview.workloads) - counts[Verdict.COMPLETES]
     if stuck := counts[Verdict.STUCK]:
         return "✗", f"{stuck:,} of {total} would get stuck"
@@ -52,15 +52,15 @@ def headline(overview: ClusterOverview, kept: Kept) -> tuple[str, str]:
 
 
 @errors.part
-def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
+def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> None:
     """How many workloads would get stuck, and by which causes, in one box."""
     if not overview.workloads:
         title = "? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out"
         st.info(words.literal(overview.sentence), title=title, icon=":material/help:")
         return
-    glyph, said = headline(overview, kept)
-    title = words.literal(f"{glyph} {said}")
-    beside = unjudged_words(overview.unjudged)
+    glyph, headline_text = headline(overview, kept)
+    title = words.literal(f"{glyph} {headline_text}")
+    unjudged_text = unjudged_words(overview.unjudged)
     if glyph == "?":
         verdict.unknown(title, overview.sentence)
     elif glyph == "✗":
@@ -77,8 +77,8 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
         )  # fmt: skip
     else:
         st.warning(words.literal(overview.sentence), title=title, icon=":material/trending_up:")
-    if beside and glyph in "✗✓":  # else the sentence says it
-        st.caption(words.literal(f"{beside}."))
+    if unjudged_text and glyph in "✗✓":  # else the sentence says it
+        st.caption(words.literal(f"{unjudged_text}."))
 
 
 @errors.part
@@ -88,12 +88,12 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     def rows(groups: Sequence[tuple[WorkloadOverview, ...]], key: str) -> None:
         if key == "workloads":
             sheet.table(
-                QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key=key,
+                QUESTION, overview, "workloads", opens=lambda line: object_links.rollout(line.workload), key=key,
                 names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
                 height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
             )  # fmt: skip
             return
-        told = [
+        table_rows = [
             {
                 "workload": words.listing([line.workload for line in (line, *more)], most=1),
                 "its rollout now": verdict.words(line.verdict, line.reason),
@@ -103,11 +103,14 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
             for line, *more in groups
         ]
         tables.show(
-            told, alt=str(overview.sentence), opens=[opening.rollout(line.workload) for line, *_ in groups], key=key
+            table_rows,
+            alt=str(overview.sentence),
+            opens=[object_links.rollout(line.workload) for line, *_ in groups],
+            key=key,
         )
 
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
     tables.grouped([*by_cause(overview.workloads), *filter(None, [complete])], rows, key="workloads", few=_FEW)
     if overview.workloads:
-        st.caption(f"{opening.SELECT} Node pools and GPU models are in the download.")
-    downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)
+        st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
+    downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)

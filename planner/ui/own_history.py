@@ -7,7 +7,7 @@ import streamlit as st
 from planner.ground import words
 from planner.inventory.node_lives import Watch, node_events, together, watch_snapshots
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.serve.processes.identity import key_of
 from planner.sources import bounded
@@ -15,7 +15,7 @@ from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life
 from planner.spot.interruption import parse_lives
 from planner.spot.own_history import OwnHistory, from_files, own_history
-from planner.ui import cache, errors, link, prices, stored, tables, uploads
+from planner.ui import cache, errors, history_store, link, prices, tables, uploads
 from planner.ui.prometheus_form import Form
 
 _FORM: Form[Watch] = Form(
@@ -28,15 +28,15 @@ _FORM: Form[Watch] = Form(
 )
 
 
-def given(snapshot: Snapshot) -> Given:
+def given(snapshot: Snapshot) -> Inputs:
     """Prices, and the lives and gaps that were uploaded, that the store tells, or that a Prometheus told."""
     with st.expander("Your own spot nodes", icon=":material/history:"):
         st.caption("How long your own nodes lived is worth more than any default.")
         watches = [watch] if (watch := _FORM.kept(snapshot)) is not None else []
-        if stored.clusters() and link.toggle(
+        if history_store.clusters() and link.toggle(
             "Nodes of the store", key="own_store", help="Of all its snapshots so far."
         ):
-            watches.append(stored.node_watch(snapshot.taken_at))
+            watches.append(history_store.node_watch(snapshot.taken_at))
         if any(node_events(snapshot)) and link.toggle("Events of this snapshot", key="own_events"):
             watches.append(watch_snapshots([(snapshot.source, snapshot)]))
         lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
@@ -45,7 +45,7 @@ def given(snapshot: Snapshot) -> Given:
     own = _worked_out(key_of(watches), together(watches)) if watches else None
     if own is None and lives:
         own = from_files(lives, gaps, "the uploaded file")
-    return Given(book=prices.book(), lives=lives, gaps=gaps, own_history=own)
+    return Inputs(book=prices.book(), lives=lives, gaps=gaps, own_history=own)
 
 
 @st.cache_resource(ttl="1h", max_entries=16, show_spinner="Fitting your own nodes' lives …")

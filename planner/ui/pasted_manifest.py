@@ -38,24 +38,24 @@ def show(where: str) -> None:
 def _open(text: str) -> None:
     """The rollout page of the workload that needs the most; where none can be played, what is said of each instead."""
     with st.spinner("Reading …"):
-        found = cache.work(answer_without_cluster, GateSettings(manifest=text, without_cluster=True))
-        parts = [part for part in found.workloads if part.verdict in _FIRST and part.room is not None]
+        gate_answer = cache.work(answer_without_cluster, GateSettings(manifest=text, without_cluster=True))
+        parts = [part for part in gate_answer.workloads if part.verdict in _FIRST and part.room is not None]
         counts = {part.workload: max(1, part.room.replicas) for part in parts if part.room is not None}
         snapshot = cache.work(tightest_cluster_of, text, counts) if counts else None
-    keys = [one.key for one in snapshot.workloads] if snapshot is not None else []
+    keys = [workload.key for workload in snapshot.workloads] if snapshot is not None else []
     opens = next(
         (part for verdict in _FIRST for part in parts if part.verdict is verdict and part.workload in keys), None
     )
     if snapshot is None or opens is None:
-        _tell(found)
+        _tell(gate_answer)
         return
     session.adopt(replace(snapshot, taken_at=time.time()))
     st.switch_page("rollout.py", query_params={"workload": opens.workload})
 
 
-def _tell(found: GateAnswer) -> None:
-    st.info(words.literal(words.sentence(found.sentence)), icon=":material/help:")
-    for part in found.workloads:
+def _tell(gate_answer: GateAnswer) -> None:
+    st.info(words.literal(words.sentence(gate_answer.sentence)), icon=":material/help:")
+    for part in gate_answer.workloads:
         st.caption(words.literal(f"{part.workload}: {part.sentence}"))
 
 

@@ -23,14 +23,14 @@ from planner.ui import (
     capacity_inputs,
     downloads,
     errors,
-    filtered,
     link,
     live_view,
-    opening,
+    object_links,
+    page_filter,
     session,
     sheet,
 )
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
 _MOST_COMMANDS = 5  # more of them scroll
@@ -56,7 +56,7 @@ def at_the_peak(place: DeltaGenerator, snapshot: Snapshot) -> None:
 @st.dialog("Suppose all of it", width="large", icon=":material/checklist:", on_dismiss=link.close_dialog)
 def dialog() -> None:
     """The least that lets every workload roll out, within budgets that are in the link: its steps, and a button that supposes all."""
-    snapshot, said, asked = session.cluster(), st.container(), Asked(PlanSettings)
+    snapshot, said, asked = session.cluster(), st.container(), SettingsForm(PlanSettings)
     with errors.shown():
         with asked.more("Budgets") as is_drawn:
             if is_drawn:
@@ -66,7 +66,7 @@ def dialog() -> None:
         wanted, given = asked.settings(), capacity_inputs.priced(capacity_inputs.given(snapshot))
         found = cache.ask_aloud(QUESTION, snapshot, wanted, given)
     if found is not None:
-        show(snapshot, narrowed(found, filtered.kept(snapshot)), wanted, said)
+        show(snapshot, narrowed(found, page_filter.kept(snapshot)), wanted, said)
 
 
 _BUDGETS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -84,7 +84,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
     with place:
         box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
         box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
-        if every := ";".join(one.change for one in found.measures if one.change):
+        if every := ";".join(measure.change for measure in found.measures if measure.change):
             as_if.button(every, key="all", label="Suppose all of it", is_first=True, in_dialog=True)
     for note in filter(None, (found.price_note, doubt_of(found))):
         st.caption(f"△ {words.literal(note)}")
@@ -101,7 +101,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         downloads.script(lambda: _script(snapshot, found), "unblock-all")
     if found.left:
         st.subheader("What is left")
-        sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
+        sheet.table(QUESTION, found, "left", opens=lambda row: object_links.rollout(row.workload), key="left")
     for doubt in found.doubts:
         st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
     if found.order:

@@ -43,19 +43,19 @@ def book() -> PriceBook:
     With the account's commitments: those given in this session, else those the dashboard was started with
     (``HEADROOM_COMMITMENTS``); a file of them that can't be read is an error.
     """
-    found, problem = _refreshed()
+    price_book, problem = _refreshed()
     own: tuple[PriceTable, ...] = (*uploads.kept(_OWN, ()), *uploads.kept(_BY_POOL, ()))
     if own:
-        found = _with_own(tuple(price_table.digest for price_table in own), own)
+        price_book = _with_own(tuple(price_table.digest for price_table in own), own)
     owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
-    found = found.with_commitments(owned)
+    price_book = price_book.with_commitments(owned)
     if problem is not None and not st.session_state.get(_SAID):
         st.session_state[_SAID] = True
         st.warning(
             f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.mend)} Until then the prices of "
-            f"{found.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
+            f"{price_book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
         )  # fmt: skip
-    return found
+    return price_book
 
 
 @st.cache_resource(ttl="6h", show_spinner="Reading prices …")
@@ -84,7 +84,7 @@ def ask(snapshot: Snapshot) -> None:
         uploads.ask(
             "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=(), help="As headroom's --prices takes them: "
             "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
-            read=lambda files: tuple(read.own_table(bounded.text_of(data, name, mend="Save it as CSV in UTF-8"), name) for name, data in files),
+            read=lambda files: tuple(read.own_table(bounded.text_of(content, name, mend="Save it as CSV in UTF-8"), name) for name, content in files),
         )  # fmt: skip
         if without:
             _ask_by_pool(without)
@@ -107,18 +107,20 @@ def _ask_by_pool(without: Mapping[str, int]) -> None:
                 both = (st.number_input(f"{name}, {how}", min_value=0.0, value=None, format="%.4f", help=nodes, key=f"_price {how} {pool}") for how in ("on demand", "on spot"))  # fmt: skip
                 typed[pool] = (next(both), next(both))
         is_given = st.form_submit_button("Use these prices", icon=":material/check:")
-    given = {pool: both for pool, both in typed.items() if any(both)}
-    if is_given and given:
+    prices_by_pool = {pool: both for pool, both in typed.items() if any(both)}
+    if is_given and prices_by_pool:
         text = io.StringIO()
         rows = csv.writer(text)
         rows.writerow(("machine_type", "region", "total_ondemand", "total_spot"))
-        rows.writerows((f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in given.items())
+        rows.writerows(
+            (f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in prices_by_pool.items()
+        )
         table = read.own_table(text.getvalue(), "what was typed")
         before: tuple[PriceTable, ...] = uploads.kept(_BY_POOL, ())
         uploads.keep(
             _BY_POOL,
             (*before, table),
-            names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in given)],
+            names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in prices_by_pool)],
         )
         st.rerun()
 

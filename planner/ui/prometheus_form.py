@@ -23,7 +23,7 @@ T = TypeVar("T")
 DAYS = (1, 3, 7, 14, 30)
 
 
-class _Read(Record, Generic[T]):
+class _FormReading(Record, Generic[T]):
     identity: str  # of the snapshot it belongs to
     found: T
     sentence: str
@@ -41,18 +41,22 @@ class Form(Record, Generic[T]):
 
     def kept(self, snapshot: Snapshot) -> T | None:
         """What was read for this snapshot in this session; None: nothing."""
-        kept = self._kept(snapshot)
-        return None if kept is None else kept.found
+        stored_reading = self._kept(snapshot)
+        return None if stored_reading is None else stored_reading.found
 
-    def _kept(self, snapshot: Snapshot) -> _Read[T] | None:
-        kept = st.session_state.get(f"{self.key}_read")
-        return cast("_Read[T]", kept) if isinstance(kept, _Read) and kept.identity == identity(snapshot) else None
+    def _kept(self, snapshot: Snapshot) -> _FormReading[T] | None:
+        stored_reading = st.session_state.get(f"{self.key}_read")
+        return (
+            cast("_FormReading[T]", stored_reading)
+            if isinstance(stored_reading, _FormReading) and stored_reading.identity == identity(snapshot)
+            else None
+        )
 
     def show(self, snapshot: Snapshot, before: str, days: Sequence[int] = DAYS) -> None:
         """Address, token, days and the button; `before` is said while nothing was read."""
-        kept = self._kept(snapshot)
-        if kept is not None:
-            st.success(words.literal(kept.sentence), title=self.read)
+        stored_reading = self._kept(snapshot)
+        if stored_reading is not None:
+            st.success(words.literal(stored_reading.sentence), title=self.read)
             st.button(
                 self.back, key=f"{self.key}_back", on_click=lambda: st.session_state.pop(f"{self.key}_read", None)
             )
@@ -72,12 +76,12 @@ class Form(Record, Generic[T]):
         try:
             with st.spinner("Asking Prometheus …"):
                 server = Prometheus(url=url, token=token)
-                found = self.ask(server, snapshot, days)
+                usages = self.ask(server, snapshot, days)
         except HeadroomError as error:
             errors.show(error)
             return
-        said = f"{self.said(found)} over {words.count(days, 'day')} from {server.address}"
+        summary = f"{self.said(usages)} over {words.count(days, 'day')} from {server.address}"
         warned = f" The server warns: {server.warnings[0]}" if server.warnings else ""
-        kept = _Read(identity=identity(snapshot), found=found, sentence=f"{said}.{warned}")
-        st.session_state[f"{self.key}_read"] = kept
+        new_reading = _FormReading(identity=identity(snapshot), found=usages, sentence=f"{summary}.{warned}")
+        st.session_state[f"{self.key}_read"] = new_reading
         st.rerun()

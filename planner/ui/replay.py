@@ -20,8 +20,8 @@ _FRESH: Final = "_replay_fresh"  # it hasn't stood for its time yet
 @st.cache_resource(show_spinner="Reading the demo's moments …")
 def _moments() -> tuple[Snapshot, ...]:
     store = Store(str(demo.history_folder()))
-    found = sorted(store.snapshots((demo.DEMO_NAME,)), key=lambda one: one.taken_at)
-    return tuple(store.snapshot(stored) for stored in found)
+    moments = sorted(store.snapshots((demo.DEMO_NAME,)), key=lambda stored_snapshot: stored_snapshot.taken_at)
+    return tuple(store.snapshot(stored) for stored in moments)
 
 
 def moment() -> Snapshot | None:

@@ -10,8 +10,8 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import short_name
+from planner.health.restarts.log_selection import wanted_logs
 from planner.health.restarts.model import Loop
-from planner.health.restarts.wanted import wanted_logs
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.serve.processes.identity import identity
 from planner.sources import pod_logs
@@ -26,10 +26,10 @@ def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
     added = _added(snapshot)
     if not added:
         return snapshot
-    made = st.session_state.get(_JOINED)
-    if made is None or made[0] is not added:
-        made = st.session_state[_JOINED] = added, replace(snapshot, logs=_newest(snapshot.logs, added))
-    joined: Snapshot = made[1]
+    joined_logs = st.session_state.get(_JOINED)
+    if joined_logs is None or joined_logs[0] is not added:
+        joined_logs = st.session_state[_JOINED] = added, replace(snapshot, logs=_newest(snapshot.logs, added))
+    joined: Snapshot = joined_logs[1]
     return joined
 
 
@@ -39,8 +39,8 @@ def _added(snapshot: Snapshot) -> tuple[PodLog, ...]:
 
 def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, ...]:
     """`before` and `added`, one log a run of a container: the one given last."""
-    found = {(one.namespace, one.pod, one.container, one.is_previous): one for one in (*before, *added)}
-    return tuple(found.values())
+    logs_by_key = {(log.namespace, log.pod, log.container, log.is_previous): log for log in (*before, *added)}
+    return tuple(logs_by_key.values())
 
 
 def add_logs(snapshot: Snapshot) -> None:
@@ -58,25 +58,29 @@ def add_logs(snapshot: Snapshot) -> None:
         is_previous = st.toggle("… of the container that ran before (--previous)", key="_logs_previous")
 
         def read(files: Sequence[tuple[str, bytes]]) -> tuple[PodLog, ...]:
-            found = [pod_logs.of_upload(data, default=of or "", is_previous=is_previous) for _, data in files]
-            if not all(found):
+            logs_by_file = [
+                pod_logs.of_upload(content, default=of or "", is_previous=is_previous) for _, content in files
+            ]
+            if not all(logs_by_file):
                 raise InputError(
                     "it isn't said which container this is the log of",
-                    where=", ".join(name for (name, _), logs in zip(files, found, strict=True) if not logs),
+                    where=", ".join(name for (name, _), logs in zip(files, logs_by_file, strict=True) if not logs),
                     mend="Choose the container above, and give the file again",
                 )
-            return _newest(_added(snapshot), [log for logs in found for log in logs])
+            return _newest(_added(snapshot), [log for logs in logs_by_file for log in logs])
 
         uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=(), of=identity(snapshot), read=read)
 
 
 def _read_live(snapshot: Snapshot) -> None:
     """A button: containers in trouble, the run before as well, and a few that work to compare with."""
-    wanted = [log for log in wanted_logs(snapshot) if sign_in.sees(log.namespace)]
-    if not wanted or not st.button(f"Read {words.count(len(wanted), 'log')} from {words.literal(snapshot.source)}"):
+    log_requests = [log for log in wanted_logs(snapshot) if sign_in.sees(log.namespace)]
+    if not log_requests or not st.button(
+        f"Read {words.count(len(log_requests), 'log')} from {words.literal(snapshot.source)}"
+    ):
         return
     with st.spinner("Reading logs …"):
-        logs, problems = pod_logs.read_live(snapshot.source, wanted)
+        logs, problems = pod_logs.read_live(snapshot.source, log_requests)
     if logs:
         uploads.keep(_LOGS, _newest(_added(snapshot), logs), names=[snapshot.source], of=identity(snapshot))
         st.rerun()
@@ -86,8 +90,11 @@ def _read_live(snapshot: Snapshot) -> None:
 
 def loop(loops: Sequence[Loop]) -> Loop:
     """The loop to look at (there is at least one)."""
-    names = [f"{short_name(one.workload)}: {one.diagnosis.cause.words}" for one in loops]
+    names = [f"{short_name(restart_loop.workload)}: {restart_loop.diagnosis.cause.words}" for restart_loop in loops]
     if len(set(names)) < len(names):
-        names = [f"{short_name(one.workload)} {one.container}: {one.diagnosis.cause.words}" for one in loops]
+        names = [
+            f"{short_name(restart_loop.workload)} {restart_loop.container}: {restart_loop.diagnosis.cause.words}"
+            for restart_loop in loops
+        ]
     chosen = link.select("Look at", names, key="loop")
     return loops[names.index(chosen)]

@@ -23,7 +23,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.questions.question import document as document_of
 from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
-from planner.ui import cache, downloads, errors, filtered, frame, opening, tables, tiles, verdict
+from planner.ui import cache, downloads, errors, frame, object_links, page_filter, tables, tiles, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -47,7 +47,7 @@ def headline(report: RestartReport) -> None:
     """The answer in a sentence, then three figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
     box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
-    box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
+    box(words.literal(report.sentence), title=words.literal(page_filter.only(title)))
     with st.grid(3, min_column_width=150):
         tiles.show("Workloads in trouble", len(live))
         tiles.show("Restarts", sum(loop.restarts for loop in live))
@@ -60,41 +60,47 @@ def headline(report: RestartReport) -> None:
 def loops(report: RestartReport, snapshot: Snapshot) -> None:
     """One line a loop; of many one line a cause, and each loop below."""
     causes = alike(
-        report.loops, lambda one: (one.diagnosis.cause, one.diagnosis.confidence, one.activity, one.container)
+        report.loops,
+        lambda restart_loop: (
+            restart_loop.diagnosis.cause,
+            restart_loop.diagnosis.confidence,
+            restart_loop.activity,
+            restart_loop.container,
+        ),
     )
-    tables.grouped(causes, lambda some, key: _loops(some, report, snapshot, key), key="loops")
+    tables.grouped(causes, lambda loop_groups, key: _loops(loop_groups, report, snapshot, key), key="loops")
 
 
 def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: Snapshot, key: str) -> None:
     """A row for those of which the same is said; the newest in front."""
     rows = [
         {
-            "Workload": words.listing([short_name(loop.workload) for loop in some], most=1),
-            "Cause": some[0].diagnosis.cause.words,
-            "State": some[0].activity.words,
-            "Restarts": sum(loop.restarts for loop in some),
-            "Last": _ago(some, snapshot),
-            "Pods": f"{sum(len(loop.pods) for loop in some):,} of {sum(loop.pods_in_all for loop in some):,}",
-            "Container": some[0].container,
-            "Confidence": some[0].diagnosis.confidence.value,
+            "Workload": words.listing([short_name(loop.workload) for loop in group], most=1),
+            "Cause": group[0].diagnosis.cause.words,
+            "State": group[0].activity.words,
+            "Restarts": sum(loop.restarts for loop in group),
+            "Last": _ago(group, snapshot),
+            "Pods": f"{sum(len(loop.pods) for loop in group):,} of {sum(loop.pods_in_all for loop in group):,}",
+            "Container": group[0].container,
+            "Confidence": group[0].diagnosis.confidence.value,
             "Since": words.moment(min(since))
-            if (since := [loop.since for loop in some if loop.since is not None])
+            if (since := [loop.since for loop in group if loop.since is not None])
             else "unknown",
         }
-        for some in groups
+        for group in groups
     ]
     tables.show(
         rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
-        opens=[opening.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop, *_ in groups],
+        opens=[object_links.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop, *_ in groups],
         key=key,
     )  # fmt: skip
 
 
 def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
-    known = [loop.last_restart_at for loop in loops if loop.last_restart_at is not None]
-    if not known:
+    restart_times = [loop.last_restart_at for loop in loops if loop.last_restart_at is not None]
+    if not restart_times:
         return "unknown" if any(loop.restarts for loop in loops) else "never"
-    return f"{words.duration(max(0.0, snapshot.taken_at - max(known)))} ago"
+    return f"{words.duration(max(0.0, snapshot.taken_at - max(restart_times)))} ago"
 
 
 def loop_details(loop: Loop, snapshot: Snapshot) -> None:
@@ -124,27 +130,27 @@ def story(loop: Loop) -> None:
 @errors.part
 def evidence(loop: Loop) -> None:
     """What the cause rests on, one line each: where it is from, and what it says."""
-    for one in loop.diagnosis.evidence:
-        st.markdown(f"- :gray[{one.source.words}:] {words.literal(one.text)}")
+    for evidence_line in loop.diagnosis.evidence:
+        st.markdown(f"- :gray[{evidence_line.source.words}:] {words.literal(evidence_line.text)}")
 
 
 @errors.part
 def cure(loop: Loop, snapshot: Snapshot) -> None:
     """What would help; where values are suggested, whether there is room and what their rollout does."""
     st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
-    found = cache.answer(plan_restarts.cure, snapshot, loop)
-    if found is None:
+    restart_cure = cache.answer(plan_restarts.cure, snapshot, loop)
+    if restart_cure is None:
         return
-    suggestion = found.suggestion
+    suggestion = restart_cure.suggestion
     st.markdown(f"Suggested: {words.literal(suggestion.text)}")
     st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
-    st.markdown(words.literal(found.room_sentence))
-    if found.rollout is not None:
-        verdict.show(found.rollout.verdict, found.rollout.headline, found.rollout.sentence)
-    if found.note:
-        st.info(words.literal(found.note))
-    if found.command:
-        st.code(found.command, language=None, wrap_lines=True)
+    st.markdown(words.literal(restart_cure.room_sentence))
+    if restart_cure.rollout is not None:
+        verdict.show(restart_cure.rollout.verdict, restart_cure.rollout.headline, restart_cure.rollout.sentence)
+    if restart_cure.note:
+        st.info(words.literal(restart_cure.note))
+    if restart_cure.command:
+        st.code(restart_cure.command, language=None, wrap_lines=True)
 
 
 def log_title(loop: Loop) -> str:
@@ -175,10 +181,10 @@ def lines(loop: Loop) -> None:
         _lines(loop.noise, "None of the alarming lines is printed by pods that work.")
 
 
-def _lines(found: Sequence[LogLine], empty: str) -> None:
-    if not found:
+def _lines(log_lines: Sequence[LogLine], empty: str) -> None:
+    if not log_lines:
         st.caption(empty)
-    for line in found:
+    for line in log_lines:
         with st.container(border=True, gap="xsmall"):
             st.code(line.template, language=None, wrap_lines=True)
             st.caption(f"{_LINE[line.verdict]} {words.literal(line.sentence)}. {words.count(line.lines, 'line')} here.")

@@ -18,10 +18,10 @@ from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.rollout import answers
-from planner.rollout.scaled import At
+from planner.rollout.scaled_cluster import At
 from planner.spot.inputs import workloads
-from planner.ui import capacity_inputs, errors, filtered, link
-from planner.ui.asked import Asked
+from planner.ui import capacity_inputs, errors, link, page_filter
+from planner.ui.settings_form import SettingsForm
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
 _ON_GRID = ("strategy", "max_surge", "max_unavailable")
@@ -40,7 +40,7 @@ def pick(snapshot: Snapshot) -> str:
         every += [workload.key for workload in workloads(snapshot) if workload.key not in every]
     if not every:
         return ""
-    keys = filtered.offered(snapshot, every, key="workload")
+    keys = page_filter.offered(snapshot, every, key="workload")
     return link.select("Workload", keys, key="workload", on_change=_forget, label_visibility="collapsed")
 
 
@@ -69,91 +69,91 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
     HeadroomError
         When a text typed or a parameter of the URL can't be read.
     """
-    asked = Asked(RolloutSettings)
+    widgets = SettingsForm(RolloutSettings)
     workload = snapshot.workload(key) if key else None
     also: tuple[str, ...] = ()
     by = st.session_state.get("by", st.query_params.get("by"))
     is_open = workload is None or link.lacks("patch") or by == _BY_MANIFEST
-    with asked.more(_CHANGE, is_open=is_open, but=("workload", "runs", "seed"), seen=_ON_GRID) as is_drawn:
+    with widgets.more(_CHANGE, is_open=is_open, but=("workload", "runs", "seed"), seen=_ON_GRID) as is_drawn:
         if is_drawn or is_open:
             is_drawn = True
             ways = (_BY_WORKLOAD, _BY_MANIFEST) if workload else (_BY_MANIFEST,)
             if link.segments("Change", ways, key="by") == _BY_MANIFEST:
                 workload = None
         if is_drawn and workload is not None:
-            _numbers(asked, workload, rolls=_choices(asked, workload, snapshot))
-            _more(asked, workload)
-            keys = filtered.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
+            _numbers(widgets, workload, rolls=_choices(widgets, workload, snapshot))
+            _more(widgets, workload)
+            keys = page_filter.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
             also = link.choices(
-                "Rolled out together with", [one for one in keys if one != key], key="also", placeholder="nothing else",
+                "Rolled out together with", [other_key for other_key in keys if other_key != key], key="also", placeholder="nothing else",
                 help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
             )  # fmt: skip
         elif is_drawn:
-            asked.show(
+            widgets.show(
                 "manifest", height=240, max_chars=_LONGEST_TEXT,
                 placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
         if is_drawn:
-            capacity_inputs.growth(asked)
-            asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
+            capacity_inputs.growth(widgets)
+            widgets.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
     if workload is not None:
-        return asked.settings(workload=(workload.key,), also=also)
-    asked.check()
-    if "manifest" not in asked.values and not key:
+        return widgets.settings(workload=(workload.key,), also=also)
+    widgets.check()
+    if "manifest" not in widgets.values and not key:
         what = f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told under What was read"
         errors.nothing(
             "Nothing to roll out", f"{what}. Paste a manifest under Change it to ask about what it would bring", place
         )
-    if "manifest" not in asked.values:
+    if "manifest" not in widgets.values:
         errors.nothing("Nothing asked yet", "paste a manifest under Change it, or change a workload instead", place)
-    return asked.settings()
+    return widgets.settings()
 
 
-def _choices(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapshot) -> bool:
+def _choices(widgets: SettingsForm[RolloutSettings], workload: Workload, snapshot: Snapshot) -> bool:
     """The strategy and, where an autoscaler scales it, from which replicas; whether pods are replaced step by step."""
     chosen = workload.strategy.kind
     if not workload.traits.is_custom:  # another project's strategies are written in its own fields: a patch
-        chosen = asked.show("strategy", options=workload.traits.strategies, default=chosen)
+        chosen = widgets.show("strategy", options=workload.traits.strategies, default=chosen)
         if chosen == workload.strategy.kind:
-            asked.forget("strategy")  # nothing is asked: what was worked out for today's answers it
+            widgets.forget("strategy")  # nothing is asked: what was worked out for today's answers it
     scaler = autoscaler_of(snapshot, workload.key)
     if scaler is not None:
         names = {At.TODAY: "today's", At.LOWEST: f"lowest, {scaler.minimum}", At.HIGHEST: f"highest, {scaler.maximum}"}
-        asked.show("at", words=names, help=f"Played from there: {scaler.kind} {scaler.name} scales it.")
+        widgets.show("at", words=names, help=f"Played from there: {scaler.kind} {scaler.name} scales it.")
     return chosen in (CANARY, ROLLING_UPDATE)
 
 
-def _numbers(asked: Asked[RolloutSettings], workload: Workload, *, rolls: bool) -> None:
+def _numbers(widgets: SettingsForm[RolloutSettings], workload: Workload, *, rolls: bool) -> None:
     """What is changed most: side by side, or below each other on a phone."""
     kind, strategy = kind_called(workload.kind), workload.strategy
     with st.grid(min_column_width=200, gap="small"):
-        asked.show(
+        widgets.show(
             "max_surge", placeholder=f"{_or_none(strategy.max_surge)} now", disabled=not rolls or not kind.can_surge,
             help="Pods above the wanted number: 1 or 25%.",
         )  # fmt: skip
-        asked.show(
+        widgets.show(
             "max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now", disabled=not rolls,
             help="Pods that may be missing meanwhile: 1 or 25%.",
         )  # fmt: skip
         if not rolls:
-            asked.forget("max_surge", "max_unavailable")
-        asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node)
+            widgets.forget("max_surge", "max_unavailable")
+        widgets.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node)
 
 
-def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
+def _more(widgets: SettingsForm[RolloutSettings], workload: Workload) -> None:
     spec = workload.template.spec
     gpu, now = gpu_resource_of(workload), pod_requests(spec)
     with st.grid(min_column_width=200, gap="small"):
         for name, resource, label in (("cpu", CPU, ""), ("memory", MEMORY, ""), ("gpu", gpu, f"{gpu} per pod")):
-            asked.show(name, label=label, placeholder=f"{format_amount(now.get(resource, 0), resource)} now")
+            widgets.show(name, label=label, placeholder=f"{format_amount(now.get(resource, 0), resource)} now")
         selector = ", ".join(f"{name}={value}" for name, value in spec.node_selector.items())
-        asked.show("node_selector", placeholder=selector or "none now")
-        asked.show("startup_seconds", placeholder="learnt from its pods")
-        asked.show("termination_seconds", placeholder="its grace period")
-        asked.show("scale_only")
-        asked.show("never_ready", help="What a broken image or a failing probe would do.")
-    asked.show("patch", height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
+        widgets.show("node_selector", placeholder=selector or "none now")
+        widgets.show("startup_seconds", placeholder="learnt from its pods")
+        widgets.show("termination_seconds", placeholder="its grace period")
+        widgets.show("scale_only")
+        widgets.show("never_ready", help="What a broken image or a failing probe would do.")
+    widgets.show("patch", height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
 
 
 _ADOPTED = "_adopted"  # the strategy was chosen by hand: its film plays
@@ -196,14 +196,14 @@ def differs(settings: RolloutSettings, workload: Workload | None) -> str:
         ("strategy", strategy.kind), ("max_surge", strategy.max_surge), ("max_unavailable", strategy.max_unavailable),
         ("replicas", workload.replicas),
     ):  # fmt: skip
-        asked = getattr(settings, name)
-        if asked is not None and (name != "strategy" or asked.value != today):
-            parts.append(f"{setting_of(RolloutSettings, name).label} {asked.value if name == 'strategy' else asked}")
+        chosen = getattr(settings, name)
+        if chosen is not None and (name != "strategy" or chosen.value != today):
+            parts.append(f"{setting_of(RolloutSettings, name).label} {chosen.value if name == 'strategy' else chosen}")
             now.append(_or_none(today))
     others = ("cpu", "memory", "gpu", "node_selector", "startup_seconds", "termination_seconds")
     parts += [setting_of(RolloutSettings, name).label for name in others if getattr(settings, name) is not None]
     parts += [f"at its {settings.at} replicas"] if settings.at is not At.TODAY else []
-    parts += [said for name, said in _FLAGS.items() if getattr(settings, name)]
+    parts += [flag_text for name, flag_text in _FLAGS.items() if getattr(settings, name)]
     parts += [f"meanwhile {text_of(settings.meanwhile.then)}"] if settings.meanwhile.then else []
     parts += [f"together with {words.count(len(settings.also), 'other workload')}"] if settings.also else []
     return f"{', '.join(parts)}{'; today ' + ', '.join(now) if now else ''}"

@@ -11,11 +11,11 @@ from planner.ground import words
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, timeline_rows
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.doubts import AS_DOUBTS, is_proven
-from planner.rollout.scaled import At
+from planner.rollout.scaled_cluster import At
 from planner.ui import (
     apply_view,
     as_if,
@@ -35,7 +35,7 @@ from planner.ui import (
 )
 
 
-def show(snapshot: Snapshot, settings: RolloutSettings, given: Given, place: DeltaGenerator) -> RolloutResult:
+def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: DeltaGenerator) -> RolloutResult:
     """The page's answer: verdict, grid and film as soon as they are known, first for one placement, then, where chance has a say, for all
     tried; the ways out are looked for after that. `place`: of the verdict, above what can be changed."""
     first = settings.workloads[0] if settings.workloads else ""
@@ -107,12 +107,12 @@ _FIRST = replace(rollout_question.QUESTION, answer=rollout_question.first_answer
 _ANSWERED = "_rollout_answered"
 
 
-def _shown(result: RolloutResult) -> object:
+def _shown(outcome: RolloutResult) -> object:
     """What `answer` shows of a result."""
     parts = tuple(
-        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline) for w in result.workloads
+        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline) for w in outcome.workloads
     )
-    return result.verdict, result.reason, result.sentence, parts, result.peak_held, result.growth
+    return outcome.verdict, outcome.reason, outcome.sentence, parts, outcome.peak_held, outcome.growth
 
 
 @errors.part
@@ -156,11 +156,11 @@ def answer(result: RolloutResult) -> None:
 @errors.part
 def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
     """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
-    given = spares.typed()  # now: the document is made later, where neither link nor widgets can be read
+    spare_terms = spares.typed()  # now: the document is made later, where neither link nor widgets can be read
     downloads.show(
         "rollout",
         document=lambda: spares.document(
-            snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result, given)
+            snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result, spare_terms)
         ),
         rows=lambda: timeline_rows(result.workloads),
     )
@@ -173,17 +173,17 @@ def _basis(rollout: WorkloadRollout) -> str:
     )
 
 
-def choose_workload(result: RolloutResult) -> WorkloadRollout:
+def choose_workload(rollout_result: RolloutResult) -> WorkloadRollout:
     """The workload drawn below: the only one, or the one picked."""
-    if len(result.workloads) == 1:
-        return result.workloads[0]
-    for workload in result.workloads:
+    if len(rollout_result.workloads) == 1:
+        return rollout_result.workloads[0]
+    for workload in rollout_result.workloads:
         with st.container(horizontal=True, vertical_alignment="center"):
             verdict.badge(workload.verdict, workload.reason)
             st.markdown(words.literal(workload.workload))
         st.caption(words.literal(words.sentence(workload.headline)))
-    key = link.segments("Timeline of", [workload.workload for workload in result.workloads], key="shown")
-    return next(workload for workload in result.workloads if workload.workload == key)
+    key = link.segments("Timeline of", [workload.workload for workload in rollout_result.workloads], key="shown")
+    return next(workload for workload in rollout_result.workloads if workload.workload == key)
 
 
 @errors.part
@@ -203,14 +203,14 @@ def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy]
 
 
 def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_sure: bool) -> None:
-    said = [
+    badge_texts = [
         f"{remedy.lowest_ready:,} of {remedy.replicas:,} Ready",
         words.about(remedy.seconds),
         (price and price.partition(":")[0])
         or ("no extra GPU" if not remedy.extra_gpus else f"{words.count(remedy.extra_gpus, 'GPU')} more"),
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
-    badges = " ".join(f":blue-badge[{words.literal(one)}]" for one in said)
+    badges = " ".join(f":blue-badge[{words.literal(one)}]" for one in badge_texts)
     what, act = st.columns([6, 1], vertical_alignment="center")
     with what:
         st.markdown(f"**{place + 1}. {words.literal(remedy.title)}** {badges}")

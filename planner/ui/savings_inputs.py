@@ -16,7 +16,7 @@ from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import COUNTED, LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
 from planner.spot.inputs import Derived
 from planner.ui import cache, prices
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
 _ONLY_SERVING = frozenset({"request_seconds"})
@@ -36,43 +36,47 @@ def derived(snapshot: Snapshot, key: str) -> Derived:
     return cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
 
 
-def settings(known: Derived) -> SavingsSettings:
+def settings(derived_inputs: Derived) -> SavingsSettings:
     """What the widgets say; a field left empty takes what the cluster or the price book says."""
-    asked = Asked(SavingsSettings)
+    form = SettingsForm(SavingsSettings)
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
-            if Capacity.PREEMPTIBLE not in known.unsold:
-                asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
-            asked.show(
+            work = form.show(
+                "work", words=_WORD, default=derived_inputs.work, help=f"Guessed: {derived_inputs.work_source}."
+            )
+            if Capacity.PREEMPTIBLE not in derived_inputs.unsold:
+                form.show("capacity", label="Buy instead", words=_WORD, default=derived_inputs.capacity)
+            form.show(
                 "fallback",
                 words=_WORD,
                 default=Fallback.ON_DEMAND,
                 help="Wait for one, or let on-demand nodes stand in.",
             )
-        given = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
-        with asked.more("Assumptions", but=("workload",)) as is_drawn:
+        open_group = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
+        with form.more("Assumptions", but=("workload",)) as is_drawn:
             if is_drawn:
-                _assumptions(asked, work, known, given)
-    return asked.settings(workload=known.workload)
+                _assumptions(form, work, derived_inputs, open_group)
+    return form.settings(workload=derived_inputs.workload)
 
 
-def _assumptions(asked: Asked[SavingsSettings], work: Work, known: Derived, given: str | None) -> None:
-    """Every number that an estimate rests on, by what it is about; `given`: the group that is in sight at first."""
-    pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=given)
+def _assumptions(
+    widgets: SettingsForm[SavingsSettings], work: Work, derived_assumptions: Derived, open_group: str | None
+) -> None:
+    """Every number that an estimate rests on, by what it is about; `open_group`: the group that is in sight at first."""
+    pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=open_group)
     with pool:
-        _fields(asked, POOL, known)
+        _fields(widgets, POOL, derived_assumptions)
     with losses:
-        _fields(asked, LOSSES, known)
+        _fields(widgets, LOSSES, derived_assumptions)
     with jobs:
-        _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
+        _fields(widgets, WORK, derived_assumptions, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
         if work is Work.JOBS:
-            asked.show(
+            widgets.show(
                 "saves_on_notice", label="Writes a checkpoint on SIGTERM",
                 help="Then an interruption loses nothing, if it can be written within the notice.",
             )  # fmt: skip
     with simulation:
-        _fields(asked, SIMULATION, known)
+        _fields(widgets, SIMULATION, derived_assumptions)
 
 
 def choose_base(point: list[int]) -> None:
@@ -80,17 +84,19 @@ def choose_base(point: list[int]) -> None:
     st.session_state["base_nodes"] = point[0]
 
 
-def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()) -> None:
+def _fields(
+    form: SettingsForm[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()
+) -> None:
     with st.grid(min_column_width=220, gap="small", vertical_alignment="bottom"):
         for setting in SETTINGS:
             if setting.group == group and setting.name not in hidden:
-                known = derived.values.get(setting.name, setting.assumed)
+                default_number = derived.values.get(setting.name, setting.assumed)
                 unknown = "none" if setting.optional else "not known"
                 more: dict[str, Any] = {} if setting.whole else {"format": "%g", "step": _step(setting)}
-                asked.show(
+                form.show(
                     setting.name,
                     label=setting.label if setting.unit in _COUNTED else f"{setting.label}, {setting.unit}",
-                    placeholder=unknown if known is None else f"{known:g}",
+                    placeholder=unknown if default_number is None else f"{default_number:g}",
                     help=f"{setting.help} Source: {derived.sources.get(setting.name, setting.source)}.",
                     **more,
                 )

@@ -14,7 +14,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import discount_series
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.questions.wording import for_people
 from planner.spot import rows as spot_rows
@@ -89,7 +89,7 @@ def show(snapshot: Snapshot, key: str) -> None:
     if not is_whole:
         with place:
             try:
-                given = Given(book=prices.book())
+                given = Inputs(book=prices.book())
                 figures(detail_of(cache.ask(QUESTION, snapshot, SavingsSettings(workload=key), given)), is_whole=False)
             except HeadroomError as error:  # no mistake of a page that is asked about a rollout
                 st.caption(f"Not known: {words.literal(words.sentence(error.what))}")
@@ -138,8 +138,8 @@ def verdicts(detail: SavingsDetail) -> None:
     box(words.literal(detail.sentence), title=title, icon=icon)
     prices.say_age(derived.as_of)
     if derived.is_on_spot:
-        told = "this is what they save against on-demand ones, not a further saving"
-        st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {told}.")
+        comparison_text = "this is what they save against on-demand ones, not a further saving"
+        st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {comparison_text}.")
     flex = saved.flex_start_usd
     if flex is not None and flex < saved.net_usd.mean:
         st.info(
@@ -184,8 +184,8 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
 @errors.part
 def how_much(saved: Savings) -> None:
     """From the price on demand to that on spot, and how surely."""
-    left, right = st.columns(2, gap="large")
-    with left:
+    left_column, right = st.columns(2, gap="large")
+    with left_column:
         st.header("From on demand to spot")
         charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
         st.caption("Means of the simulated months, as the saving above: they add up.")
@@ -234,15 +234,15 @@ def _band(band: Band) -> dict[str, str]:
 @errors.part
 def break_even(saved: Savings, assumptions: Assumptions) -> None:
     """What is saved at every rate of losses, the three assumed ones marked; in words, and how often to write checkpoints."""
-    found = saved.break_even
+    limits = saved.break_even
     marks = (
         ("low", assumptions.hazard_low_per_hour),
         ("likely", assumptions.hazard_likely_per_hour),
         ("high", assumptions.hazard_high_per_hour),
     )
-    if found.curve:
-        charts.show(savings_break_even.figure(found, marks), key="even", alt=str(found.sentence))
-    st.caption(words.literal(found.sentence))
+    if limits.curve:
+        charts.show(savings_break_even.figure(limits, marks), key="even", alt=str(limits.sentence))
+    st.caption(words.literal(limits.sentence))
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
             f"Checkpoints lose least when written after {words.duration(saved.best_checkpoint_minutes * 60)} of work (Daly; Young's "
@@ -313,10 +313,14 @@ def _cures(fitness: Suitability) -> None:
 @errors.part
 def history(derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
-    found = discount_series(prices.changes(), prices.book())
+    discounts = discount_series(prices.changes(), prices.book())
     machine = derived.machine_type
-    mine = [one for one in found if machine and any(_family(machine) == _family(other) for other in one.machine_types)]
-    series = [*mine, *(one for one in found if one not in mine)][:_MOST_SERIES]
+    own_series = [
+        discount
+        for discount in discounts
+        if machine and any(_family(machine) == _family(other) for other in discount.machine_types)
+    ]
+    series = [*own_series, *(discount for discount in discounts if discount not in own_series)][:_MOST_SERIES]
     if not series:
         st.caption("No history of the discount for these machines.")
         return

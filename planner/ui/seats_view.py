@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.capacity.filters import Kept
-from planner.capacity.left import CapacityAnswer
+from planner.capacity.filters import Selection
+from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.capacity.seats import NodeSeats
 from planner.figures import film as script
@@ -21,7 +21,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import seats
 from planner.remedies.make_room import MadeRoom
 from planner.remedies.pending_node import PendingNode, pending_nodes
-from planner.ui import as_if, cache, capacity_inputs, errors, filtered, link, sections, tables
+from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, sections, tables
 
 _KEY: Final = "seat_map"
 _LOST: Final = "lost"  # the node, in the link
@@ -41,7 +41,7 @@ def _component() -> Any:
 
 
 @errors.part
-def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Kept, table: Any) -> None:
+def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table: Any) -> None:
     """The map of seats, and the same in `table`, a tab, for who doesn't see it."""
     if answer.fragments is None:  # who holds them is told by pods
         return
@@ -57,7 +57,7 @@ def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Kept, table: Any) -> 
         note = f"{words.capital(seat_words(resource, unit))}, by requests of bound pods. {note.partition('pods. ')[2]}"
     if not seated:
         st.info(
-            filtered.nothing("node", "No node in this snapshot."), title="? Nothing to draw", icon=":material/help:"
+            page_filter.nothing("node", "No node in this snapshot."), title="? Nothing to draw", icon=":material/help:"
         )
         return
     waiting = [one for one in cache.answer(pending_pods, snapshot) if any(map(kept.workload, one.workloads))]

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from planner.capacity.movable import Least
+from planner.capacity.movable import MoveObjective
 from planner.capacity.survival import Survival
 from planner.figures import moves_curve
 from planner.ground import words
@@ -16,7 +16,7 @@ from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
 from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
-from planner.questions.question import Given, Question
+from planner.questions.question import Inputs, Question
 from planner.remedies.make_room import MadeRoom
 from planner.rollout.scripts import in_context
 from planner.ui import (
@@ -27,12 +27,12 @@ from planner.ui import (
     downloads,
     errors,
     film_view,
+    history_store,
     live_view,
     prices,
     sheet,
-    stored,
 )
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -41,31 +41,35 @@ LOSSES: Final = "survive"
 
 
 def _answer(
-    question: Question[S, A], snapshot: Snapshot, settings: S, given: Given, drawn: Callable[[A], None] = lambda _: None
+    question: Question[S, A],
+    snapshot: Snapshot,
+    settings: S,
+    inputs: Inputs,
+    drawn: Callable[[A], None] = lambda _: None,
 ) -> None:
-    found = cache.ask(question, snapshot, settings, given)
-    sheet.show(question, found, drawn)
-    downloads.answer(question, snapshot, settings, found)
+    question_answer = cache.ask(question, snapshot, settings, inputs)
+    sheet.show(question, question_answer, drawn)
+    downloads.answer(question, snapshot, settings, question_answer)
 
 
 @errors.part
 def of_queues(snapshot: Snapshot) -> None:
     """Kueue's queues."""
     st.caption("Kueue's own rules, played on its objects: why each workload is pending, and what would admit it.")
-    asked = Asked(queues.QueuesSettings)
-    asked.show("changes", label="Other quotas, such as quota:QUEUE/FLAVOR/RESOURCE=8; several with a semicolon")
-    _answer(queues.QUESTION, snapshot, asked.settings(), Given(runs=stored.runs(snapshot)))
+    widgets = SettingsForm(queues.QueuesSettings)
+    widgets.show("changes", label="Other quotas, such as quota:QUEUE/FLAVOR/RESOURCE=8; several with a semicolon")
+    _answer(queues.QUESTION, snapshot, widgets.settings(), Inputs(runs=history_store.runs(snapshot)))
 
 
 @errors.part
-def of_losses(snapshot: Snapshot, given: Given) -> None:
+def of_losses(snapshot: Snapshot, given: Inputs) -> None:
     """What one loss would break."""
     st.caption("Each node, zone, rack and each pool's spot nodes lost at once: every one is played.")
-    asked = Asked(survive.SurviveSettings)
+    widgets = SettingsForm(survive.SurviveSettings)
     with st.grid(min_column_width=200, gap="small"):
-        asked.show("label", label="Nodes that share a label, by its key")
-        asked.show("upgrades")
-    _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given), _suppose_spare)
+        widgets.show("label", label="Nodes that share a label, by its key")
+        widgets.show("upgrades")
+    _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare)
 
 
 def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:
@@ -73,14 +77,14 @@ def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:
     question, settings = survive.QUESTION, survive.SurviveSettings()
     if question.not_known(snapshot):
         return None
-    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
     if len(snapshot.nodes) > most_nodes:
-        return cache.known(question, snapshot, settings, given)
-    return cache.ask(question, snapshot, settings, given)
+        return cache.known(question, snapshot, settings, inputs)
+    return cache.ask(question, snapshot, settings, inputs)
 
 
-def _suppose_spare(found: Survival) -> None:
-    changes = ";".join(f"add:{one.pool}={one.nodes}" for one in found.spare)
+def _suppose_spare(survival_answer: Survival) -> None:
+    changes = ";".join(f"add:{spare_nodes.pool}={spare_nodes.nodes}" for spare_nodes in survival_answer.spare)
     if changes:
         as_if.button(changes, key="spare")
 
@@ -88,7 +92,7 @@ def _suppose_spare(found: Survival) -> None:
 def room(snapshot: Snapshot, *, is_quick: bool) -> MadeRoom | None:
     """The moves that start pending pods; where that isn't `is_quick` only where they are kept already."""
     ask = cache.ask if is_quick else cache.known
-    return ask(make_room.QUESTION, snapshot, MakeRoomSettings(), Given(book=prices.book()))
+    return ask(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=prices.book()))
 
 
 @errors.part
@@ -100,28 +104,28 @@ def of_room(snapshot: Snapshot, shape: str) -> None:
         return
     whom = f"places for {shape}" if shape else words.count(pending, "pending pod")
     st.caption(words.literal(f"Which pods have to move to make room: {whom}. The fewest evictions, every one played."))
-    settings, given = _room_asked(shape), Given(book=prices.book())
-    _answer(make_room.QUESTION, snapshot, settings, given, lambda found: _moves(snapshot, found, settings, given))
+    settings, inputs = _room_asked(shape), Inputs(book=prices.book())
+    _answer(make_room.QUESTION, snapshot, settings, inputs, lambda found: _moves(snapshot, found, settings, inputs))
 
 
 def _room_asked(shape: str) -> MakeRoomSettings:
-    asked = Asked(MakeRoomSettings)
+    widgets = SettingsForm(MakeRoomSettings)
     with st.grid(min_column_width=200, gap="small"):
-        least = asked.show("least", label="The least")
+        least = widgets.show("least", label="The least")
         if shape:
-            asked.show("count", label="Places")
-        if least is Least.COST:
-            asked.show("checkpoint_minutes", label="Checkpoints of Jobs, every (min)")
-    return asked.settings(shape=shape)
+            widgets.show("count", label="Places")
+        if least is MoveObjective.COST:
+            widgets.show("checkpoint_minutes", label="Checkpoints of Jobs, every (min)")
+    return widgets.settings(shape=shape)
 
 
-def _moves(snapshot: Snapshot, found: MadeRoom, settings: MakeRoomSettings, given: Given) -> None:
+def _moves(snapshot: Snapshot, room_plan: MadeRoom, settings: MakeRoomSettings, inputs: Inputs) -> None:
     """The moves as a film, the curve of more places, and the script."""
-    if found.moves:
-        film_view.room(snapshot, settings.asked(given.book))
-    if len(found.curve) > 1:
-        charts.show(moves_curve.figure(found), key="room_curve", alt=moves_curve.alt(found))
+    if room_plan.moves:
+        film_view.room(snapshot, settings.asked(inputs.book))
+    if len(room_plan.curve) > 1:
+        charts.show(moves_curve.figure(room_plan), key="room_curve", alt=moves_curve.alt(room_plan))
     script: Any = make_room.QUESTION.script
-    if found.steps and script is not None:
-        told = script(found, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")
-        downloads.script(lambda: in_context(told, live_view.context(snapshot)), "make-room")
+    if room_plan.steps and script is not None:
+        script_text = script(room_plan, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")
+        downloads.script(lambda: in_context(script_text, live_view.context(snapshot)), "make-room")

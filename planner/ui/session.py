@@ -18,13 +18,13 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
-from planner.ui import kept, link, live_view, replay, sign_in
+from planner.ui import link, live_view, replay, sign_in, upload_cache
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -39,7 +39,7 @@ _MOST_GIVEN: Final = 3
 _DIGITS: Final = 16  # of a digest, in a link and under What was read
 
 
-class Wanted(Record):
+class LinkedSnapshot(Record):
     """The snapshot that a link names: as the link tells it, so nothing of it can be trusted to be true."""
 
     name: str
@@ -76,9 +76,9 @@ def _begun(spec: str) -> Snapshot | HeadroomError:
 
 def start_problem() -> HeadroomError | None:
     """Why the cluster that the dashboard was started with can't be read, where nothing else is looked at yet."""
-    asked = wanted()
-    found = _begun(_start()) if asked is not None and asked.name == _start() else None
-    return found if isinstance(found, HeadroomError) else None
+    linked_snapshot = wanted()
+    problem = _begun(_start()) if linked_snapshot is not None and linked_snapshot.name == _start() else None
+    return problem if isinstance(problem, HeadroomError) else None
 
 
 def _start() -> str:
@@ -94,11 +94,13 @@ def _started_with(spec: str) -> Snapshot:
 
 def names() -> dict[str, Snapshot | None]:
     """What can be looked at, by the name it is called here; None for an embedded one that isn't read yet."""
-    found: dict[str, Snapshot | None] = dict.fromkeys(_EMBEDDED)
-    for one in given():
-        name = f"{one.source} (given)" if one.source in _EMBEDDED else one.source
-        found[name if name not in found else f"{name}, {words.moment(one.taken_at)}, {one.digest[:6]}"] = one
-    return found
+    clusters: dict[str, Snapshot | None] = dict.fromkeys(_EMBEDDED)
+    for snapshot in given():
+        name = f"{snapshot.source} (given)" if snapshot.source in _EMBEDDED else snapshot.source
+        clusters[
+            name if name not in clusters else f"{name}, {words.moment(snapshot.taken_at)}, {snapshot.digest[:6]}"
+        ] = snapshot
+    return clusters
 
 
 def called(name: str) -> Snapshot:
@@ -119,17 +121,17 @@ def choose() -> None:
     _own_accelerators()
     live_view.begin()
     st.session_state.pop(_SUPPOSED, None)
-    for one in st.session_state.get(_GIVEN, ()):
-        kept.keep(one.digest[:_DIGITS], one, len(one.nodes) + len(one.pods))
+    for snapshot in st.session_state.get(_GIVEN, ()):
+        upload_cache.keep(snapshot.digest[:_DIGITS], snapshot, len(snapshot.nodes) + len(snapshot.pods))
     _follow_link()
     every = names()
     if _NEXT in st.session_state:
-        digest, asked = st.session_state.pop(_NEXT), wanted()
-        if asked is None or digest.startswith(asked.digest):
+        digest, linked_snapshot = st.session_state.pop(_NEXT), wanted()
+        if linked_snapshot is None or digest.startswith(linked_snapshot.digest):
             st.session_state.pop(_WANTED, None)
             look_at(digest)
     elif st.session_state.get(CHOICE) not in every and wanted() is None and _is_unread():
-        st.session_state[_WANTED] = Wanted(name=_start(), digest="", taken="")
+        st.session_state[_WANTED] = LinkedSnapshot(name=_start(), digest="", taken="")
     elif st.session_state.get(CHOICE) not in every and wanted() is None:
         embedded = _start() if _start() in _EMBEDDED else demo.DEMO_NAME
         st.session_state[CHOICE] = list(every)[-1] if given() else embedded
@@ -148,7 +150,9 @@ def _is_unread() -> bool:
 
 def look_at(digest: str) -> None:
     """Choose the snapshot given with this digest; before the widget, or in a callback."""
-    st.session_state[CHOICE] = next(name for name, one in names().items() if one and one.digest == digest)
+    st.session_state[CHOICE] = next(
+        name for name, named_snapshot in names().items() if named_snapshot and named_snapshot.digest == digest
+    )
 
 
 def look_at_anyway(digest: str) -> None:
@@ -159,21 +163,21 @@ def look_at_anyway(digest: str) -> None:
 
 def _follow_link() -> None:
     """Take up the cluster that the link names, where the link isn't one that this session wrote."""
-    asked = _linked()
-    if asked == st.session_state.get(_WRITTEN) or not (asked.name or asked.digest):
+    linked_snapshot = _linked()
+    if linked_snapshot == st.session_state.get(_WRITTEN) or not (linked_snapshot.name or linked_snapshot.digest):
         return
-    st.session_state[_WRITTEN] = asked
-    found = _found(asked)
-    if found is None and _recalled(asked.digest):
-        found = _found(asked)
-    if found is None:
-        st.session_state[_WANTED] = asked
-    st.session_state[CHOICE] = found
+    st.session_state[_WRITTEN] = linked_snapshot
+    linked_name = _found(linked_snapshot)
+    if linked_name is None and _recalled(linked_snapshot.digest):
+        linked_name = _found(linked_snapshot)
+    if linked_name is None:
+        st.session_state[_WANTED] = linked_snapshot
+    st.session_state[CHOICE] = linked_name
 
 
 def _recalled(digest: str) -> bool:
     """Whether a snapshot was given in this browser before its page was loaded again; it is given again then."""
-    own, given_before = kept.find(digest[:_DIGITS]), st.session_state.get(_GIVEN, ())
+    own, given_before = upload_cache.find(digest[:_DIGITS]), st.session_state.get(_GIVEN, ())
     if not isinstance(own, Snapshot):
         return False
     st.session_state[_GIVEN] = (*(one for one in given_before if one.digest != own.digest), own)[-_MOST_GIVEN:]
@@ -194,27 +198,29 @@ def called_beside(snapshot: Snapshot) -> str:
     return f"{snapshot.source}, {words.moment(snapshot.taken_at)} ({snapshot.digest[:_DIGITS]})"
 
 
-def _linked() -> Wanted:
-    name, digest, taken = (st.query_params.get(one, "")[:200] for one in (CHOICE, DIGEST, TAKEN))
-    return Wanted(name=name, digest=digest, taken=taken)
+def _linked() -> LinkedSnapshot:
+    name, digest, taken = (st.query_params.get(parameter, "")[:200] for parameter in (CHOICE, DIGEST, TAKEN))
+    return LinkedSnapshot(name=name, digest=digest, taken=taken)
 
 
-def _found(asked: Wanted) -> str | None:
-    return next((name for name, snapshot in names().items() if _is(asked, name, snapshot)), None)
+def _found(linked_snapshot: LinkedSnapshot) -> str | None:
+    return next((name for name, snapshot in names().items() if _is(linked_snapshot, name, snapshot)), None)
 
 
-def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
-    if not asked.digest:
-        return asked.name == name
-    if held is None and asked.name != name:  # an embedded one that is not asked for isn't read
+def _is(snapshot_link: LinkedSnapshot, name: str, candidate_snapshot: Snapshot | None) -> bool:
+    if not snapshot_link.digest:
+        return snapshot_link.name == name
+    if candidate_snapshot is None and snapshot_link.name != name:  # an embedded one that is not asked for isn't read
         return False
-    return len(asked.digest) >= min(_DIGITS, len(called(name).digest)) and called(name).digest.startswith(asked.digest)
+    return len(snapshot_link.digest) >= min(_DIGITS, len(called(name).digest)) and called(name).digest.startswith(
+        snapshot_link.digest
+    )
 
 
-def wanted() -> Wanted | None:
+def wanted() -> LinkedSnapshot | None:
     """The snapshot that the link names and that isn't at hand: then nothing can be answered."""
-    found = st.session_state.get(_WANTED)
-    return found if isinstance(found, Wanted) else None
+    wanted_cluster = st.session_state.get(_WANTED)
+    return wanted_cluster if isinstance(wanted_cluster, LinkedSnapshot) else None
 
 
 def _chosen() -> None:
@@ -228,7 +234,7 @@ def _write_link() -> None:
     is_live = (
         live_view.is_live(snapshot) or replay.moment() is not None
     )  # then the link is to the cluster, as it is when it is opened
-    now = Wanted(
+    now = LinkedSnapshot(
         name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],
         taken="" if is_live else words.moment(snapshot.taken_at),
     )  # fmt: skip
@@ -241,8 +247,8 @@ def _write_link() -> None:
 
 def cluster() -> Snapshot:
     """The snapshot every page answers for: the one looked at, after what is supposed of it."""
-    found = st.session_state.get(_SUPPOSED)
-    return found if isinstance(found, Snapshot) else looked_at()
+    supposed_snapshot = st.session_state.get(_SUPPOSED)
+    return supposed_snapshot if isinstance(supposed_snapshot, Snapshot) else looked_at()
 
 
 def suppose(snapshot: Snapshot) -> None:
@@ -279,10 +285,10 @@ def watch(context: str) -> Snapshot:
     HeadroomError
         When it can't be read, or has no node.
     """
-    found = live_view.watch(context)
-    _check_nodes(found)
-    st.session_state[_NEXT] = found.digest
-    return found
+    watched_snapshot = live_view.watch(context)
+    _check_nodes(watched_snapshot)
+    st.session_state[_NEXT] = watched_snapshot.digest
+    return watched_snapshot
 
 
 def adopt(snapshot: Snapshot) -> Snapshot:
@@ -313,7 +319,7 @@ def keep(snapshot: Snapshot) -> None:
 
 def _check_nodes(snapshot: Snapshot) -> None:
     if not snapshot.nodes:
-        why = next((one for one in account.unseen(snapshot) if one.kind == NODE.name and one.state.hides), None)
+        why = next((gap for gap in input_report.unseen(snapshot) if gap.kind == NODE.name and gap.state.hides), None)
         if why is not None:
             raise InputError(str(why.sentence), where=snapshot.source, mend=str(why.mend))
         raise InputError(

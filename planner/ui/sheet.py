@@ -12,7 +12,7 @@ from planner.ground.sheet import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.wording import listed, money
-from planner.ui import opening, tables, tiles
+from planner.ui import object_links, tables, tiles
 
 A = TypeVar("A")
 
@@ -23,7 +23,13 @@ def show(question: Question[Any, A], answer: A, drawn: Callable[[A], None] = lam
     st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
     drawn(answer)
     parts(
-        question, answer, *(one.name for one in question.listings if one.is_shown and (one.empty or one.seen(answer)))
+        question,
+        answer,
+        *(
+            listing.name
+            for listing in question.listings
+            if listing.is_shown and (listing.empty or listing.seen(answer))
+        ),
     )
     notes(question, answer)
     for what, code in question.codes(answer).items():
@@ -44,8 +50,8 @@ def figures(question: Question[Any, A], answer: A) -> None:
         with st.grid(min_column_width=150):
             for figure in shown:
                 value, whole = figure.of(answer), figure.whole and figure.whole(answer)
-                said = (figure.unknown or None) if value is None else _said(value, figure.unit)
-                tiles.show(figure.label, said, "" if whole is None else f"of {whole:,}", hint=figure.hint or None)
+                tile_text = (figure.unknown or None) if value is None else _said(value, figure.unit)
+                tiles.show(figure.label, tile_text, "" if whole is None else f"of {whole:,}", hint=figure.hint or None)
 
 
 def parts(question: Question[Any, A], answer: A, *names: str) -> None:
@@ -63,7 +69,7 @@ def table(
     *,
     names: Sequence[str] = (),
     items: Sequence[Any] | None = None,
-    opens: Callable[[Any], opening.Target | None] | None = None,
+    opens: Callable[[Any], object_links.PageLink | None] | None = None,
     is_whole: bool = False,
     **more: Any,
 ) -> None:
@@ -77,7 +83,7 @@ def table(
         rows := listed(listing, answer, items, names=names, is_money_raw=True),
         money=[head for head in money(listing, answer) if rows and head in rows[0]],
         alt=f"{words.capital(listing.title_of(answer) or name)}. {words.sentence(getattr(answer, 'sentence', ''))}",
-        empty=listing.empty or "Nothing to show.", opens=[opens(one) for one in items] if opens else (),
+        empty=listing.empty or "Nothing to show.", opens=[opens(table_row) for table_row in items] if opens else (),
         **{"placeholder": listing.unknown_of(answer), **more},
     )  # fmt: skip
     if note := listing.note(answer):

@@ -12,17 +12,17 @@ from planner.ground import words
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions import report
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.report import ReportSettings
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.ui import (
     capacity_inputs,
     changes_view,
-    filtered,
     findings,
     inventory_view,
     link,
+    page_filter,
     plan_view,
     prices,
     session,
@@ -46,7 +46,9 @@ def show() -> None:
         snapshot = session.looked_at()
         listed = ((NODE, snapshot.nodes), (POD, snapshot.pods))
         size = [
-            words.count(len(some), kind.name.lower()) for kind, some in listed if some or not snapshot.lacks(kind.name)
+            words.count(len(kind_records), kind.name.lower())
+            for kind, kind_records in listed
+            if kind_records or not snapshot.lacks(kind.name)
         ]
         st.caption(f"{', '.join(size)}  \ntaken {words.moment(snapshot.taken_at)}")
         if session.is_demo():
@@ -55,7 +57,7 @@ def show() -> None:
         else:
             for finding in findings.age(snapshot):
                 st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")
-        filtered.control(snapshot)
+        page_filter.control(snapshot)
         _review(snapshot)
         with st.popover("Glossary", icon=":material/menu_book:"):
             st.markdown(glossary.as_markdown())
@@ -75,10 +77,10 @@ def _review(snapshot: Snapshot) -> None:
     is_embedded = session.is_demo()
 
     def made() -> str:
-        given = Given(
+        inputs = Inputs(
             limits=capacity_inputs.stated(snapshot), book=prices.book(), now=time.time(), is_embedded=is_embedded
         )
-        return report_figure.html(report.review(snapshot, ReportSettings(), given))
+        return report_figure.html(report.review(snapshot, ReportSettings(), inputs))
 
     st.download_button(
         "Capacity review",

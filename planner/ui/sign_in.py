@@ -13,7 +13,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.inventory.sight import as_seen
+from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.sources import access, sessions
 from planner.sources.access import Person, Refused, SignIn
@@ -26,11 +26,11 @@ _LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
 @cache
 def configured() -> SignIn | None:
     """How people sign in; read once, when the server starts. Cookies are signed with a secret that `signed_out` knows."""
-    found = access.configured()
-    if found is None:
+    sign_in_settings = access.configured()
+    if sign_in_settings is None:
         return None
-    secret = signed_out().secret(str(found.auth["cookie_secret"]))
-    return replace(found, auth={**found.auth, "cookie_secret": secret})
+    secret = signed_out().secret(str(sign_in_settings.auth["cookie_secret"]))
+    return replace(sign_in_settings, auth={**sign_in_settings.auth, "cookie_secret": secret})
 
 
 @cache
@@ -41,8 +41,8 @@ def signed_out() -> SignedOut:
 
 def person() -> Person | None:
     """Who is signed in and let in; None: none fits. Only where `configured`."""
-    found = _judged()
-    return found if isinstance(found, Person) else None
+    judged_person = _judged()
+    return judged_person if isinstance(judged_person, Person) else None
 
 
 def _judged() -> Person | Refused | None:
@@ -77,8 +77,8 @@ def _patterns() -> tuple[str, ...] | None:
     """Of the namespaces that are seen; None: all."""
     if configured() is None:
         return None
-    found = person()
-    return () if found is None else found.namespaces
+    user = person()
+    return () if user is None else user.namespaces
 
 
 def ask() -> None:
@@ -90,19 +90,19 @@ def ask() -> None:
 
 def _show() -> None:
     """The page of a user who isn't let in: a way to the provider, or why this account isn't enough."""
-    found, sign_in = _judged(), configured()
+    visitor, sign_in = _judged(), configured()
     assert sign_in is not None
     _, middle, _ = st.columns([1, 2, 1])
     with middle:
         st.title("Headroom")
         st.caption("Will this Kubernetes rollout finish? Clusters are shown to people who are signed in.")
-        if isinstance(found, Refused) and not found.is_over:
-            what = f"You are signed in as {words.literal(found.name)}, and {words.literal(found.why)}."
+        if isinstance(visitor, Refused) and not visitor.is_over:
+            what = f"You are signed in as {words.literal(visitor.name)}, and {words.literal(visitor.why)}."
             st.error(f"{what}\n\nAsk the operator of this Headroom, or use another account.", title="✗ Not let in")
             if st.button("Sign out", icon=":material/logout:", key="sign-out"):
                 st.logout()
             return
-        if found is not None:
+        if visitor is not None:
             st.info(
                 "Sign in again to go on; what you are allowed to see is checked anew then.", title="Your time is up"
             )
@@ -114,20 +114,20 @@ def _show() -> None:
 
 def sidebar() -> None:
     """Who is signed in and until when, and the way out."""
-    found = person() if configured() is not None else None
-    if found is None:
+    user = person() if configured() is not None else None
+    if user is None:
         return
-    st.caption(f"Signed in as {words.literal(found.name)} until {words.moment(found.until)}")
-    if found.namespaces is not None:
-        which = words.listing([f"`{words.literal(namespace)}`" for namespace in found.namespaces], most=6) or "none"
+    st.caption(f"Signed in as {words.literal(user.name)} until {words.moment(user.until)}")
+    if user.namespaces is not None:
+        which = words.listing([f"`{words.literal(namespace)}`" for namespace in user.namespaces], most=6) or "none"
         st.caption(f"Namespaces you see: {which}. The others count in every answer, without their names.")
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()
         st.stop()  # no user is there any more: the rest would run the page again, and the way to the provider were lost
     # The page runs again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest.
-    left = min(max(1.0, found.until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
+    remaining_seconds = min(max(1.0, user.until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
 
-    @st.fragment(run_every=left)
+    @st.fragment(run_every=remaining_seconds)
     def look() -> None:
         if person() is None:
             st.rerun()

@@ -10,34 +10,34 @@ import streamlit as st
 from planner.capacity import spare_needs, strategy_prices
 from planner.capacity.spare_needs import SpareNeeds
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies import price as remedy_costs
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import cache, errors, link, prices, sheet
-from planner.ui.asked import Asked
+from planner.ui.settings_form import SettingsForm
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 
 
 def known(
-    snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Mapping[str, float]
+    snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, typed_terms: Mapping[str, float]
 ) -> StrategyCosts | None:
-    """What each strategy costs by what is assumed and `given` (of `typed`); None where there is no price to go by."""
+    """What each strategy costs by what is assumed and `typed_terms` (of `typed`); None where there is no price to go by."""
     needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         if not needs.gpus_per_pod:
             return None
-        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**given))
+        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**typed_terms))
         return strategy_prices.price_strategies(snapshot, prices.book(), needs, strategy_costs.spare_values(settings))
     except HeadroomError:  # said where the costs stand
         return None
@@ -61,7 +61,7 @@ def _typed(name: str) -> object:
 
 
 @errors.part
-def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
+def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Inputs) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.header("What each strategy costs")
     needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
@@ -70,7 +70,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         if not needs.gpus_per_pod:
             st.caption("Its pods ask for no GPU, and only spare GPUs are priced.")
             return None
-        said = st.container()
+        message_place = st.container()
         with st.container(border=True), st.grid(min_column_width=190):
             settings = StrategyCostSettings(
                 rollout=rollout, spares=_inputs(strategy_prices.default_terms(snapshot, book, needs))
@@ -79,7 +79,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
     except HeadroomError as error:
         errors.show(error)
         return None
-    with said:
+    with message_place:
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
@@ -104,20 +104,20 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
     return costs
 
 
-def _inputs(known: SpareTerms) -> SpareSettings:
-    asked = Asked(SpareSettings)
-    for one in SETTINGS:
-        if one.name != _ELSEWHERE:
-            value = getattr(known, one.name)
-            asked.show(
-                one.name, format="%g", step=0.01 if one.unit == "USD/h" else 1.0,
-                placeholder="no price" if value is None else f"{value:g}", help=f"{one.help} Source: {one.source}.",
+def _inputs(derived_terms: SpareTerms) -> SpareSettings:
+    widgets = SettingsForm(SpareSettings)
+    for field in SETTINGS:
+        if field.name != _ELSEWHERE:
+            value = getattr(derived_terms, field.name)
+            widgets.show(
+                field.name, format="%g", step=0.01 if field.unit == "USD/h" else 1.0,
+                placeholder="no price" if value is None else f"{value:g}", help=f"{field.help} Source: {field.source}.",
             )  # fmt: skip
-    return asked.settings()
+    return widgets.settings()
 
 
 def document(
-    snapshot: Snapshot, rollout: RolloutSettings, result: RolloutResult, costs: StrategyCosts | None
+    snapshot: Snapshot, rollout: RolloutSettings, rollout_result: RolloutResult, costs: StrategyCosts | None
 ) -> dict[str, object]:
     """The rollout's document, with what its strategies cost where that is known."""
     also = []
@@ -125,7 +125,7 @@ def document(
         terms = SpareSettings(**{setting.name: getattr(costs.terms, setting.name) for setting in SETTINGS})
         settings = StrategyCostSettings(rollout=rollout, spares=terms)
         also.append(document_of(strategy_costs.QUESTION, snapshot, settings, costs))
-    return document_of(rollout_question.QUESTION, snapshot, rollout, result, *also)
+    return document_of(rollout_question.QUESTION, snapshot, rollout, rollout_result, *also)
 
 
 _INSIDE_PIXELS = 770  # of a table in an opened section

@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.figures import film as drawing
 from planner.figures import strategy_grid
 from planner.ground import words
@@ -25,7 +25,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, RolloutResult, StrategyGrid, WorkloadRollout
@@ -54,7 +54,7 @@ def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
 
 
 @errors.part
-def show(snapshot: Snapshot, settings: RolloutSettings, given: Given, rollout: WorkloadRollout) -> None:
+def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, rollout: WorkloadRollout) -> None:
     """The strategies to choose from, and the one that is chosen."""
     st.header("Choose the strategy")
     if settings.meanwhile.then:
@@ -127,15 +127,15 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
     """An Argo Rollout's strategies, or a LeaderWorkerSet's: what completes, and the patch of the one that is recommended."""
     first = replace(settings, workloads=(rollout.workload,)) if settings.workloads else settings
     asked = strategies.StrategiesSettings(rollout=first, weights=_weights_given())
-    found = cache.answer(strategies.answer, snapshot, asked)
-    if found.workload != rollout.workload:
+    strategies_answer = cache.answer(strategies.answer, snapshot, asked)
+    if strategies_answer.workload != rollout.workload:
         st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
         return
-    st.markdown(words.literal(found.sentence))
-    _table(found.options, found.replicas)
-    if found.apply is not None:
-        st.code(found.apply.command, language=None, wrap_lines=True)
-        st.caption(f"Undo: `{words.printable(found.apply.undo, one_line=True)}`")
+    st.markdown(words.literal(strategies_answer.sentence))
+    _table(strategies_answer.options, strategies_answer.replicas)
+    if strategies_answer.apply is not None:
+        st.code(strategies_answer.apply.command, language=None, wrap_lines=True)
+        st.caption(f"Undo: `{words.printable(strategies_answer.apply.undo, one_line=True)}`")
 
 
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
@@ -145,14 +145,14 @@ def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGr
 
 
 def costs_of(
-    snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, given: Mapping[str, float]
+    snapshot: Snapshot, settings: RolloutSettings, rollout_result: RolloutResult, typed_terms: Mapping[str, float]
 ) -> StrategyCosts | None:
     """What strategies cost, for the document: of the first workload, where it has a grid."""
-    rollout = result.workloads[0]
+    rollout = rollout_result.workloads[0]
     if settings.meanwhile.then or not has_grid(rollout, snapshot):
         return None
     grid = _grid(snapshot, settings, rollout.workload)
-    return spares.known(snapshot, strategies.without_strategy(settings), grid, given)
+    return spares.known(snapshot, strategies.without_strategy(settings), grid, typed_terms)
 
 
 def _weights_given() -> Weights:
@@ -169,10 +169,10 @@ def _weight(key: str) -> int | None:
 def _weights() -> None:
     st.caption("What matters more, 0 to 10: the recommendation follows.")
     with st.grid(min_column_width=150, gap="small"):
-        for one in fields(Weights):
-            setting = setting_of(Weights, one.name)
+        for weight in fields(Weights):
+            setting = setting_of(Weights, weight.name)
             link.number(
-                setting.label, key=f"weigh_{one.name}", least=0, most=10, default=setting.default, help=setting.help
+                setting.label, key=f"weigh_{weight.name}", least=0, most=10, default=setting.default, help=setting.help
             )
 
 
@@ -186,15 +186,15 @@ def _table(options: Sequence[Option], replicas: int) -> None:
     st.caption("★ recommended, ◆ nothing beats it. A strategy that isn't here gets stuck.")
 
 
-def _row(one: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:
-    mark = "★ " if one.is_recommended else "◆ " if one.is_best else ""
-    price = "no price" if one.usd_per_month is None else usd(one.usd_per_month)
+def _row(option: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:
+    mark = "★ " if option.is_recommended else "◆ " if option.is_best else ""
+    price = "no price" if option.usd_per_month is None else usd(option.usd_per_month)
     return {
-        "strategy": f"{mark}{one.name}{' (today)' if one.is_current else ''}",
-        "lowest Ready": f"{one.lowest_ready:,} of {replicas:,}",
-        "takes": words.duration(one.seconds),
-        "peak GPUs": f"{one.peak_gpus}{f' (+ {one.extra_gpus})' if one.extra_gpus else ''}",
-        "evicts": one.evictions,
+        "strategy": f"{mark}{option.name}{' (today)' if option.is_current else ''}",
+        "lowest Ready": f"{option.lowest_ready:,} of {replicas:,}",
+        "takes": words.duration(option.seconds),
+        "peak GPUs": f"{option.peak_gpus}{f' (+ {option.extra_gpus})' if option.extra_gpus else ''}",
+        "evicts": option.evictions,
         "a month": price,
-        **({"nodes brought unasked": one.brought and one.brought.words} if is_brought else {}),
+        **({"nodes brought unasked": option.brought and option.brought.words} if is_brought else {}),
     }

@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 
 from planner.ground.tables import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
-from planner.ui import link, opening
+from planner.ui import link, object_links
 
 T = TypeVar("T")
 
@@ -44,10 +44,13 @@ def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     """
     names = list(rows[0])
     words = {name: list(dict.fromkeys(_said(row[name]) for row in rows if row[name] is not None)) for name in names}
-    asked = {name: _pixels(max(map(_length, [name, *words[name]]))) for name in names}
-    if sum(asked.values()) <= within:
-        return {name: asked[name] for name in names if _is_taken_for_narrower(name, rows)}, 1
-    whole, parts = (_shared(words, asked, _least(words, asked, in_parts=one), within) for one in (False, True))
+    wanted_widths = {name: _pixels(max(map(_length, [name, *words[name]]))) for name in names}
+    if sum(wanted_widths.values()) <= within:
+        return {name: wanted_widths[name] for name in names if _is_taken_for_narrower(name, rows)}, 1
+    whole, parts = (
+        _shared(words, wanted_widths, _least(words, wanted_widths, in_parts=is_in_parts), within)
+        for is_in_parts in (False, True)
+    )
     is_low = sum(whole[0].values()) <= within and (whole[1] <= _LOW_LINES or whole[1] <= parts[1])
     widths, lines = whole if is_low else parts
     lines = min(_MOST_LINES, lines)
@@ -68,16 +71,16 @@ def _narrowest(texts: Sequence[str], widest: int, lines: int) -> int:
 
 
 def _shared(
-    words: Mapping[str, Sequence[str]], asked: Mapping[str, int], least: Mapping[str, int], within: int
+    words: Mapping[str, Sequence[str]], wanted_widths: Mapping[str, int], least: Mapping[str, int], within: int
 ) -> tuple[dict[str, int], int]:
     """`within` shared out, the widest columns giving way first, none below its `least`; how many lines the longest text takes."""
-    widest = max(asked.values())
-    while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in asked) > within:
+    widest = max(wanted_widths.values())
+    while widest > 40 and sum(max(least[name], min(wanted_widths[name], widest)) for name in wanted_widths) > within:
         widest -= 4
-    widths = {name: max(least[name], min(asked[name], widest)) for name in asked}
+    widths = {name: max(least[name], min(wanted_widths[name], widest)) for name in wanted_widths}
     tall = (
         _lines(broken(text, widths[name]), widths[name])
-        for name in asked
+        for name in wanted_widths
         for text in words[name]
         if len(text) > _letters(widths[name]) or "\n" in text
     )
@@ -112,7 +115,7 @@ def _said(value: object) -> str:
     return f"${value:,.2f}" if isinstance(value, float) else str(value)
 
 
-def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], *, in_parts: bool) -> dict[str, int]:
+def _least(words: Mapping[str, Sequence[str]], wanted_widths: Mapping[str, int], *, in_parts: bool) -> dict[str, int]:
     """For each column its name, which stays in one line, or the longest word of a cell; of a long word its longest part."""
 
     def parts(text: str) -> Iterator[str]:
@@ -121,7 +124,8 @@ def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], *, in_p
 
     return {
         name: min(
-            asked[name], _pixels(max([_length(name), *(_length(word) for text in texts for word in parts(text))]))
+            wanted_widths[name],
+            _pixels(max([_length(name), *(_length(word) for text in texts for word in parts(text))])),
         )
         for name, texts in words.items()
     }
@@ -165,7 +169,7 @@ def show(
     empty: str = "Nothing to show.",
     placeholder: str = "–",
     within: int = _PAGE_PIXELS,
-    opens: Sequence[opening.Target | None] = (),
+    opens: Sequence[object_links.PageLink | None] = (),
     on_pick: Callable[[int], None] | None = None,
     **more: Any,
 ) -> None:
@@ -197,8 +201,8 @@ def show(
             config[name] = {**config.get(name, {}), "alignment": "right"}
     has_debts = any(isinstance(cell := row[name], int | float) and cell < 0 for row in rows for name in money)
     dollars = st.column_config.NumberColumn(format=None if has_debts else "dollar")
-    for name, one in {**dict.fromkeys(money, dollars), **(columns or {})}.items():
-        config[heads[name]] = {**config.get(heads[name], {}), **one}
+    for name, column_config in {**dict.fromkeys(money, dollars), **(columns or {})}.items():
+        config[heads[name]] = {**config.get(heads[name], {}), **column_config}
     if opens:
         more |= {"on_select": "rerun", "selection_mode": "single-row"}
     elif on_pick is not None:
@@ -214,7 +218,7 @@ def show(
         **more,
     )
     if opens:
-        opening.selected(event, opens)
+        object_links.selected(event, opens)
 
 
 def grouped(
@@ -222,7 +226,7 @@ def grouped(
 ) -> None:
     """Things of which the same is said in one row of the table that `show` makes, and each by itself where that is asked for; few of
     them, or those that are all different, at once. `show`: groups, key."""
-    every = [(one,) for some in groups for one in some]
+    every = [(member,) for row_group in groups for member in row_group]
     if len(every) <= few or len(groups) == len(every):
         show(every, key)
         return
@@ -239,7 +243,7 @@ def _of_one_kind(cells: Rows) -> list[dict[str, Any]]:
         for name, cell in row.items():
             if cell is not None:
                 kinds.setdefault(name, set()).add(isinstance(cell, str))
-    mixed = {name for name, found in kinds.items() if len(found) > 1}
+    mixed = {name for name, cell_kinds in kinds.items() if len(cell_kinds) > 1}
     return [
         {name: shown(cell, "") if name in mixed and cell is not None else cell for name, cell in row.items()}
         for row in cells
@@ -263,15 +267,17 @@ def small(rows: Rows, *, names: Collection[str] = (), empty: str = "", unknown: 
     within the table, not with the page. Unknown cells (None) say `unknown`."""
     if rows:
         heads = {name: literal(name if name in names else capital(name)) for name in rows[0]}
-        said = {head: [literal(shown(row[name], unknown)) for row in rows] for name, head in heads.items()}
+        cell_texts = {head: [literal(shown(row[name], unknown)) for row in rows] for name, head in heads.items()}
         # Only numbers stand to the right there, so an amount is the number of its row, shown as its words.
         amounts = {
             head
             for name, head in heads.items()
             if is_amounts(rows, name) or all(_PART.match(str(row[name])) for row in rows)
         }
-        frame = pd.DataFrame({name: range(len(rows)) if name in amounts else cells for name, cells in said.items()})
-        styled = frame.style.format({name: _at(said[name]) for name in amounts})
+        frame = pd.DataFrame(
+            {name: range(len(rows)) if name in amounts else cells for name, cells in cell_texts.items()}
+        )
+        styled = frame.style.format({name: _at(cell_texts[name]) for name in amounts})
         st.table(styled, hide_index=True, border="horizontal")
     elif empty:
         st.caption(empty)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 N = TypeVar("N")
 
 
-class Kept(Record):
+class ReadFiles(Record):
     """What was read (`value`) from files called `names`, and what it is for (a cluster's identity; None: for any)."""
 
     names: tuple[str, ...]
@@ -26,19 +26,19 @@ class Kept(Record):
 
 def kept(key: str, nothing: T, *, of: object = None) -> T:
     """What was read from the files given at `key` for `of`; `nothing` where none were."""
-    found = st.session_state.get(f"{key}-kept")
-    return found.value if isinstance(found, Kept) and found.of == of else nothing
+    stored_upload = st.session_state.get(f"{key}-kept")
+    return stored_upload.value if isinstance(stored_upload, ReadFiles) and stored_upload.of == of else nothing
 
 
 def names(key: str, *, of: object = None) -> tuple[str, ...]:
     """What was given is called so; () where nothing was."""
-    found = st.session_state.get(f"{key}-kept")
-    return found.names if isinstance(found, Kept) and found.of == of else ()
+    stored_upload = st.session_state.get(f"{key}-kept")
+    return stored_upload.names if isinstance(stored_upload, ReadFiles) and stored_upload.of == of else ()
 
 
 def keep(key: str, value: object, *, names: Sequence[str], of: object = None) -> None:
     """What was read elsewhere, kept as if it had been given as files called `names`."""
-    st.session_state[f"{key}-kept"] = Kept(names=tuple(names), of=of, value=value)
+    st.session_state[f"{key}-kept"] = ReadFiles(names=tuple(names), of=of, value=value)
 
 
 def taken(
@@ -54,10 +54,10 @@ def taken(
     Streamlit keeps none of the bytes."""
     batch = f"{key}-batch"
     number = st.session_state.get(batch, 0)
-    given: Any = st.file_uploader(  # a list, or a file or None
+    uploaded_files: Any = st.file_uploader(  # a list, or a file or None
         label, key=f"{key}-{number}", type=types, accept_multiple_files=several, max_upload_size=most_mib, help=help
     )
-    files = given if isinstance(given, list) else [given] if given else []
+    files = uploaded_files if isinstance(uploaded_files, list) else [uploaded_files] if uploaded_files else []
     if not files:
         return []
     st.session_state[batch] = number + 1
@@ -100,9 +100,9 @@ def ask(
 
 def told(key: str, *, of: object = None) -> None:
     """What was given, by its names, and the way to take it back."""
-    if given := names(key, of=of):
+    if file_names := names(key, of=of):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"✓ read: {words.literal(', '.join(given))}")
+            st.caption(f"✓ read: {words.literal(', '.join(file_names))}")
             st.button("Remove", key=f"{key}-remove", on_click=_forget, args=(f"{key}-kept",), type="tertiary")
 
 

@@ -29,14 +29,14 @@ _ICON = {
 
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
     """The verdict's box: colour, icon and title say the same; the title in a dozen words, the details under it."""
-    said = details(verdict, sentence)
+    details_text = details(verdict, sentence)
     is_shorter = verdict not in (Verdict.COMPLETES, Verdict.UNKNOWN)  # of these the sentence is as short
     head = title(verdict, headline if is_shorter else "")
     if verdict is Verdict.UNKNOWN:
-        unknown(head, said)
+        unknown(head, details_text)
     else:
         box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error}.get(verdict, st.warning)
-        box(literal(said), title=literal(head), icon=_ICON[verdict])
+        box(literal(details_text), title=literal(head), icon=_ICON[verdict])
 
 
 def unknown(title: str, sentence: str | Text) -> None:

@@ -41,7 +41,7 @@ MACHINES: Final = frozenset([REVIEWS, METRICS, ALIVE, READY])
 acts for who looks at a page, and what they say is no page."""
 
 BROWSER: Final = "headroom_browser"
-"""The cookie that tells one browser from another, for as long as it runs; by itself it opens nothing (`planner.ui.kept`)."""
+"""The cookie that tells one browser from another, for as long as it runs; by itself it opens nothing (`planner.ui.upload_cache`)."""
 
 _TOKEN: Final = re.compile(r"[\w-]{43}", re.ASCII)  # 256 bits
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -67,7 +67,7 @@ def take_settings() -> None:
             continue
         kind = click.types.convert_type(option.type)
         try:
-            value = [kind(one) for one in text.split()] if option.multiple else kind(text)
+            value = [kind(word) for word in text.split()] if option.multiple else kind(text)
         except click.BadParameter as error:
             mend = "Give it another value, or none"
             raise InputError(error.message.rstrip("."), where=option.env_var, mend=mend) from None
@@ -76,9 +76,9 @@ def take_settings() -> None:
 
 def content_security_policy(index: str, framed_by: str = "'none'") -> str:
     """Everything from here and nowhere else; `index` is the page whose own inline scripts are let through by their hash."""
-    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _INLINE.findall(index)]
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE.findall(index)]
     # blob: is how Streamlit loads the script of a component (the film's); only a script that runs already can make one
-    scripts = " ".join(["'self'", "blob:", *(f"'sha256-{one}'" for one in hashes)])
+    scripts = " ".join(["'self'", "blob:", *(f"'sha256-{digest}'" for digest in hashes)])
     return "; ".join(
         [
             "default-src 'self'",
@@ -132,25 +132,28 @@ def is_own_name(host: str, names: Iterable[str]) -> bool:
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        known = [name_of(one) for one in names if one.strip()]
+        own_names = [name_of(host_name) for host_name in names if host_name.strip()]
         return (
             name == "localhost"
             or name.endswith(".localhost")
-            or any(one in ("*", name) or (one.startswith("*.") and name.endswith(one[1:])) for one in known)
+            or any(
+                host_name in ("*", name) or (host_name.startswith("*.") and name.endswith(host_name[1:]))
+                for host_name in own_names
+            )
         )
     return True
 
 
 def base_path() -> str:
     """What every address of this server begins with: "", or as ``/headroom``."""
-    told = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{told}" if told else ""
+    url_path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{url_path}" if url_path else ""
 
 
 def browser_of(cookies: Mapping[str, str]) -> str:
     """Which browser sends them; "" without a cookie as `Guard` sets them."""
-    told = str(cookies.get(BROWSER, ""))
-    return told if _TOKEN.fullmatch(told) else ""
+    browser_cookie = str(cookies.get(BROWSER, ""))
+    return browser_cookie if _TOKEN.fullmatch(browser_cookie) else ""
 
 
 def _new_browser(scope: Scope, *, is_https: bool) -> list[tuple[bytes, bytes]]:
@@ -176,17 +179,22 @@ class Guard:
             await self._app(scope, receive, send)
             return
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        told = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or "", COMMUNITY]
-        names = [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told, *self._names]
+        own_hosts = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or "", COMMUNITY]
+        names = [
+            *os.environ.get(VARIABLE, "").split(","),
+            *st.get_option("server.allowedHosts"),
+            *own_hosts,
+            *self._names,
+        ]
         if scope.get("path") not in MACHINES and not is_own_name(host, names):
             await self._refuse(scope, receive, send)
             return
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                there = {name.lower() for name, _ in message.get("headers", ())}
+                header_names = {name.lower() for name, _ in message.get("headers", ())}
                 own = self._in_frame if name_of(host).endswith(COMMUNITY[1:]) else self._headers
-                more = [(name, value) for name, value in own if name not in there]
+                more = [(name, value) for name, value in own if name not in header_names]
                 message["headers"] = [*message.get("headers", ()), *more, *_new_browser(scope, is_https=self._is_https)]
             await send(message)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift, memory, restarts
-from planner.questions.question import Given, Question
+from planner.questions.question import Inputs, Question
 from planner.spot.inputs import workloads
 from planner.ui import (
     cache,
@@ -60,7 +60,7 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
     if _unseen(restarts.QUESTION, snapshot):
         return
     logged = restarts_inputs.with_uploaded_logs(snapshot)
-    given = Given(usages=usage_inputs.history(snapshot))
+    given = Inputs(usages=usage_inputs.history(snapshot))
     report = cache.ask(restarts.QUESTION, logged, restarts.RestartsSettings(cures=0), given).report
     loops = [loop for loop in report.loops if loop.workload == key]
     if not loops:
@@ -87,7 +87,7 @@ def _drift(snapshot: Snapshot, key: str) -> None:
     if _unseen(drift.QUESTION, snapshot):
         return
     others = drift_inputs.other_clusters()
-    given = Given(usages=usage_inputs.history(snapshot), others=others)
+    given = Inputs(usages=usage_inputs.history(snapshot), others=others)
     report = cache.ask(drift.QUESTION, snapshot, drift.DriftSettings(), given)
     service = next((service for service in report.services if key in service.workloads), None)
     if service is None:

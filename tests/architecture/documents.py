@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of
 from planner.ground.exit_status import ExitStatus
 from planner.history import schema
-from planner.inventory import account, wire
+from planner.inventory import input_report, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.kubernetes import kinds, listed, queues, versions
+from planner.kubernetes import kinds, queues, unplayed_kinds, versions
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.kubernetes.updates import Updates
 from planner.rollout import glossary, recordings
@@ -177,7 +177,7 @@ Where next: [kinds](kinds.md), [what is played](rollout.md).
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
     [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
-    + [name for name, one in listed.LISTED.items() if "." in one.group]
+    + [name for name, one in unplayed_kinds.LISTED.items() if "." in one.group]
     + [f"{resource}.{queues.GROUP}" for resource in queues.KINDS.values()]
     + [
         "podtemplates", "capacitybuffers.autoscaling.x-k8s.io", "provisioningrequests.autoscaling.x-k8s.io", "nodepools.karpenter.sh",
@@ -282,12 +282,14 @@ def command_line() -> str:
 
 def with_reading(text: str) -> str:
     """docs/cluster.md with kubectl's line and the ClusterRole as `wire.READ` has them."""
-    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
-    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
+    text = re.sub(
+        r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: input_report.SNAPSHOT_COMMAND, text, flags=re.DOTALL
+    )
+    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{input_report.DEVICE_KINDS}`", text)
     text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{CUSTOM_KINDS}`", text)
     groups: dict[str, list[str]] = {}
     every = [(kind.group, kind.resource) for kind in wire.READ.values()]
-    every += [(one.group, one.resource) for one in listed.LISTED.values()]
+    every += [(one.group, one.resource) for one in unplayed_kinds.LISTED.values()]
     for group, resource in every:
         groups.setdefault(group, []).append(resource)
     rules = "".join(
@@ -304,7 +306,7 @@ def with_webhook_rules(text: str) -> str:
         if kind.is_custom:
             scale = [f"{kind.resource}/scale"] if kind.has_scale else []
             groups.setdefault((kind.group, kind.version), []).extend([kind.resource, *scale])
-    for one in listed.LISTED.values():
+    for one in unplayed_kinds.LISTED.values():
         if one.asks_webhook:
             scale = [f"{one.resource}/scale"] if one.scales is not None else []
             groups.setdefault((one.group, ", ".join(one.versions)), []).extend([one.resource, *scale])

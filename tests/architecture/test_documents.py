@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.rollout import recordings
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
@@ -93,7 +93,7 @@ def test_examples_print_what_the_document_says(path: Path) -> None:
 
 def test_kinds_of_the_documents_are_those_that_are_read() -> None:
     assert documents.with_reading(CLUSTER) == CLUSTER, "run `make docs`"
-    assert account.SNAPSHOT_COMMAND in CLUSTER
+    assert input_report.SNAPSHOT_COMMAND in CLUSTER
 
 
 def test_rights_of_the_documents_are_those_that_are_used() -> None:

@@ -29,7 +29,7 @@ OTHERS = (
     "planner.history.trend",
 )
 SELECTORS = ("celpy", "lark", "pendulum")
-KEPT = ("planner.history.kept", "logging", "numpy.ma")
+KEPT = ("planner.history.snapshot_bytes", "logging", "numpy.ma")
 CHANCE = ("numpy.random",)  # a rollout that completes draws how long it takes
 
 ANSWERED = (0, 2, 3, 4)

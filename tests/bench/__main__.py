@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from planner.capacity import left as capacity_left
+from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
@@ -33,8 +33,8 @@ from planner.questions import gate
 from planner.questions import restarts as restarts_question
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
-from planner.rollout import prepared as prepared_question
-from planner.rollout.prepared import Scenario
+from planner.rollout import prepared_change as prepared_question
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -19,10 +19,10 @@ from planner.ground.records import replace
 from planner.history.rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import trends
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.trends import TrendsSettings
-from planner.serve.processes import recorded
-from planner.serve.processes.sweep import Asked, Crew, Local, OnDask, sweep
+from planner.serve.processes import stored_answers
+from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
@@ -41,7 +41,9 @@ def measure() -> Iterator[Figure]:
     fleet = f"{CLUSTERS} x {DAYS} days"
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
         store, snapshot = Store(folder), crowd.snapshot(COPIES)
-        answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "capacity", "costs", "findings"))
+        answers = stored_answers.answers(
+            snapshot, Inputs(book=embedded_book()), ("overview", "capacity", "costs", "findings")
+        )
         rows = rows_of(snapshot, answers, written_by="bench")
         of_one = f"{COPIES} copies"
         yield _figure("rows of one snapshot", of_one, _taken(lambda: rows_of(snapshot, answers, written_by="b")))
@@ -56,7 +58,7 @@ def measure() -> Iterator[Figure]:
         yield _figure("read a whole snapshot", of_one, _taken(lambda: store.snapshot(kept)))
 
         def ask(clusters: tuple[str, ...] = ()) -> None:
-            trends.answer(snapshot, TrendsSettings(), Given(history=store.history(clusters)))
+            trends.answer(snapshot, TrendsSettings(), Inputs(history=store.history(clusters)))
 
         yield _figure("trends of the fleet, all of it", fleet, _best(ask), 1.0)
         yield _figure("trends of one cluster", f"1 x {DAYS} days", _best(partial(ask, ("cluster-3",))), 1.0)
@@ -149,7 +151,7 @@ def _swept(cluster: str) -> Swept:
 
 
 def _sweep(cluster: str, crew: Callable[[], Any]) -> Swept:
-    asked = list(_demos(DEMOS)) if "demos" in cluster else [Asked(cluster="one", snapshot=crowd.snapshot(OF_ONE))]
+    asked = list(_demos(DEMOS)) if "demos" in cluster else [SweepCase(cluster="one", snapshot=crowd.snapshot(OF_ONE))]
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
         store = Store(folder)
         with crew() as workers:
@@ -161,10 +163,10 @@ def _sweep(cluster: str, crew: Callable[[], Any]) -> Swept:
 ASKED = ("rollout", "grid", "savings")
 
 
-def _demos(number: int) -> Iterator[Asked]:
+def _demos(number: int) -> Iterator[SweepCase]:
     snapshot = demo.read()
     for one in range(number):
-        yield Asked(cluster="demo", snapshot=replace(snapshot, taken_at=snapshot.taken_at + one))
+        yield SweepCase(cluster="demo", snapshot=replace(snapshot, taken_at=snapshot.taken_at + one))
 
 
 def _local(workers: int) -> Callable[[], Any]:

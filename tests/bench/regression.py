@@ -14,11 +14,11 @@ from pathlib import Path
 
 import click
 
-from planner.capacity import left, overview
+from planner.capacity import free_capacity, overview
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
 from planner.remedies.rollouts import rollout
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo, kubectl
 from tests.bench import commands, crowd
 from tests.bench.table import best
@@ -45,7 +45,7 @@ def ratios() -> Iterator[tuple[str, float]]:
         ("read", best(lambda _: kubectl.read_bytes(data, name="crowd"), runs=3)),
         ("a verdict with ways out", best(lambda run: rollout(snapshot, Scenario(changes=(change,), seed=run)), runs=3)),
         ("every workload's rollout", best(lambda _: overview.played(snapshot), runs=3)),
-        ("what is left", best(lambda _: left.capacity(snapshot), runs=3)),
+        ("what is left", best(lambda _: free_capacity.capacity(snapshot), runs=3)),
         ("readiness plan of the demo", best(lambda _: plan.answer(demo.read(), plan.PlanSettings()), runs=3)),
     ):
         yield f"{what} / json.loads of {COPIES} varied copies", seconds / bare

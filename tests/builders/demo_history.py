@@ -23,8 +23,8 @@ from unittest import mock
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
-from planner.serve.processes import recorded
+from planner.questions.question import Inputs
+from planner.serve.processes import stored_answers
 from planner.sources import demo, kubectl
 from planner.sources import store as stores
 from planner.sources.prices import embedded_book
@@ -57,7 +57,7 @@ def write(folder: Path = FOLDER) -> None:
     """The store, its files named after the moments."""
     shutil.rmtree(folder, ignore_errors=True)
     for snapshot in moments():
-        answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "costs"))
+        answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
         rows = {name: some for name, some in rows_of(snapshot, answers, written_by="").items() if name in _ROWS}
         clock = SimpleNamespace(time=lambda taken=snapshot.taken_at: taken, monotonic=time.monotonic)
         with mock.patch.object(stores, "time", clock), mock.patch.object(stores, "_unique", return_value="made"):

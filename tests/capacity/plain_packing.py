@@ -16,7 +16,7 @@ from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
-from planner.spot.repack import Leaving, Repacked
+from planner.spot.repack import PoolDeparture, Repacked
 
 IN_VAIN = 1_000
 """Nodes in a row that can't be emptied, after which it stops: its own, and more than the quick way tries."""
@@ -191,7 +191,7 @@ class PlainPacking:
         return all(free[row, node] >= amount for row, amount in shape.asks)
 
     # ── leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def leave(self, *workloads: str, repacks: bool = True) -> Leaving:
+    def leave(self, *workloads: str, repacks: bool = True) -> PoolDeparture:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
         pods = [(number, workload) for workload in workloads for number in self._own[workload]]
@@ -206,7 +206,7 @@ class PlainPacking:
             for node in sorted(left & self._kept - self._pinned):
                 if not self._on[node]:
                     self._empties(node)
-        return Leaving(
+        return PoolDeparture(
             workloads=workloads,
             pods=len(pods),
             freed=tuple(self.cluster.node_names[node] for node in self._log.freed[freed_before:]),
@@ -229,14 +229,14 @@ class PlainPacking:
         self._log.opened.append(node)
         return node
 
-    def alone(self, workload: str, *, repacks: bool = True) -> Leaving:
+    def alone(self, workload: str, *, repacks: bool = True) -> PoolDeparture:
         """`leave`, taken back; without `repacks` only nodes go that hold nothing else."""
         mark = self.mark
         found = self.leave(workload, repacks=repacks)
         self.undo(mark)
         return found
 
-    def result(self, tightened: tuple[str, ...], steps: Iterable[Leaving]) -> Repacked:
+    def result(self, tightened: tuple[str, ...], steps: Iterable[PoolDeparture]) -> Repacked:
         """Where everything is now."""
         names = self.cluster.node_names
         return Repacked(

@@ -7,18 +7,18 @@ from random import Random
 
 import pytest
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.certificate_answer import Certificate
-from planner.remedies.combinations import Found, search
-from planner.remedies.knobs import Knobs, Lever, knobs
+from planner.remedies.combinations import SearchOutcome, search
+from planner.remedies.lever_ranges import Knobs, Lever, knobs
 from planner.remedies.player import Costs
 from planner.remedies.scenario import PlanCase
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
@@ -120,7 +120,7 @@ def test_the_plans_of_a_stateful_set_too(seed: int) -> None:
     assert found.looked_at == found.total == known.total
 
 
-def assert_same(case: PlanCase, known: Knobs, found: Found, most_nodes: int) -> None:
+def assert_same(case: PlanCase, known: Knobs, found: SearchOutcome, most_nodes: int) -> None:
     """The search misses no plan that trying all finds, within ranges that are wider than its own, and has none that isn't there."""
     names, mine = pools_of(case.cluster.snapshot), [pool.pool for pool in known.pools]
 

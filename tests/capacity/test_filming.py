@@ -15,7 +15,7 @@ from planner.capacity.overview import overview
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
-from planner.remedies.make_room import Asked, make_room, room_film
+from planner.remedies.make_room import RoomRequest, make_room, room_film
 from planner.remedies.rollouts import stuck_film
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
@@ -65,7 +65,10 @@ def test_a_lost_zone_ends_as_the_loss_does() -> None:
 
 def test_moves_that_make_room_start_what_the_plan_says() -> None:
     shape = "gpu=1,cpu=4,memory=8Gi"
-    film, made = room_film(SNAPSHOT, Asked(shape=shape, number=2)), make_room(SNAPSHOT, Asked(shape=shape, number=2))
+    film, made = (
+        room_film(SNAPSHOT, RoomRequest(shape=shape, number=2)),
+        make_room(SNAPSHOT, RoomRequest(shape=shape, number=2)),
+    )
     assert film is not None
     assert (film.wanted, film.frames[-1].ready, film.frames[-1].waiting) == (2, len(made.starts), 2 - len(made.starts))
     moved = {block.pod for block in film.blocks if block.doing is Doing.TERMINATING}
@@ -76,7 +79,7 @@ def test_moves_that_make_room_start_what_the_plan_says() -> None:
 
 def test_no_moves_no_film() -> None:
     assert make_room(SNAPSHOT).moves == ()
-    assert room_film(SNAPSHOT, Asked()) is None
+    assert room_film(SNAPSHOT, RoomRequest()) is None
 
 
 def test_the_review_has_a_film_of_a_circle() -> None:

@@ -16,9 +16,9 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_l
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.remedies import rollouts
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.sources import node_pools
 from tests.builders import eks
@@ -30,7 +30,7 @@ def cluster(*, pools: list[Item] | None = None, **gpu: Any) -> Snapshot:
 
 def asked(found: Snapshot, *files: Any, workload: str = eks.INFERENCE) -> RolloutResult:
     limits = tuple(one for each in files for one in node_pools.read_bytes(json.dumps(each).encode(), name="f.json"))
-    given = Given(limits=node_pools.stated(found, limits))
+    given = Inputs(limits=node_pools.stated(found, limits))
     return rollout.answer(found, rollout.RolloutSettings(workloads=(workload,), runs=1), given)
 
 

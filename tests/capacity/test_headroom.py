@@ -27,7 +27,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State

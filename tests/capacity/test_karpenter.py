@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.untold import autoscalers_seen, growing
+from planner.capacity.unseen_node_groups import autoscalers_seen, growing
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
@@ -16,11 +16,11 @@ from planner.inventory.pool_limits import with_snapshots
 from planner.kubernetes.nodes import machine_type
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions import gate
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, answer
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pools
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
@@ -133,7 +133,7 @@ def within(*pools: dict[str, Any], given: list[dict[str, Any]] | None = None) ->
     cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), list(pools))
     known = node_pools.read_bytes(json.dumps(given).encode(), name="given.json") if given else ()
     settings = RolloutSettings(workloads=("Deployment/ml/a",), runs=1)
-    return answer(cluster, settings, Given(limits=known))
+    return answer(cluster, settings, Inputs(limits=known))
 
 
 @pytest.mark.parametrize("limits", [{}, {"nvidia_com/gpu": "100"}, {"nvidia_com/gpu": "1"}, {"nodes": "1"}])
@@ -159,7 +159,7 @@ def test_without_types_of_machines_it_is_not_known() -> None:
 def test_the_gate_asks_it_too() -> None:
     cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), pool(FAMILY))
     assert "NodePool" not in cluster.other_kinds
-    types = Given(limits=node_pools.read_bytes(json.dumps(TYPES).encode(), name="types.json"))
+    types = Inputs(limits=node_pools.read_bytes(json.dumps(TYPES).encode(), name="types.json"))
     rolled = answer(cluster, RolloutSettings(workloads=("Deployment/ml/a",), runs=1), types)
     manifest = json.dumps(deployment("a", ["n0"], pod_spec(gpus=1, cpu="2"), **SURGING)[0])
     gated = gate.answer(cluster, gate.GateSettings(manifest=manifest), types)

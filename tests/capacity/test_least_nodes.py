@@ -12,8 +12,8 @@ from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import Snapshot, Workload
-from planner.rollout.by_themselves import going
 from planner.rollout.in_flight import in_flight
+from planner.rollout.independent_actors import going
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Shape, Static, compile_shape

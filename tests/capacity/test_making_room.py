@@ -13,15 +13,15 @@ from planner.capacity import exact_moves
 from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
 from planner.capacity.limits import LIMITS
-from planner.capacity.movable import Least, Stays, movable
+from planner.capacity.movable import MoveObjective, Stays, movable
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.bill import usd_of_pods
-from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
-from planner.rollout.evicting import these
+from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
+from planner.rollout.eviction_requests import these
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -46,7 +46,7 @@ CASES = int(os.environ.get("HEADROOM_ROOM_CASES", "50"))
 
 
 def made(*items: Item | list[Item], **asked: object) -> MadeRoom:
-    return make_room(snapshot(MOVED_WHOLE, *items), Asked(**asked))  # type: ignore[arg-type]
+    return make_room(snapshot(MOVED_WHOLE, *items), RoomRequest(**asked))  # type: ignore[arg-type]
 
 
 def four_halves() -> list[Item]:
@@ -117,7 +117,7 @@ def test_the_least_minutes_are_not_the_fewest_moves() -> None:
     items = [node("n0", gpus=4), node("n1", gpus=4), node("n2", gpus=2), *slow, *quick]
     items += deployment("large", [""], pod_spec(gpus=4))
     assert [move.workload for move in made(items).moves] == ["Deployment/ml/slow"]
-    found = made(items, least=Least.MINUTES)
+    found = made(items, least=MoveObjective.MINUTES)
     assert [move.workload for move in found.moves] == ["Deployment/ml/quick"] * 2
     assert found.is_proven
 
@@ -144,10 +144,10 @@ def test_the_cheapest_moves_lose_the_least_work() -> None:
     cluster = snapshot(MOVED_WHOLE, *items)
     pods = tuple(replace(one, started_at=NOW - 36_000) for one in cluster.pods)
     cluster = replace(cluster, pods=pods, nodes=nodes, taken_at=NOW)
-    asked = Asked(shape="gpu=4", book=embedded_book())
+    asked = RoomRequest(shape="gpu=4", book=embedded_book())
     fewest_ = make_room(cluster, asked)
     assert [move.workload for move in fewest_.moves] == ["Job/ml/train"]
-    cheapest = make_room(cluster, replace(asked, least=Least.COST))
+    cheapest = make_room(cluster, replace(asked, least=MoveObjective.COST))
     assert [move.workload for move in cheapest.moves] == ["Deployment/ml/a"] * 2
     hour = usd_of_pods(embedded_book(), cluster)
     a, train = (next(one.uid for one in pods if one.name.startswith(name)) for name in ("a-", "train"))
@@ -156,16 +156,16 @@ def test_the_cheapest_moves_lose_the_least_work() -> None:
     assert (cheapest.is_proven, str(cheapest.sentence)) == (
         True, f"2 moves make the place ({usd(cheapest.weight)}); no plan costs less (proven)",
     )  # fmt: skip
-    kept = make_room(cluster, replace(asked, least=Least.COST, checkpoint_minutes=0.5))
+    kept = make_room(cluster, replace(asked, least=MoveObjective.COST, checkpoint_minutes=0.5))
     assert [move.workload for move in kept.moves] == ["Job/ml/train"], "what it loses is known to be little"
     assert kept.weight == pytest.approx(hour[train] * (minute + 0.5) / 60)
 
 
 def test_the_cheapest_moves_arent_known_without_prices() -> None:
     with pytest.raises(InputError, match="need prices"):
-        made(four_halves(), least=Least.COST)
+        made(four_halves(), least=MoveObjective.COST)
     with pytest.raises(NotKnownError, match=r"what ml/a-.* costs isn't known: its node has no price"):
-        made(four_halves(), least=Least.COST, book=embedded_book())
+        made(four_halves(), least=MoveObjective.COST, book=embedded_book())
 
 
 def test_a_script_cordons_evicts_waits_and_gives_back() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from planner.capacity.node_groups import Sizes, node_groups
 from planner.capacity.node_pools import pools
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.vocabulary import CPU, NVIDIA_GPU, ZONE
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources import node_pools
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.queues import queues
-from planner.scheduling.kueue.play import Outcome
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import API, flavor, local, node, queue, read, workload
 
 
@@ -30,7 +30,7 @@ def test_a_check_is_named_by_its_controller(controller: str, said: str) -> None:
     checked = queue("q", {"f": ("8",)}, admissionChecksStrategy={"admissionChecks": [{"name": "gate"}]})
     items = [node("n", 8), space, flavor("f"), checked, local("a", "q"), check]
     [one] = queues(read([*items, workload("a", "first", 8)])).waiting
-    assert one.outcome is Outcome.CHECK
+    assert one.outcome is AdmissionOutcome.CHECK
     assert str(one.why).endswith(said)
     [full] = queues(read([*items, workload("a", "first", 9)])).waiting  # no quota: no check is asked
-    assert full.outcome is Outcome.NEVER
+    assert full.outcome is AdmissionOutcome.NEVER

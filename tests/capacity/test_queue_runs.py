@@ -13,7 +13,7 @@ from planner.capacity.queues import Waiting, queues
 from planner.cli import headroom
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.history.names import Place
+from planner.history.names import SnapshotAddress
 from planner.history.rows import rows_of
 from planner.inventory.queue_runs import RunBand, RunSeen, RunsSeen, lengths_of, remaining, series_of
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
@@ -22,7 +22,7 @@ from tests.capacity.teams import NOW, flavor, local, moment, queue, read, worklo
 from tests.pages.visiting import said, visit
 
 MINUTE = 60
-LATEST = Place(url="", cluster="prod", time="latest")
+LATEST = SnapshotAddress(url="", cluster="prod", time="latest")
 
 
 def at(minutes: int, *workloads: dict[str, Any]) -> Snapshot:

@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 
 from planner.capacity.queues import queues
-from planner.scheduling.kueue.play import Outcome
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import API, flavor, local, queue, read, workload
 
 Object = dict[str, Any]
-IN, WAITS, NEVER, EVICTS, BEHIND = Outcome.LET_IN, Outcome.QUOTA, Outcome.NEVER, Outcome.EVICTS, Outcome.BEHIND
+IN, WAITS, NEVER, EVICTS, BEHIND = (
+    AdmissionOutcome.LET_IN,
+    AdmissionOutcome.QUOTA,
+    AdmissionOutcome.NEVER,
+    AdmissionOutcome.EVICTS,
+    AdmissionOutcome.BEHIND,
+)
 Quotas = dict[str, tuple[str, ...]]
 Queues = dict[str, tuple[Quotas, Object]]
 
@@ -29,7 +35,7 @@ def cluster(queues_of: Queues, *more: Object, flavors: tuple[str, ...] = ("f",))
     ]
 
 
-def said(objects: list[Object]) -> dict[str, tuple[Outcome, str]]:
+def said(objects: list[Object]) -> dict[str, tuple[AdmissionOutcome, str]]:
     """Workload → what becomes of it, and of whom it takes what."""
     return {
         one.workload.removeprefix("Job/"): (one.outcome, ",".join(one.evicts) or str(one.why))
@@ -37,7 +43,7 @@ def said(objects: list[Object]) -> dict[str, tuple[Outcome, str]]:
     }
 
 
-def outcomes(objects: list[Object]) -> dict[str, Outcome]:
+def outcomes(objects: list[Object]) -> dict[str, AdmissionOutcome]:
     return {name: outcome for name, (outcome, _) in said(objects).items()}
 
 
@@ -45,13 +51,13 @@ PAIR: Object = {"cohort": "c"}
 
 
 @pytest.mark.parametrize(("wants", "outcome"), [(10, IN), (11, NEVER)])
-def test_no_more_is_borrowed_than_another_lends(wants: int, outcome: Outcome) -> None:
+def test_no_more_is_borrowed_than_another_lends(wants: int, outcome: AdmissionOutcome) -> None:
     of: Queues = {"a": ({"f": ("8",)}, PAIR), "b": ({"f": ("8", "", "2")}, PAIR)}
     assert outcomes(cluster(of, workload("a", "w", wants))) == {"a/w": outcome}
 
 
 @pytest.mark.parametrize(("held", "wants", "outcome"), [(0, 11, IN), (0, 12, NEVER), (6, 11, WAITS), (6, 10, IN)])
-def test_no_more_is_borrowed_than_a_queue_may(held: int, wants: int, outcome: Outcome) -> None:
+def test_no_more_is_borrowed_than_a_queue_may(held: int, wants: int, outcome: AdmissionOutcome) -> None:
     """8 of its own and at most 3 more; of the other's 8 so many are in use."""
     of: Queues = {"a": ({"f": ("8", "3")}, PAIR), "b": ({"f": ("8",)}, PAIR)}
     there = [workload("b", "old", held, held=("b", "f"))] if held else []
@@ -62,7 +68,7 @@ def test_no_more_is_borrowed_than_a_queue_may(held: int, wants: int, outcome: Ou
     ("policy", "priority", "outcome"),
     [("Any", 0, EVICTS), ("LowerPriority", 1, EVICTS), ("LowerPriority", 0, WAITS), ("Never", 1, WAITS)],
 )
-def test_what_is_lent_is_taken_back_from_the_youngest(policy: str, priority: int, outcome: Outcome) -> None:
+def test_what_is_lent_is_taken_back_from_the_youngest(policy: str, priority: int, outcome: AdmissionOutcome) -> None:
     """The other queue uses 12 of its 8: without the 4 that came last the 8 fit."""
     of: Queues = {
         "a": ({"f": ("8",)}, {**PAIR, "preemption": {"reclaimWithinCohort": policy}}),
@@ -85,7 +91,7 @@ def test_who_lives_on_its_own_quota_is_not_evicted_by_other_queues() -> None:
 
 
 @pytest.mark.parametrize(("strategy", "second"), [("StrictFIFO", BEHIND), ("BestEffortFIFO", IN)])
-def test_who_stands_behind_one_that_waits(strategy: str, second: Outcome) -> None:
+def test_who_stands_behind_one_that_waits(strategy: str, second: AdmissionOutcome) -> None:
     of: Queues = {"a": ({"f": ("8",)}, {"queueingStrategy": strategy})}
     there = [workload("a", "old", 3, held=("a", "f"), created=-9000)]
     some = [workload("a", "big", 6, created=-200), workload("a", "small", 5, created=-100)]
@@ -122,7 +128,7 @@ def test_a_higher_priority_goes_first_though_it_came_later() -> None:
         ("LowerOrNewerEqualPriority", 0, -4500, EVICTS), ("Never", 9, -10, WAITS),
     ],
 )  # fmt: skip
-def test_whom_a_queue_evicts_of_its_own(policy: str, priority: int, created: int, outcome: Outcome) -> None:
+def test_whom_a_queue_evicts_of_its_own(policy: str, priority: int, created: int, outcome: AdmissionOutcome) -> None:
     """Of two that are equal the younger goes, and the older only where it came later than who waits."""
     of: Queues = {"a": ({"f": ("8",)}, {"preemption": {"withinClusterQueue": policy}})}
     there = [
@@ -135,7 +141,7 @@ def test_whom_a_queue_evicts_of_its_own(policy: str, priority: int, created: int
 
 
 @pytest.mark.parametrize(("held", "outcome"), [(0, IN), (1, WAITS)])
-def test_cohorts_of_cohorts_lend_what_their_root_has(held: int, outcome: Outcome) -> None:
+def test_cohorts_of_cohorts_lend_what_their_root_has(held: int, outcome: AdmissionOutcome) -> None:
     """4 of its own, 4 of its sister's, 4 of the root's."""
 
     def cohort(name: str, **spec: Any) -> Object:
@@ -169,7 +175,7 @@ def test_of_two_that_borrow_the_older_is_first() -> None:
 @pytest.mark.parametrize(
     ("quota", "outcome", "why"), [("8", IN, "quota of f"), ("4", IN, "quota of f"), ("3", NEVER, "")]
 )
-def test_one_that_may_start_smaller_starts_with_what_fits(quota: str, outcome: Outcome, why: str) -> None:
+def test_one_that_may_start_smaller_starts_with_what_fits(quota: str, outcome: AdmissionOutcome, why: str) -> None:
     """5 pods of 2 GPUs, at least 2 of them."""
     one = workload("a", "w", 2, count=5)
     one["spec"]["podSets"][0]["minCount"] = 2
@@ -185,4 +191,4 @@ def test_a_stopped_queue_lets_nobody_in_and_its_quota_is_lent_still(stop: str) -
         "b": ({"f": ("4",)}, PAIR),
     }  # `snapshot.go`: its cohort has it still
     found = outcomes(cluster(of, workload("a", "w", 1), workload("b", "w", 8)))
-    assert found == {"a/w": Outcome.STOPPED, "b/w": IN}
+    assert found == {"a/w": AdmissionOutcome.STOPPED, "b/w": IN}

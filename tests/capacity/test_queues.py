@@ -18,8 +18,8 @@ from planner.questions.question import NOTHING
 from planner.questions.queues import QUESTION, QueuesSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario, compiled
-from planner.scheduling.kueue.play import Outcome
+from planner.rollout.prepared_change import Scenario, compiled
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, job, local, many, node, pod, queue, read, teams, workload
 
 
@@ -32,24 +32,24 @@ def who(found: Queues) -> dict[str, Waiting]:
     return {one.workload: one for one in found.waiting}
 
 
-def outcomes(objects: list[dict[str, object]]) -> dict[str, Outcome]:
+def outcomes(objects: list[dict[str, object]]) -> dict[str, AdmissionOutcome]:
     return {name: one.outcome for name, one in who(queues(read(objects))).items()}
 
 
 def test_who_waits_for_what(snapshot: Snapshot) -> None:
     found = who(queues(snapshot))
     assert {name: (one.outcome, one.place) for name, one in found.items()} == {
-        "Job/team-a/big": (Outcome.EVICTS, 1),
-        "Job/team-a/next": (Outcome.QUOTA, 2),
-        "Job/team-b/eval": (Outcome.LET_IN, 1),
-        "Job/team-b/huge": (Outcome.NEVER, 2),
-        "Job/team-c/lost": (Outcome.REFUSED, 1),
+        "Job/team-a/big": (AdmissionOutcome.EVICTS, 1),
+        "Job/team-a/next": (AdmissionOutcome.QUOTA, 2),
+        "Job/team-b/eval": (AdmissionOutcome.LET_IN, 1),
+        "Job/team-b/huge": (AdmissionOutcome.NEVER, 2),
+        "Job/team-c/lost": (AdmissionOutcome.REFUSED, 1),
     }
     assert found["Job/team-a/big"].evicts == ("Job/team-a/tune",)
     assert "8 nvidia.com/gpu more of a100 than the queue can ever have" in str(found["Job/team-b/huge"].why)
 
 
-def waits_with_cpu(quota: str, *more: dict[str, Any], counted: str = "", **spec: Any) -> Outcome:
+def waits_with_cpu(quota: str, *more: dict[str, Any], counted: str = "", **spec: Any) -> AdmissionOutcome:
     """What a Workload of two pods, whose template says nothing, waits for in a queue with so much CPU; `counted`: what its status says."""
     waiting = workload("team-a", "x", 0, count=2)
     waiting["spec"]["podSets"][0]["template"]["spec"] = {"containers": [{"name": "c"}], **spec}
@@ -76,27 +76,27 @@ KATA = {
 
 
 def test_defaults_of_a_namespace_and_overhead_of_a_runtime_class_count_against_quota() -> None:
-    assert waits_with_cpu("3") is Outcome.LET_IN
-    assert waits_with_cpu("3", limit_range()) is Outcome.NEVER
-    assert waits_with_cpu("4", limit_range()) is Outcome.LET_IN
-    assert waits_with_cpu("3", limit_range("team-b")) is Outcome.LET_IN
-    assert waits_with_cpu("3", limit_range(kind="Pod")) is Outcome.LET_IN
-    assert waits_with_cpu("3", KATA, runtimeClassName="kata") is Outcome.NEVER
-    assert waits_with_cpu("4", KATA, runtimeClassName="kata") is Outcome.LET_IN
-    assert waits_with_cpu("3", KATA) is Outcome.LET_IN
-    assert waits_with_cpu("3", KATA, runtimeClassName="kata", overhead={"cpu": "1"}) is Outcome.LET_IN
+    assert waits_with_cpu("3") is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", limit_range()) is AdmissionOutcome.NEVER
+    assert waits_with_cpu("4", limit_range()) is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", limit_range("team-b")) is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", limit_range(kind="Pod")) is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", KATA, runtimeClassName="kata") is AdmissionOutcome.NEVER
+    assert waits_with_cpu("4", KATA, runtimeClassName="kata") is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", KATA) is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("3", KATA, runtimeClassName="kata", overhead={"cpu": "1"}) is AdmissionOutcome.LET_IN
 
 
 def test_what_kueue_says_it_counted_is_taken_before_its_rules() -> None:
-    assert waits_with_cpu("3", counted="4") is Outcome.NEVER
-    assert waits_with_cpu("3", limit_range(), counted="2") is Outcome.LET_IN
-    assert waits_with_cpu("2", limit_range(), counted="2") is Outcome.LET_IN
+    assert waits_with_cpu("3", counted="4") is AdmissionOutcome.NEVER
+    assert waits_with_cpu("3", limit_range(), counted="2") is AdmissionOutcome.LET_IN
+    assert waits_with_cpu("2", limit_range(), counted="2") is AdmissionOutcome.LET_IN
 
 
 def test_a_container_that_asks_for_more_than_its_default_limit_is_refused() -> None:
     asks: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
-    assert waits_with_cpu("9", limit_range(), **asks) is Outcome.REFUSED
-    assert waits_with_cpu("9", limit_range(cpu="3"), **asks) is Outcome.LET_IN
+    assert waits_with_cpu("9", limit_range(), **asks) is AdmissionOutcome.REFUSED
+    assert waits_with_cpu("9", limit_range(cpu="3"), **asks) is AdmissionOutcome.LET_IN
 
 
 @pytest.mark.parametrize(("quota", "verdict"), [("3", Verdict.STUCK), ("4", Verdict.COMPLETES)])
@@ -110,7 +110,7 @@ def test_the_gate_counts_them_by_the_same_rules(quota: str, verdict: Verdict) ->
     assert rollout(held, Scenario(manifest=json.dumps(new))).verdict is verdict
 
 
-def borrower(first: int = 8, behind: tuple[int, ...] = (), **spec: Any) -> dict[str, Outcome]:
+def borrower(first: int = 8, behind: tuple[int, ...] = (), **spec: Any) -> dict[str, AdmissionOutcome]:
     """Who waits in a cohort where a queue holds 4 of its own 8 GPUs and its `first` one waits, and in another queue one for the idle 4
     that it would borrow, with others `behind` it."""
     policy = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "LowerPriority"}
@@ -130,9 +130,9 @@ def borrower(first: int = 8, behind: tuple[int, ...] = (), **spec: Any) -> dict[
 
 def test_the_first_of_a_strict_queue_keeps_its_queues_idle_quota_from_borrowers() -> None:
     """As recorded (cohort-1-1): "Workload no longer fits after processing another workload", cycle after cycle."""
-    waiting = {"Job/team-a/first": Outcome.QUOTA, "Job/team-b/borrower": Outcome.QUOTA}
+    waiting = {"Job/team-a/first": AdmissionOutcome.QUOTA, "Job/team-b/borrower": AdmissionOutcome.QUOTA}
     assert borrower() == waiting
-    assert borrower(behind=(1,)) == {**waiting, "Job/team-b/behind-0": Outcome.BEHIND}
+    assert borrower(behind=(1,)) == {**waiting, "Job/team-b/behind-0": AdmissionOutcome.BEHIND}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_the_first_of_a_strict_queue_keeps_its_queues_idle_quota_from_borrowers(
     ],
 )
 def test_who_keeps_nothing_from_borrowers(changed: dict[str, Any]) -> None:
-    assert borrower(**changed)["Job/team-b/borrower"] is Outcome.LET_IN
+    assert borrower(**changed)["Job/team-b/borrower"] is AdmissionOutcome.LET_IN
 
 
 def grouped(name: str, owners: list[dict[str, Any]], **notes: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def test_what_a_workload_was_made_for(
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
     objects = [space, flavor("a100"), queue("q", {"a100": ("1",)}), local("team-a", "q"), grouped("x", owners, **notes)]
     assert [one.is_group for one in read(objects).queued_workloads] == [is_group]
-    assert outcomes(objects) == {name: Outcome.LET_IN}
+    assert outcomes(objects) == {name: AdmissionOutcome.LET_IN}
 
 
 def test_each_queues_use(snapshot: Snapshot) -> None:
@@ -198,7 +198,7 @@ def test_idle_quota_of_another_lets_it_in(snapshot: Snapshot) -> None:
     assert str(found.remedy) == f"1 {GPU} of nominal quota of a100 from team-c's idle 16"
     moved = parse_changes(f"quota:team-c/a100/{GPU}=15;quota:team-a/a100/{GPU}=17")
     then = who(queues(snapshot, moved))["Job/team-a/next"]
-    assert (then.before, then.outcome) == ("quota", Outcome.LET_IN)
+    assert (then.before, then.outcome) == ("quota", AdmissionOutcome.LET_IN)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +223,11 @@ def test_a_strict_queue_waits_for_its_first_one_and_another_does_not() -> None:
     ]  # fmt: skip
     base = [flavor("f"), local("a", "q"), *waiting]
     assert outcomes([*base, queue("q", {"f": ("10",)}, queueingStrategy="StrictFIFO")]) == {
-        "Job/a/first": Outcome.QUOTA, "Job/a/small": Outcome.BEHIND,
+        "Job/a/first": AdmissionOutcome.QUOTA, "Job/a/small": AdmissionOutcome.BEHIND,
     }  # fmt: skip
     assert outcomes([*base, queue("q", {"f": ("10",)})]) == {
-        "Job/a/first": Outcome.QUOTA,
-        "Job/a/small": Outcome.LET_IN,
+        "Job/a/first": AdmissionOutcome.QUOTA,
+        "Job/a/small": AdmissionOutcome.LET_IN,
     }
 
 
@@ -236,20 +236,22 @@ def test_the_higher_priority_stands_before_the_older() -> None:
         flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}),
         workload("a", "old", 8, created=-900), workload("a", "young", 8, created=-10, priority=5),
     ])))  # fmt: skip
-    assert (found["Job/a/young"].place, found["Job/a/young"].outcome) == (1, Outcome.LET_IN)
-    assert (found["Job/a/old"].place, found["Job/a/old"].outcome) == (2, Outcome.QUOTA)
+    assert (found["Job/a/young"].place, found["Job/a/young"].outcome) == (1, AdmissionOutcome.LET_IN)
+    assert (found["Job/a/old"].place, found["Job/a/old"].outcome) == (2, AdmissionOutcome.QUOTA)
 
 
 @pytest.mark.parametrize(
     ("spec", "outcome"),
     [
-        ({"stopPolicy": "Hold"}, Outcome.STOPPED),
-        ({"namespaceSelector": {"matchLabels": {"team": "b"}}}, Outcome.REFUSED),
-        ({"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}, Outcome.UNKNOWN),
-        ({"concurrentAdmissionPolicy": {}}, Outcome.UNKNOWN),
+        ({"stopPolicy": "Hold"}, AdmissionOutcome.STOPPED),
+        ({"namespaceSelector": {"matchLabels": {"team": "b"}}}, AdmissionOutcome.REFUSED),
+        ({"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}, AdmissionOutcome.UNKNOWN),
+        ({"concurrentAdmissionPolicy": {}}, AdmissionOutcome.UNKNOWN),
     ],
 )
-def test_queues_that_let_nobody_in_and_those_that_are_not_known(spec: dict[str, Any], outcome: Outcome) -> None:
+def test_queues_that_let_nobody_in_and_those_that_are_not_known(
+    spec: dict[str, Any], outcome: AdmissionOutcome
+) -> None:
     space: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -257,8 +259,8 @@ def test_queues_that_let_nobody_in_and_those_that_are_not_known(spec: dict[str, 
     }
     objects = [space, flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **spec), workload("a", "w", 1)]
     assert outcomes(objects) == {"Job/a/w": outcome}
-    if outcome is Outcome.REFUSED:  # without the namespace's labels nobody knows
-        assert outcomes(objects[1:]) == {"Job/a/w": Outcome.UNKNOWN}
+    if outcome is AdmissionOutcome.REFUSED:  # without the namespace's labels nobody knows
+        assert outcomes(objects[1:]) == {"Job/a/w": AdmissionOutcome.UNKNOWN}
 
 
 def test_a_topology_is_not_known_and_neither_is_who_shares_its_cohort() -> None:
@@ -267,7 +269,11 @@ def test_a_topology_is_not_known_and_neither_is_who_shares_its_cohort() -> None:
         queue("near", {"t": ("8",)}, cohort="c"), queue("far", {"f": ("8",)}, cohort="c"), queue("alone", {"f": ("8",)}), local("d", "alone"),
         workload("a", "w", 1), workload("b", "w", 1), workload("d", "w", 1),
     ]  # fmt: skip
-    assert outcomes(objects) == {"Job/a/w": Outcome.UNKNOWN, "Job/b/w": Outcome.UNKNOWN, "Job/d/w": Outcome.LET_IN}
+    assert outcomes(objects) == {
+        "Job/a/w": AdmissionOutcome.UNKNOWN,
+        "Job/b/w": AdmissionOutcome.UNKNOWN,
+        "Job/d/w": AdmissionOutcome.LET_IN,
+    }
 
 
 def test_checks_come_after_quota_and_are_not_known() -> None:
@@ -276,7 +282,7 @@ def test_checks_come_after_quota_and_are_not_known() -> None:
         queues(read([flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **checks), workload("a", "w", 1)]))
     )
     assert (found["Job/a/w"].outcome, str(found["Job/a/w"].why)) == (
-        Outcome.CHECK,
+        AdmissionOutcome.CHECK,
         "quota of f; then checked: capacity",
     )
 
@@ -340,7 +346,7 @@ def test_an_end_that_it_may_not_borrow_is_no_end_for_it() -> None:
         workload("a", "w", 4, created=-60),
     ]  # fmt: skip
     found = who(queues(read(objects)))["Job/a/w"]
-    assert (found.outcome, found.latest_seconds) == (Outcome.QUOTA, None)
+    assert (found.outcome, found.latest_seconds) == (AdmissionOutcome.QUOTA, None)
 
 
 def test_quota_is_not_a_place(snapshot: Snapshot) -> None:
@@ -385,7 +391,12 @@ def test_two_thousand_workloads_in_fifty_queues() -> None:
     found = queues(made)
     print(f"{process_time() - began:.3f} CPU seconds, {len(found.waiting)} wait")  # noqa: T201 for who asks
     assert len(found.waiting) == 1_000
-    assert {one.outcome for one in found.waiting} <= {Outcome.LET_IN, Outcome.EVICTS, Outcome.QUOTA, Outcome.UNKNOWN}
+    assert {one.outcome for one in found.waiting} <= {
+        AdmissionOutcome.LET_IN,
+        AdmissionOutcome.EVICTS,
+        AdmissionOutcome.QUOTA,
+        AdmissionOutcome.UNKNOWN,
+    }
     assert len(found.queues) == 50
 
 

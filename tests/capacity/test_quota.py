@@ -13,10 +13,10 @@ from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.inventory.quotas import Quota
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions import gate
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources import node_pools
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
@@ -65,7 +65,7 @@ def test_the_gate_says_the_same_beside_the_same_verdict() -> None:
     items: list[Any] = deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY)
     changed = next(one for one in items if one["kind"] == "Deployment")
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
-    gated = gate.answer(cluster, gate.GateSettings(manifest=json.dumps(changed)), Given(limits=limits))
+    gated = gate.answer(cluster, gate.GateSettings(manifest=json.dumps(changed)), Inputs(limits=limits))
     [part], [told] = gated.workloads, said(asked(*read(gcloud(2, 2))))
     assert part.verdict is Verdict.NEEDS_GROWTH
     assert [str(one) for one in part.warnings] == [told.what]

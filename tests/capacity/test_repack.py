@@ -11,7 +11,7 @@ from planner.ground.records import replace
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings

@@ -13,7 +13,7 @@ from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources.node_pools import read_bytes
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

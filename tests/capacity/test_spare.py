@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from planner.capacity.spare import buffered
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}

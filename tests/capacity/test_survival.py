@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import yaml
 
-from planner.capacity.certain_losses import Counting, Outcome
+from planner.capacity.certain_losses import Counting, LossOutcome
 from planner.capacity.changes import parse_change
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
@@ -20,7 +20,7 @@ from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.rollout.simulation import _ATTEMPT_UNITS, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -313,7 +313,7 @@ def test_what_is_larger_than_what_cost_too_much_isnt_begun(monkeypatch: pytest.M
     zones = [node(f"n{i}", zone="a" if i < 3 else "b" if i < 5 else "c") for i in range(7)]
     tried: list[tuple[int, ...]] = []
 
-    def lose(_: Player, nodes: Sequence[int], *__: object) -> Outcome:
+    def lose(_: Player, nodes: Sequence[int], *__: object) -> LossOutcome:
         tried.append(tuple(nodes))
         raise TooLargeError("too large")
 

@@ -13,10 +13,10 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Run, simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod, pod_spec, snapshot
@@ -49,13 +49,13 @@ def preempting(cpu: str) -> Snapshot:
 def plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rollouts with more nodes were played."""
     counted: list[int] = []
-    play = growth._Asked.played
+    play = growth._GrowthRequest.played
 
     def counting(*asked: Any, **how: Any) -> Run:
         counted.append(1)
         return play(*asked, **how)
 
-    monkeypatch.setattr(growth._Asked, "played", counting)
+    monkeypatch.setattr(growth._GrowthRequest, "played", counting)
     return counted
 
 
@@ -130,4 +130,4 @@ def test_a_daemon_set_waits_for_a_rollout_that_needs_a_node(plays: list[int]) ->
 def rolled(cluster: Snapshot, *manifests: Item) -> RolloutResult:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)})
     settings = RolloutSettings(manifest=text, pools=PoolSettings(limits=LIMITS))
-    return rollout.QUESTION.answer(cluster, settings, Given(now=1_790_000_000.0))
+    return rollout.QUESTION.answer(cluster, settings, Inputs(now=1_790_000_000.0))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import Later, parse_change, parse_later, text_of
-from planner.capacity.timeline import Beside, timeline
+from planner.capacity.timeline import LaterEvents, timeline
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
@@ -18,7 +18,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as answer_of
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, stateful_set
@@ -35,7 +35,7 @@ LATE: Item = {
 def asked(
     found: Snapshot, then: str, *, key: str = WORKER, manifests: tuple[str, ...] = (), **change: Any
 ) -> RolloutResult:
-    beside = Beside(later=parse_later(then), manifests=manifests)
+    beside = LaterEvents(later=parse_later(then), manifests=manifests)
     return rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)), beside=beside)
 
 
@@ -359,7 +359,7 @@ def test_both_doors_upgrade_a_pool_in_the_same_steps_to_the_same_end(how: str) -
     cluster = compiled(found)
     steps = list(upgrade_steps(ChangeCase(cluster, parse_change(f"upgrade:gpu{how}"), ())))
     scenario = Scenario(changes=(WorkloadChange(workload=WORKER),))
-    beside = timeline(prepare(found, scenario), Beside(later=parse_later(f"0s:upgrade:gpu{how}")))
+    beside = timeline(prepare(found, scenario), LaterEvents(later=parse_later(f"0s:upgrade:gpu{how}")))
     (planned,) = beside.planned
     assert planned.happening is not None
     stages = (planned.happening, *planned.happening.stages)
@@ -393,7 +393,7 @@ def test_blue_green_brings_the_whole_pool_first() -> None:
     way = PoolLimits(
         name="gpu", source=LimitSource.GCLOUD, upgrade=UpgradeSettings(strategy=UpgradeStrategy.BLUE_GREEN)
     )
-    beside = Beside(later=parse_later("1m:upgrade:gpu"), limits=(way,))
+    beside = LaterEvents(later=parse_later("1m:upgrade:gpu"), limits=(way,))
     answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
     assert answer.verdict is Verdict.COMPLETES
     assert "in 1 step (blue-green, 2 more nodes meanwhile)" in str(answer.meanwhile[0].sentence)
@@ -406,7 +406,7 @@ def test_a_change_may_come_after_the_others() -> None:
 
     def both(then: str, first: tuple[str, ...] = ()) -> RolloutResult:
         changes = tuple(WorkloadChange(workload=key) for key in keys)
-        return rollout(found, Scenario(changes=changes), beside=Beside(later=parse_later(then), first=first))
+        return rollout(found, Scenario(changes=changes), beside=LaterEvents(later=parse_later(then), first=first))
 
     named, every = both(f"45s:rollout:{OTHER}"), both("45s:rollout:all", first=(WORKER,))
     assert named.workloads == every.workloads

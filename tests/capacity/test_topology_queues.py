@@ -14,9 +14,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.prepared import Scenario, prepare
-from planner.rollout.queued import let_in
-from planner.scheduling.kueue.play import Outcome
+from planner.rollout.kueue_admission import let_in
+from planner.rollout.prepared_change import Scenario, prepare
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, workload
 from tests.rollout.test_queued import Object, asked, job
 
@@ -64,7 +64,7 @@ def runs(name: str, on: list[str], gpus: int, **more: Any) -> list[Object]:
     return [held, *pods]
 
 
-def outcomes(objects: list[Object], listed: tuple[str, ...] = KINDS) -> dict[str, tuple[Outcome, str]]:
+def outcomes(objects: list[Object], listed: tuple[str, ...] = KINDS) -> dict[str, tuple[AdmissionOutcome, str]]:
     found = queues(read(objects, listed)).waiting
     return {one.workload.rpartition("/")[2]: (one.outcome, str(one.why)) for one in found}
 
@@ -77,29 +77,29 @@ ANY: Final[Object] = {"unconstrained": True}
 @pytest.mark.parametrize(
     ("pods", "gpus", "request_of", "outcome"),
     [
-        (2, 4, REQUIRED, Outcome.LET_IN), (3, 4, REQUIRED, Outcome.QUOTA), (3, 4, PREFERRED, Outcome.LET_IN),
-        (4, 4, PREFERRED, Outcome.LET_IN), (5, 3, PREFERRED, Outcome.QUOTA), (5, 3, ANY, Outcome.QUOTA), (4, 3, ANY, Outcome.LET_IN),
-        (1, 5, ANY, Outcome.QUOTA), (5, 3, {}, Outcome.QUOTA), (4, 3, {}, Outcome.LET_IN),  # all its queue's flavors have a topology
-        (4, 2, {"required": "kubernetes.io/hostname"}, Outcome.QUOTA), (2, 2, {"required": "kubernetes.io/hostname"}, Outcome.LET_IN),
+        (2, 4, REQUIRED, AdmissionOutcome.LET_IN), (3, 4, REQUIRED, AdmissionOutcome.QUOTA), (3, 4, PREFERRED, AdmissionOutcome.LET_IN),
+        (4, 4, PREFERRED, AdmissionOutcome.LET_IN), (5, 3, PREFERRED, AdmissionOutcome.QUOTA), (5, 3, ANY, AdmissionOutcome.QUOTA), (4, 3, ANY, AdmissionOutcome.LET_IN),
+        (1, 5, ANY, AdmissionOutcome.QUOTA), (5, 3, {}, AdmissionOutcome.QUOTA), (4, 3, {}, AdmissionOutcome.LET_IN),  # all its queue's flavors have a topology
+        (4, 2, {"required": "kubernetes.io/hostname"}, AdmissionOutcome.QUOTA), (2, 2, {"required": "kubernetes.io/hostname"}, AdmissionOutcome.LET_IN),
     ],
 )  # fmt: skip
 def test_a_required_level_is_one_domains_and_a_preferred_one_may_be_several(
-    pods: int, gpus: int, request_of: Object, outcome: Outcome
+    pods: int, gpus: int, request_of: Object, outcome: AdmissionOutcome
 ) -> None:
     """16 GPUs of quota are free in each case: 4 on each of 4 nodes."""
     [(found, why)] = outcomes(cluster(wants("w", pods, gpus, **request_of))).values()
     assert found is outcome, why
-    assert ("topology dc has room for" in why) is (outcome is Outcome.QUOTA)
+    assert ("topology dc has room for" in why) is (outcome is AdmissionOutcome.QUOTA)
 
 
 def test_what_runs_takes_its_places() -> None:
     there = runs("old", ["n0", "n2"], 4)  # one node of each rack
     assert outcomes(cluster(*there, wants("w", 2, 4, **REQUIRED)))["w"] == (
-        Outcome.QUOTA, "topology dc has room for 1 of 2 pods in one rack",
+        AdmissionOutcome.QUOTA, "topology dc has room for 1 of 2 pods in one rack",
     )  # fmt: skip
-    assert outcomes(cluster(*there, wants("w", 2, 4, **PREFERRED)))["w"][0] is Outcome.LET_IN
+    assert outcomes(cluster(*there, wants("w", 2, 4, **PREFERRED)))["w"][0] is AdmissionOutcome.LET_IN
     beside = pod("a", "daemon", 1, "n1")  # no pod of Kueue's: it takes its room, and none of the queue's quota
-    assert outcomes(cluster(*there, beside, wants("w", 2, 4, **PREFERRED)))["w"][0] is Outcome.QUOTA
+    assert outcomes(cluster(*there, beside, wants("w", 2, 4, **PREFERRED)))["w"][0] is AdmissionOutcome.QUOTA
 
 
 def test_places_are_given_in_turn() -> None:
@@ -107,7 +107,7 @@ def test_places_are_given_in_turn() -> None:
     some = [wants(name, 2, 3, created=at, **REQUIRED) for name, at in (("first", -300), ("second", -200))]
     found = outcomes(cluster(*some, wants("third", 2, 2, created=-100, **REQUIRED)))
     assert {name: outcome for name, (outcome, _) in found.items()} == {
-        "first": Outcome.LET_IN, "second": Outcome.LET_IN, "third": Outcome.QUOTA,
+        "first": AdmissionOutcome.LET_IN, "second": AdmissionOutcome.LET_IN, "third": AdmissionOutcome.QUOTA,
     }  # fmt: skip
     assert found["third"][1] == "topology dc has room for 0 of 2 pods in one rack"
 
@@ -117,12 +117,12 @@ def test_whom_kueue_evicts_for_places_is_not_known() -> None:
     there = runs("old", ["n0", "n2"], 4, priority=-5)
     objects = cluster(*there, wants("w", 2, 4, **REQUIRED), wants("after", 1, 1, created=-50, **ANY), preemption=lower)
     found = outcomes(objects)
-    assert found["w"] == (Outcome.UNKNOWN, "whom Kueue evicts for places in a topology isn't modelled")
-    assert found["after"][0] is Outcome.UNKNOWN  # it hangs on that
+    assert found["w"] == (AdmissionOutcome.UNKNOWN, "whom Kueue evicts for places in a topology isn't modelled")
+    assert found["after"][0] is AdmissionOutcome.UNKNOWN  # it hangs on that
     same = cluster(*runs("old", ["n0", "n2"], 4), wants("w", 2, 4, **REQUIRED), preemption=lower)
-    assert outcomes(same)["w"][0] is Outcome.QUOTA  # of its own priority nobody goes
+    assert outcomes(same)["w"][0] is AdmissionOutcome.QUOTA  # of its own priority nobody goes
     cramped = cluster(*there, wants("w", 3, 4, **REQUIRED), preemption=lower)
-    assert outcomes(cramped)["w"][0] is Outcome.QUOTA  # nor does it help if all went
+    assert outcomes(cramped)["w"][0] is AdmissionOutcome.QUOTA  # nor does it help if all went
 
 
 @pytest.mark.parametrize(
@@ -133,32 +133,32 @@ def test_whom_kueue_evicts_for_places_is_not_known() -> None:
     ],
 )  # fmt: skip
 def test_slices_and_groups_are_not_known(request_of: Object, said: str) -> None:
-    assert outcomes(cluster(wants("w", 2, 2, **request_of)))["w"] == (Outcome.UNKNOWN, said)
+    assert outcomes(cluster(wants("w", 2, 2, **request_of)))["w"] == (AdmissionOutcome.UNKNOWN, said)
 
 
 def test_flavors_that_share_nodes_are_not_known() -> None:
     other = [flavor("g", topologyName="dc"), queue("p", {"g": ("16",)})]
     assert outcomes(cluster(*other, wants("w", 2, 4, **REQUIRED)))["w"] == (
-        Outcome.UNKNOWN, "flavors with a topology that share nodes aren't modelled",
+        AdmissionOutcome.UNKNOWN, "flavors with a topology that share nodes aren't modelled",
     )  # fmt: skip
     apart = [flavor("g", topologyName="dc", nodeLabels={"pool": "other"}), other[1]]
-    assert outcomes(cluster(*apart, wants("w", 2, 4, **REQUIRED)))["w"][0] is Outcome.LET_IN
+    assert outcomes(cluster(*apart, wants("w", 2, 4, **REQUIRED)))["w"][0] is AdmissionOutcome.LET_IN
 
 
 def test_what_lacks_in_the_input_is_named() -> None:
     objects = cluster(wants("w", 2, 4, **REQUIRED))
     assert outcomes([one for one in objects if one is not TOPOLOGY])["w"] == (
-        Outcome.UNKNOWN, "the input holds no Topology dc",
+        AdmissionOutcome.UNKNOWN, "the input holds no Topology dc",
     )  # fmt: skip
     blind = [one for one in objects if one["kind"] != "Node"]
     listed = tuple(kind for kind in KINDS if kind != "Node")
     assert outcomes(blind, listed)["w"] == (
-        Outcome.UNKNOWN,
+        AdmissionOutcome.UNKNOWN,
         "the nodes and pods of its topology aren't all in the input",
     )
     held, *pods = runs("old", ["n0", "n1"], 4)
     assert outcomes(cluster(held, pods[0], wants("w", 2, 4, **REQUIRED)))["w"] == (
-        Outcome.UNKNOWN, "some pods with quota of f aren't on their nodes yet",
+        AdmissionOutcome.UNKNOWN, "some pods with quota of f aren't on their nodes yet",
     )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def test_workloads_of_flavors_without_a_topology_are_let_in_beside_it() -> None:
     both = queue("q", {"f": ("16",), "plain": ("4",)})
     objects = [one for one in cluster() if one["kind"] != "ClusterQueue"]
     found = queues(read([*objects, both, flavor("plain"), workload("a", "w", 4)])).waiting
-    assert [(one.outcome, str(one.why)) for one in found] == [(Outcome.LET_IN, "quota of plain")]
+    assert [(one.outcome, str(one.why)) for one in found] == [(AdmissionOutcome.LET_IN, "quota of plain")]
 
 
 def at_gate(pods: int, gpus: int, *there: Object, **annotations: str) -> tuple[Snapshot, Object]:
@@ -210,5 +210,5 @@ def test_amounts_beside_quota_count_in_a_topology() -> None:
     group["flavors"][0]["resources"].append({"name": "cpu", "nominalQuota": "1000"})
     objects = [each for each in cluster() if each["kind"] != "ClusterQueue"]
     found = outcomes([*objects, quota, one])
-    assert found["w"] == (Outcome.QUOTA, "topology dc has room for 0 of 2 pods in one rack")
-    assert outcomes([*objects, quota, other])["w"][0] is Outcome.LET_IN
+    assert found["w"] == (AdmissionOutcome.QUOTA, "topology dc has room for 0 of 2 pods in one rack")
+    assert outcomes([*objects, quota, other])["w"][0] is AdmissionOutcome.LET_IN

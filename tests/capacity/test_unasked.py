@@ -9,12 +9,12 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategies import StrategiesSettings, answer
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -66,7 +66,7 @@ def test_each_strategy_says_what_it_brings_and_what_that_costs() -> None:
             pools=PoolSettings(limits=parse_typed_limits("gpu-t4=12")),
         )
     )  # fmt: skip
-    found = answer(demo.read(), settings, Given(book=embedded_book()))
+    found = answer(demo.read(), settings, Inputs(book=embedded_book()))
     brought = {one.name: one.brought for one in found.options}
     today = brought["maxSurge 2, maxUnavailable 1"]
     assert today is not None

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.untold import autoscalers_seen, growing
+from planner.capacity.unseen_node_groups import autoscalers_seen, growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pools
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.capacity.changes import FORMS, ChangeKind, parse_changes, parse_later, text_of
 from planner.capacity.survival import survival
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.capacity.what_if import Changed, apply
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
@@ -17,11 +17,11 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import what_if
-from planner.questions.question import NOTHING, Given
+from planner.questions.question import NOTHING, Inputs
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.in_flight import in_flight
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import ZONE, Item, budget, deployment, node, owner, pod, pod_spec, snapshot
@@ -261,7 +261,7 @@ def test_the_zone_of_a_surge_node_is_told_by_gke_alone(given: dict[str, Any], st
         )
     survived = survival(cluster, upgrades=True).upgrades
     assert {one.is_known for one in survived if one.strategy is UpgradeStrategy.SURGE} == {is_known}
-    beside = Beside(later=parse_later("5m:upgrade:np1=surge:1,unavailable:0"))
+    beside = LaterEvents(later=parse_later("5m:upgrade:np1=surge:1,unavailable:0"))
     asked = partial(rollout, cluster, Scenario(changes=(WorkloadChange(workload="Deployment/ml/app"),)), beside=beside)
     if is_known:
         assert asked().verdict is Verdict.COMPLETES
@@ -280,7 +280,7 @@ def test_where_all_nodes_come_at_once_the_zone_is_told_by_gke_alone(given: dict[
     )  # fmt: skip
     for text, limits in (("upgrade:np1=surge:2,unavailable:0", ()), ("upgrade:np1", (pool,))):
         found = what_if.QUESTION.answer(
-            cluster, what_if.WhatIfSettings(changes=parse_changes(text)), Given(limits=limits)
+            cluster, what_if.WhatIfSettings(changes=parse_changes(text)), Inputs(limits=limits)
         )
         assert found.steps[0].mark == ("✓" if status is ExitStatus.ANSWERED else "?"), text
         assert ("the zone of the surge nodes, which AKS chooses" in str(found.steps[0].sentence)) is (

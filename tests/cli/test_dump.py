@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.inventory.wire import READ
 from planner.sources import cluster
 from tests.sources import kubeconfigs
@@ -187,7 +187,7 @@ def test_the_line_of_shell_goes_on_where_one_kind_is_refused(
 ) -> None:
     status, line, _ = run(capsys, "doctor", "--kubectl")
     assert status == 0
-    assert line.strip() == account.SHELL_COMMAND
+    assert line.strip() == input_report.SHELL_COMMAND
     program = tmp_path / "bin" / "kubectl"
     program.parent.mkdir()
     program.write_text(KUBECTL)
@@ -210,7 +210,7 @@ def test_the_line_of_shell_goes_on_where_one_kind_is_refused(
 
 
 def test_the_line_asks_for_every_kind_that_is_read_and_for_no_other() -> None:
-    pattern = re.search(r"-xE '([^']+)'", account.SHELL_COMMAND)
+    pattern = re.search(r"-xE '([^']+)'", input_report.SHELL_COMMAND)
     assert pattern is not None
     asks = re.compile(pattern.group(1))
     for kind in READ.values():

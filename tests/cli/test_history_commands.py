@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from planner.cli import main, plain
+from planner.cli import main, question_commands
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.trends import QUESTION
-from planner.serve.processes import recorded
-from planner.serve.processes.recorded import ASKED
+from planner.serve.processes import stored_answers
+from planner.serve.processes.stored_answers import ASKED
 from planner.sources import demo
 from planner.sources.store import Store
 
@@ -176,7 +176,7 @@ def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFi
     )
     for day, workloads in enumerate((easy, snapshot.workloads, snapshot.workloads)):
         one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
-        answers = recorded.answers(one, Given(), ("overview",))
+        answers = stored_answers.answers(one, Inputs(), ("overview",))
         store.write("prod", one, rows_of(one, answers, written_by="test"))
     status, out, err = run(capsys, "diff", f"store:{tmp_path}#prod@2026-11-20", f"store:{tmp_path}#prod@2026-11-22")
     assert (status, err) == (0, "")
@@ -201,7 +201,9 @@ def test_since_when_names_the_cluster_where_there_are_several(
     assert len(since) == 1 + 2 * 5
     *others, since_when = QUESTION.listings
     monkeypatch.setattr(
-        plain, "question_called", lambda _: replace(QUESTION, listings=(*others, replace(since_when, most=4)))
+        question_commands,
+        "question_called",
+        lambda _: replace(QUESTION, listings=(*others, replace(since_when, most=4))),
     )
     cut = run(capsys, "store", "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
     assert cut[-1] == "  and 6 more: --rows since -o csv"

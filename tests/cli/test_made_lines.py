@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from planner.cli.plain import show_listing
+from planner.cli.question_commands import show_listing
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import sentence
 from planner.questions.wording import listed

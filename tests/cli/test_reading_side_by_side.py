@@ -14,7 +14,7 @@ import pytest
 
 from planner.cli import cluster as reading
 from planner.cli import main
-from planner.ground import parts
+from planner.ground import parallel_parts
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import VARIABLE
 from planner.sources import cluster as source
@@ -59,13 +59,13 @@ def read_in(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
 def long_parts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What is given out at once from now on."""
     given: list[list[str]] = []
-    each = parts.each
+    each = parallel_parts.each
 
     def noted(items: Any, do: Any, *, are_long: bool = False) -> list[Any]:
         given.extend([list(items)] if are_long else [])
         return each(items, do, are_long=are_long)
 
-    monkeypatch.setattr(parts, "each", noted)
+    monkeypatch.setattr(parallel_parts, "each", noted)
     return given
 
 

@@ -18,9 +18,9 @@ from planner.figures.first_page import lines
 from planner.ground.words import usd
 from planner.health.memory import nodes
 from planner.pricing import bill as bill_room
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.questions import findings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.report import CHAPTERS, ReportSettings, review
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -79,7 +79,7 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
 
     counted(overview, "played")
     counted(nodes, "_cluster_memory")
-    review(demo.read(), ReportSettings(), Given(book=embedded_book()))
+    review(demo.read(), ReportSettings(), Inputs(book=embedded_book()))
     assert sorted(made) == ["_cluster_memory", "played"]
 
 
@@ -135,7 +135,7 @@ def test_the_first_page_says_what_is_stuck_waits_breaks_and_costs_with_the_next_
 
 
 def test_what_nobody_can_tell_has_no_line_on_the_first_page() -> None:
-    found = review(eks.snapshot(), ReportSettings(), Given())
+    found = review(eks.snapshot(), ReportSettings(), Inputs())
     assert [one.about for one in lines(found)] == ["Rollouts", "Waiting", "One loss"]
 
 
@@ -208,7 +208,7 @@ def test_the_summary_has_the_bill_that_costs_has_and_counts_the_findings_that_ar
     assert usd(bill.list_usd_per_month) not in summary, (
         "the list price is in the chapter of pools, and called that there"
     )
-    idle = sum(line.usd for line in bill.lines if line.share is Share.IDLE)
+    idle = sum(line.usd for line in bill.lines if line.share is AllocationKind.IDLE)
     assert bill.bill_idle.total == pytest.approx(idle, abs=0.001)
     listed = findings.answer(demo.read(), findings.FindingsSettings())
     assert str(listed.sentence) in summary, "the demo is meant to be old: that is no finding anywhere"
@@ -219,7 +219,7 @@ def test_the_summary_has_the_bill_that_costs_has_and_counts_the_findings_that_ar
 def test_a_cluster_of_somebodys_own_that_is_old_is_told_so() -> None:
     at = demo.read().taken_at + 30 * 86_400
     counts = [
-        len(findings.answer(demo.read(), findings.FindingsSettings(), Given(now=at, is_embedded=embedded)).findings)
+        len(findings.answer(demo.read(), findings.FindingsSettings(), Inputs(now=at, is_embedded=embedded)).findings)
         for embedded in (True, False)
     ]
     assert counts[1] == counts[0] + 1

@@ -155,7 +155,7 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, error: type[BaseExceptio
     def interrupted(*_: object, **_more: object) -> None:
         raise error
 
-    monkeypatch.setattr("planner.cli.plain.read_cluster", interrupted)
+    monkeypatch.setattr("planner.cli.question_commands.read_cluster", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main(["overview", "demo"])
     assert stopped.value.code == 130

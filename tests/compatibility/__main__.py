@@ -7,7 +7,7 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-from planner.history.anonymous import anonymised
+from planner.history.anonymization import anonymised
 from planner.sources import demo
 from tests.compatibility.test_compatibility import HERE, QUESTIONS, fields_of, today
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from planner.capacity import overview as overviews
 from planner.questions import question_called
 from planner.questions.gate import GateSettings
-from planner.questions.question import Given, document
+from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.policy import read_policy
 from planner.sources import demo
@@ -46,7 +46,7 @@ def today(name: str) -> dict[str, Any]:
         "gate": GateSettings(manifest=(ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")),
     }.get(name) or question.settings()
     others = (snapshot,) if name == "diff" else ()
-    found = question.answer(snapshot, settings, Given(book=embedded_book(), others=others))
+    found = question.answer(snapshot, settings, Inputs(book=embedded_book(), others=others))
     return document(question, snapshot, settings, found)
 
 

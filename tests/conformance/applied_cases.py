@@ -13,7 +13,7 @@ from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.conformance import kind_cases
 from tests.conformance.comparison import Comparison, each_case
 

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import node_pool
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pools
 from tests.conformance.comparison import Comparison, each_case
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_kubelet

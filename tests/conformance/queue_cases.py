@@ -15,11 +15,11 @@ from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.kueue_admission import let_in
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.queue_evictions import after_evictions, evictions
-from planner.rollout.queued import let_in
 from planner.scheduling.kueue.clusters import name_of, played
-from planner.scheduling.kueue.play import Outcome
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import KINDS
 from tests.conformance.applied_cases import answer_to_patch
 from tests.conformance.comparison import Comparison, each_case
@@ -47,7 +47,7 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
     if "patch" not in act and not is_ordered and (victims := _victims(snapshot, case)) != ({}, {}):
         yield Comparison(name, family, "evicted", *victims, victims[0] == victims[1])
     if "release" not in act:
-        let_in = sorted(key for key, one in played(snapshot).items() if one.outcome is Outcome.LET_IN)
+        let_in = sorted(key for key, one in played(snapshot).items() if one.outcome is AdmissionOutcome.LET_IN)
         yield Comparison(name, family, "at rest", [], let_in, not let_in, is_verdict=True)
 
 
@@ -88,8 +88,8 @@ def _answers(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str
     then = with_changes(snapshot, parse_changes(f"quota:{quota}")) if quota else snapshot
     got, expected = {}, {}
     for key, verdict in played(then).items():
-        is_unknown = verdict.outcome in (Outcome.UNKNOWN, Outcome.CHECK)
-        is_in = verdict.outcome in (Outcome.LET_IN, Outcome.EVICTS)
+        is_unknown = verdict.outcome in (AdmissionOutcome.UNKNOWN, AdmissionOutcome.CHECK)
+        is_in = verdict.outcome in (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS)
         got[key] = UNKNOWN if is_unknown else "quota" if is_in else "waits"
         expected[key] = "quota" if outcome["workloads"][key]["reserved"] else "waits"
     return expected, got

@@ -11,19 +11,19 @@ from typing import Any
 from unittest.mock import patch
 
 from planner.capacity.changes import Later, parse_change
-from planner.capacity.timeline import Beside, timeline
+from planner.capacity.timeline import LaterEvents, timeline
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout import run as run_module
 from planner.rollout.answers import Reason, Ties
 from planner.rollout.attachments import Attachments
-from planner.rollout.prepared import Prepared, pod_times_of
+from planner.rollout.prepared_change import Prepared, pod_times_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import sample
+from planner.rollout.tie_breaks import sample
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 from tests.conformance.comparison import Comparison, each_case
 
@@ -128,7 +128,7 @@ def _with_events(
         for event in events
     )
     manifests = tuple(json.dumps(event["file"]) for event in events if event.get("file"))
-    found = timeline(prepared, Beside(later=later, manifests=manifests))
+    found = timeline(prepared, LaterEvents(later=later, manifests=manifests))
     return found.cluster, list(found.prepared.revisions)
 
 

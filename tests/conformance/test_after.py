@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import pytest
 
-from planner.rollout.looked_back import HUNG
-from planner.rollout.past import Course, PastRollout, past_rollouts
-from planner.rollout.past_told import would_have_told
-from planner.rollout.prepared import compiled
+from planner.rollout.past import PastCourse, PastRollout, past_rollouts
+from planner.rollout.past_predictions import would_have_told
+from planner.rollout.past_report import HUNG
+from planner.rollout.prepared_change import compiled
 from planner.rollout.under_way import under_way
 from tests.builders.objects import read_items
 
@@ -31,8 +31,8 @@ BARS: Final = {
 }  # fmt: skip
 """Of what can still be seen in a list, which share has to be told."""
 COURSES: Final = {
-    "complete": Course.COMPLETED, "hung then cured": Course.HUNG_THEN_CURED, "hung still": Course.HUNG_STILL,
-    "overtaken by another revision": Course.OVERTAKEN,
+    "complete": PastCourse.COMPLETED, "hung then cured": PastCourse.HUNG_THEN_CURED, "hung still": PastCourse.HUNG_STILL,
+    "overtaken by another revision": PastCourse.OVERTAKEN,
 }  # fmt: skip
 CAUSES: Final = {
     "no-room-for-surge": "no_room", "quota": "quota", "selector-or-taint": "selector_or_taint", "never-ready (readiness)": "never_ready",
@@ -116,7 +116,7 @@ def _judged(one: Truth, row: PastRollout | None) -> Iterator[tuple[str, bool]]:
     if sees["hung"] and not is_hung and not is_slow:
         yield "courses", course is COURSES[one["verdict"]]
     if one["verdict"] == "hung still":
-        yield "hung still", course is Course.HUNG_STILL
+        yield "hung still", course is PastCourse.HUNG_STILL
     if not is_hung and not is_slow and row is not None:
         yield "invented", course not in HUNG
     if is_hung and sees["hung"]:
@@ -194,7 +194,7 @@ def test_what_it_would_have_told_before_is_claimed_only_where_the_cluster_can_be
         for one in past_rollouts(cluster):
             verdict = would_have_told(cluster, one)
             if verdict is not None:
-                assert (case["truth"]["age"], one.course) == ("10m", Course.HUNG_STILL), case["name"]
+                assert (case["truth"]["age"], one.course) == ("10m", PastCourse.HUNG_STILL), case["name"]
                 claimed[str(one.cause), verdict] += 1
     assert claimed == {("no_room", True): 1, ("admission_refused", True): 1}
 

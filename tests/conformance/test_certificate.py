@@ -15,13 +15,13 @@ import pytest
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import arrival_seconds
 from planner.remedies.combinations import search
-from planner.remedies.knobs import Lever, knobs
-from planner.remedies.player import Outcome
+from planner.remedies.lever_ranges import Lever, knobs
+from planner.remedies.player import PlanOutcome
 from planner.remedies.scenario import PlanCase
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.prepared import compiled, pod_times_of
+from planner.rollout.prepared_change import compiled, pod_times_of
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
 from tests.conformance.comparison import cases
@@ -41,7 +41,7 @@ def stuck_cases() -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, case
 
 
-def beaten_by_none(name: str, case: dict[str, Any]) -> tuple[list[Remedy], list[Outcome]]:
+def beaten_by_none(name: str, case: dict[str, Any]) -> tuple[list[Remedy], list[PlanOutcome]]:
     """The old ways out that no plan of the set is as good as, and the set."""
     snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     cluster = compiled(snapshot)
@@ -61,7 +61,7 @@ def beaten_by_none(name: str, case: dict[str, Any]) -> tuple[list[Remedy], list[
     return [one for one in asked if not any(_is_as_good(plan, one, tried) for plan in found.best)], list(found.best)
 
 
-def _is_as_good(plan: Outcome, old: Remedy, case: PlanCase) -> bool:
+def _is_as_good(plan: PlanOutcome, old: Remedy, case: PlanCase) -> bool:
     """In Ready pods, minutes (new nodes have to come first, who lends or is scaled back has to end and start), nodes, and pods of
     others that are scaled down."""
     place = next(i for i, r in enumerate(case.revisions) if not case.run.done[r.after.key])
@@ -104,7 +104,7 @@ CASES = sample([one for number, one in enumerate(stuck_cases()) if number % EVER
 
 
 @cache
-def found(place: int) -> tuple[list[Remedy], list[Outcome]]:
+def found(place: int) -> tuple[list[Remedy], list[PlanOutcome]]:
     """What is found of a case, once for the tests here."""
     return beaten_by_none(*CASES[place])
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from planner.cli import headroom
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import WARNINGS_SWITCH
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.paths import REVIEWS
 from planner.sources import access, demo
@@ -45,7 +45,7 @@ def test_the_rules_hold_their_tests() -> None:
 
 
 def test_expressions_ask_for_what_is_told() -> None:
-    families = cluster_metrics(demo.read(), Given(book=embedded_book())).families
+    families = cluster_metrics(demo.read(), Inputs(book=embedded_book())).families
     told = OWN | {f"headroom_{family.name}" for family in families}
     rules = yaml.safe_load((DEPLOY / "alerts.yaml").read_text())["groups"][0]["rules"]
     dashboard = json.loads((DEPLOY / "dashboard.json").read_text())

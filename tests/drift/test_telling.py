@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from planner.ground.records import replace
-from planner.health.drift import telling
+from planner.health.drift import shown_environments
 from planner.health.drift.model import DriftReport, Rule
 from planner.health.drift.services import drift
 from planner.kubernetes.records import PodSpec
@@ -36,7 +36,7 @@ def compared(cluster: Cluster) -> DriftReport:
 
 def test_the_reference_and_those_in_trouble_are_shown_and_one_of_each_kind() -> None:
     (service,) = compared(many()).services
-    told = telling.of_service(service, most=4)
+    told = shown_environments.of_service(service, most=4)
     assert told.environments == ("prod", "dev-00", "dev-20", "dev-30")
     assert told.workloads == tuple(f"Deployment/{name}/api" for name in told.environments)
     for row, whole in zip(told.rows, service.rows, strict=True):
@@ -48,14 +48,14 @@ def test_the_reference_and_those_in_trouble_are_shown_and_one_of_each_kind() -> 
 
 def test_few_are_shown_as_they_are() -> None:
     (service,) = compared(many(3)).services
-    assert telling.of_service(service) is service
-    assert not telling.said_of(4, 4)
+    assert shown_environments.of_service(service) is service
+    assert not shown_environments.said_of(4, 4)
 
 
 def test_columns_of_the_report() -> None:
     report = compared(many())
-    assert telling.of_report(report, most=3) == ("dev-00", "dev-30", "prod")
-    assert telling.of_report(report, most=100) == report.environments
+    assert shown_environments.of_report(report, most=3) == ("dev-00", "dev-30", "prod")
+    assert shown_environments.of_report(report, most=100) == report.environments
     elsewhere = replace(report, environments=(*report.environments, "nobody"))
-    assert telling.environments(elsewhere) == report.environments
-    assert str(telling.said_of(12, 1_041)).startswith("12 of 1,041 environments are shown")
+    assert shown_environments.environments(elsewhere) == report.environments
+    assert str(shown_environments.said_of(12, 1_041)).startswith("12 of 1,041 environments are shown")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import left as capacity_left
-from planner.capacity.left import CapacityAnswer
+from planner.capacity import free_capacity as capacity_left
+from planner.capacity.free_capacity import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.figures.drawing import as_figure
 from planner.inventory.pool_limits import parse_typed_limits

@@ -12,7 +12,7 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.remedies.rollouts import rollout
 from planner.rollout.film import Film
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 
 

@@ -21,10 +21,10 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.model import PriceBook
 from planner.questions import question_called
-from planner.questions.question import Given, document
+from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 from planner.sources import kubectl
 from planner.sources.prices import load_book
 from tests.fuzz.mutations import mutated
@@ -119,7 +119,7 @@ def _book() -> PriceBook:
 
 def _ask(name: str, snapshot: Snapshot) -> None:
     question = question_called(name)
-    settings, given = question.settings(), Given(book=_book(), now=snapshot.taken_at + 60)
+    settings, given = question.settings(), Inputs(book=_book(), now=snapshot.taken_at + 60)
     try:
         answer = question.answer(snapshot, settings, given)
     except HeadroomError:
@@ -148,7 +148,7 @@ def _sums(snapshot: Snapshot) -> None:
     assert (cluster.requested >= 0).all(), "pods hold less than nothing"
     capacity = question_called("capacity")
     try:
-        answer = capacity.answer(snapshot, capacity.settings(), Given())
+        answer = capacity.answer(snapshot, capacity.settings(), Inputs())
     except HeadroomError:
         return
     for line in answer.resources:
@@ -167,7 +167,7 @@ def _roll_out(snapshot: Snapshot, key: str, drawn: random.Random) -> None:
     question = question_called("rollout")
     settings = RolloutSettings(workloads=(key,), max_surge=drawn.choice((None, 0, 1, "25%")), runs=3)
     try:
-        result = question.answer(snapshot, settings, Given())
+        result = question.answer(snapshot, settings, Inputs())
     except HeadroomError:
         return
     _printed(question, snapshot, settings, result)

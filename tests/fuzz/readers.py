@@ -13,14 +13,14 @@ from typing import Any, Final
 import yaml
 
 from planner.ground.tables import as_json
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.inventory import cadvisor
 from planner.inventory.change import document_of
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.book import read_table
 from planner.questions import question_called
 from planner.questions.gate import GateSettings
-from planner.questions.question import Given, document
+from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.policy import read_policy
 from planner.serve.review import read_request, review
@@ -142,7 +142,7 @@ def _workloads() -> tuple[Item, ...]:
 
 def _printed(name: str, snapshot: Snapshot, settings: Any) -> None:
     question = question_called(name)
-    answer = question.answer(snapshot, settings, Given(now=snapshot.taken_at))
+    answer = question.answer(snapshot, settings, Inputs(now=snapshot.taken_at))
     as_json(document(question, snapshot, settings, answer)).encode()
 
 
@@ -212,8 +212,8 @@ def logs(drawn: random.Random) -> None:
 def stored(drawn: random.Random) -> None:
     """Snapshots as a store keeps them."""
     whole = read_items(piece(drawn))
-    value = changed(json.loads(kept.encode(whole)), drawn)
-    found = kept.decode(spoilt(json.dumps(value).encode("utf-8", "surrogatepass"), drawn), "stored.json")
+    value = changed(json.loads(snapshot_bytes.encode(whole)), drawn)
+    found = snapshot_bytes.decode(spoilt(json.dumps(value).encode("utf-8", "surrogatepass"), drawn), "stored.json")
     name = drawn.choice(("overview", "capacity", "findings"))
     _printed(name, found, question_called(name).settings())
 

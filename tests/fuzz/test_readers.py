@@ -10,7 +10,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.manifest import read_manifest
 from planner.remedies.rollouts import rollout
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo, node_pools
 from tests.fuzz.check import check
 from tests.fuzz.readers import READERS, changed

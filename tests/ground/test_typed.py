@@ -11,7 +11,7 @@ import pytest
 
 from tests.architecture.tree import ROOT, parsed, python_files
 
-DOOR = Path("planner/ground/typed.py")
+DOOR = Path("planner/ground/typed_json.py")
 
 AT_ONCE = """
 import sys, threading

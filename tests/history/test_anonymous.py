@@ -20,8 +20,8 @@ from planner.ground import vocabulary
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
 from planner.health.drift.model import ENVIRONMENT_WORDS
-from planner.history import api_words, kept
-from planner.history.anonymous import anonymised
+from planner.history import api_words, snapshot_bytes
+from planner.history.anonymization import anonymised
 from planner.history.api_words import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
@@ -29,11 +29,11 @@ from planner.kubernetes.nodes import machine_type, node_pool
 from planner.kubernetes.records import FrozenMap, Owner, Snapshot, Taint
 from planner.questions import overview, question_called
 from planner.questions import rollout as question
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo, kubectl, node_pools
 from planner.sources.cluster import read_cluster
 from planner.sources.prices import embedded_book
@@ -52,14 +52,14 @@ RECORDINGS = sorted((ROOT / "tests/conformance/rollouts").rglob("*.json*"))
 
 
 def hidden(snapshot: Snapshot) -> Snapshot:
-    return kept.decode(anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND).content, "anonymous")
+    return snapshot_bytes.decode(anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND).content, "anonymous")
 
 
 def told(snapshot: Snapshot, name: str) -> Counter[Any]:
     """An answer's facts without names: what is told, how often."""
     question = question_called(name)
     try:
-        found = question.answer(snapshot, question.settings(), Given(book=embedded_book()))
+        found = question.answer(snapshot, question.settings(), Inputs(book=embedded_book()))
     except HeadroomError as error:
         return Counter([type(error).__name__])
     facts = question.facts(found)
@@ -280,7 +280,7 @@ def test_a_damaged_one_is_an_error(tmp_path: Path) -> None:
 
 
 def verdicts(cluster: Snapshot, limits: tuple[PoolLimits, ...]) -> list[tuple[Any, ...]]:
-    given = Given(limits=limits)
+    given = Inputs(limits=limits)
     lines = overview.answer(cluster, overview.OverviewSettings(), given).workloads
     found = [question.answer(cluster, RolloutSettings(workloads=(line.workload,), runs=1), given) for line in lines]
     return [

@@ -11,7 +11,7 @@ import pytest
 from planner.capacity import overview as overviews
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.history.names import FORMAT
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
@@ -25,13 +25,13 @@ from tests.seen import each
 @pytest.mark.parametrize("read", [demo.read, demo.read_large])
 def test_a_whole_snapshot_comes_back(read: Callable[[], Snapshot]) -> None:
     snapshot = read()
-    again = kept.decode(kept.encode(snapshot), "x")
+    again = snapshot_bytes.decode(snapshot_bytes.encode(snapshot), "x")
     assert again == replace(snapshot, logs=())
     assert len({id(pod.spec) for pod in again.pods}) == len({pod.spec for pod in snapshot.pods})  # shared, as before
 
 
 def test_questions_are_answered_alike() -> None:
-    again = kept.decode(kept.encode(demo.read()), "x")
+    again = snapshot_bytes.decode(snapshot_bytes.encode(demo.read()), "x")
     assert plain(overviews.overview(again)) == plain(overviews.overview(demo.read()))
 
 
@@ -45,7 +45,7 @@ def test_revisions_come_back() -> None:
     ]  # fmt: skip
     snapshot = read_items(items)
     assert [one.template is not None for one in snapshot.controller_revisions] == [True, False]
-    assert kept.decode(kept.encode(snapshot), "x") == snapshot
+    assert snapshot_bytes.decode(snapshot_bytes.encode(snapshot), "x") == snapshot
 
 
 def test_yes_is_not_one() -> None:
@@ -58,7 +58,7 @@ def test_yes_is_not_one() -> None:
         digest="d",
         resource_slices=(ResourceSlice(name="s", driver="d", pool="p", devices=devices),),
     )
-    again = kept.decode(kept.encode(snapshot), "x").resource_slices[0].devices
+    again = snapshot_bytes.decode(snapshot_bytes.encode(snapshot), "x").resource_slices[0].devices
     assert [(type(one.attributes["x"]), one.attributes["x"]) for one in again] == [
         (bool, True), (int, 1), (str, "1"), (bool, False), (int, 0),
     ]  # fmt: skip
@@ -95,8 +95,8 @@ def test_no_values_arguments_secrets_or_logs_are_kept() -> None:
         taken_at=1_795_341_770.0,
     )  # fmt: skip
     log = PodLog(namespace="n", pod="a", container="c", is_previous=False, lines=(SECRETS[5],))
-    data = kept.encode(replace(snapshot, logs=(log,)))
-    template_kept = str(kept.decode(data, "x").workloads[0].template.manifest)
+    data = snapshot_bytes.encode(replace(snapshot, logs=(log,)))
+    template_kept = str(snapshot_bytes.decode(data, "x").workloads[0].template.manifest)
     assert "PASSWORD" not in template_kept
     for secret in SECRETS:
         assert secret.encode() not in data
@@ -104,12 +104,12 @@ def test_no_values_arguments_secrets_or_logs_are_kept() -> None:
 
 
 def test_later_fields_are_passed_over_and_missing_ones_have_their_default() -> None:
-    content = json.loads(kept.encode(demo.read()))
+    content = json.loads(snapshot_bytes.encode(demo.read()))
     content["later"] = 1
     content["nodes"][0]["later"] = {"a": 1}
     del content["autoscalers"]
     content["pods"] = [{key: one for key, one in pod.items() if key != "reason"} for pod in content["pods"]]
-    again = kept.decode(json.dumps(content).encode(), "x")
+    again = snapshot_bytes.decode(json.dumps(content).encode(), "x")
     assert again.nodes == demo.read().nodes
     assert again.autoscalers == ()
 
@@ -128,7 +128,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_is_said(damage: str) -> None:
     with pytest.raises(InputError) as refused:
-        kept.decode(DAMAGE[damage](kept.encode(demo.read())), "snapshots/x")
+        snapshot_bytes.decode(DAMAGE[damage](snapshot_bytes.encode(demo.read())), "snapshots/x")
     assert refused.value.where == "snapshots/x"
     assert refused.value.mend
 
@@ -163,19 +163,19 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 def test_a_stored_snapshot_holds_what_a_dump_may_hold(what: str) -> None:
     """A store isn't trusted: an amount of 10^30 would end the arithmetic, a name would reach a script."""
     change, says = HOSTILE[what]
-    content = json.loads(kept.encode(demo.read()))
-    kept.decode(json.dumps(content).encode(), "snapshots/x")
+    content = json.loads(snapshot_bytes.encode(demo.read()))
+    snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x")
     change(content)
     with pytest.raises(InputError, match=says) as refused:
-        kept.decode(json.dumps(content).encode(), "snapshots/x")
+        snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x")
     assert refused.value.where == "snapshots/x"
     assert refused.value.mend
 
 
 def test_the_largest_amount_there_is_stays() -> None:
-    content = json.loads(kept.encode(demo.read()))
+    content = json.loads(snapshot_bytes.encode(demo.read()))
     content["nodes"][0]["allocatable"]["example.com/x"] = 2**63 - 1
-    assert kept.decode(json.dumps(content).encode(), "x").nodes[0].allocatable["example.com/x"] == 2**63 - 1
+    assert snapshot_bytes.decode(json.dumps(content).encode(), "x").nodes[0].allocatable["example.com/x"] == 2**63 - 1
 
 
 def test_what_was_recorded_of_every_kind_comes_back() -> None:
@@ -191,11 +191,13 @@ def test_what_was_recorded_of_every_kind_comes_back() -> None:
         data = path.read_bytes()
         case = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
         snapshot = read_items(case["cluster"]["items"])
-        assert kept.decode(kept.encode(snapshot), path.name) == replace(snapshot, logs=()), path.name
+        assert snapshot_bytes.decode(snapshot_bytes.encode(snapshot), path.name) == replace(snapshot, logs=()), (
+            path.name
+        )
 
 
 def test_what_is_kept_is_json_that_others_read() -> None:
-    content = msgspec.json.decode(kept.encode(demo.read()))
+    content = msgspec.json.decode(snapshot_bytes.encode(demo.read()))
     assert content["format"] == FORMAT
     assert {"nodes", "pods", "pod_specs", "workloads"} <= set(content)
     assert not {"logs", "derived"} & set(content)
@@ -204,6 +206,6 @@ def test_what_is_kept_is_json_that_others_read() -> None:
 def test_what_an_earlier_release_kept_of_events_is_hidden_when_it_is_read() -> None:
     snapshot = demo.read()
     one = replace(snapshot.events[0], message="Get https://puller:hunter2@registry.example.com/v2/: denied")
-    again = kept.decode(kept.encode(replace(snapshot, events=(one, *snapshot.events[1:]))), "x")
+    again = snapshot_bytes.decode(snapshot_bytes.encode(replace(snapshot, events=(one, *snapshot.events[1:]))), "x")
     assert again.events[0].message == "Get https://<hidden>@registry.example.com/v2/: denied"
     assert again.events[1:] == snapshot.events[1:]

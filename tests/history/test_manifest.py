@@ -6,17 +6,17 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.history import manifest
-from planner.history.manifest import Entry
+from planner.history.manifest import WriteEntry
 from planner.history.names import Partition
 
 DAY = Partition("prod", "2026-11-17")
 
 
-def entry(name: str, *parts: str) -> Entry:
-    return Entry(name=name, written_at=1.0, parts=parts, files={"pods": f"tables/pods/{DAY.path}/{name}.parquet"})
+def entry(name: str, *parts: str) -> WriteEntry:
+    return WriteEntry(name=name, written_at=1.0, parts=parts, files={"pods": f"tables/pods/{DAY.path}/{name}.parquet"})
 
 
-def read(*entries: Entry) -> list[tuple[str, tuple[str, ...]]]:
+def read(*entries: WriteEntry) -> list[tuple[str, tuple[str, ...]]]:
     """Each part with the entry it is read from."""
     return [
         (one.entry.name, tuple(part for part in one.entry.parts if part not in one.without))
@@ -40,7 +40,7 @@ def test_of_two_that_overlap_the_second_is_read_for_the_rest() -> None:
 def test_however_joining_and_deleting_interleave_each_part_is_read_once(seed: int) -> None:
     """Writers, joiners and deleters act on what they saw some steps ago; nothing that was written is ever lost."""
     draw = random.Random(seed)
-    now: dict[str, Entry] = {}
+    now: dict[str, WriteEntry] = {}
     seen, written = [dict(now)], set[str]()
     for step in range(60):
         saw = seen[-min(len(seen), draw.randint(1, 8))]
@@ -82,16 +82,18 @@ OTHER = Partition("secret", "2026-11-17")
      f"snapshots/{DAY.path}/x.json.zst", f"manifest/{DAY.path}/x.json", f"s3://bucket/tables/pods/{DAY.path}/x.parquet"],
 )  # fmt: skip
 def test_an_entry_names_files_of_its_own_cluster_and_day_or_is_refused(path: str) -> None:
-    named = Entry(name="1", written_at=1.0, parts=("a",), files={"pods": path})
+    named = WriteEntry(name="1", written_at=1.0, parts=("a",), files={"pods": path})
     with pytest.raises(InputError, match="no file of this cluster and day"):
         manifest.decode(manifest.encode(named), manifest.path_of(DAY, "1"))
     moment = "20261117T093000.000000Z-abc"
-    as_snapshot = Entry(name="1", written_at=1.0, parts=("a",), snapshots={moment: path.replace("x.json.zst", "x")})
+    as_snapshot = WriteEntry(
+        name="1", written_at=1.0, parts=("a",), snapshots={moment: path.replace("x.json.zst", "x")}
+    )
     with pytest.raises(InputError, match="no file of this cluster and day"):
         manifest.decode(manifest.encode(as_snapshot), manifest.path_of(DAY, "1"))
     whole = manifest.snapshot_path(DAY, moment)
     for odd in ("nonsense", "20261117T093000.000000Z-../..", "20261317T093000.000000Z-abc"):
-        strange = Entry(name="1", written_at=1.0, parts=("a",), snapshots={odd: whole})
+        strange = WriteEntry(name="1", written_at=1.0, parts=("a",), snapshots={odd: whole})
         with pytest.raises(InputError, match="no file of this cluster and day"):
             manifest.decode(manifest.encode(strange), manifest.path_of(DAY, "1"))
 

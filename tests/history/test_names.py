@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner.ground.errors import InputError
 from planner.history.names import (
     Partition,
-    Place,
+    SnapshotAddress,
     decoded,
     encoded,
     latest_moment,
@@ -37,14 +37,17 @@ def test_a_clusters_name_comes_back_from_its_path(name: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "place"),
     [
-        ("store:/data/h", Place(url="/data/h")),
-        ("store:/data/h#prod", Place(url="/data/h", cluster="prod")),
-        ("store:file:///d#prod@2026-11-17", Place(url="file:///d", cluster="prod", time="2026-11-17")),
-        (f"store:s3://b/p?region=x#{encoded(EKS)}@7d", Place(url="s3://b/p?region=x", cluster=EKS, time="7d")),
-        ("store:/a#b/h#user@prod@latest", Place(url="/a#b/h", cluster="user@prod")),  # the last @ separates
+        ("store:/data/h", SnapshotAddress(url="/data/h")),
+        ("store:/data/h#prod", SnapshotAddress(url="/data/h", cluster="prod")),
+        ("store:file:///d#prod@2026-11-17", SnapshotAddress(url="file:///d", cluster="prod", time="2026-11-17")),
+        (
+            f"store:s3://b/p?region=x#{encoded(EKS)}@7d",
+            SnapshotAddress(url="s3://b/p?region=x", cluster=EKS, time="7d"),
+        ),
+        ("store:/a#b/h#user@prod@latest", SnapshotAddress(url="/a#b/h", cluster="user@prod")),  # the last @ separates
     ],
 )
-def test_a_place_is_read_as_it_is_written(spec: str, place: Place) -> None:
+def test_a_place_is_read_as_it_is_written(spec: str, place: SnapshotAddress) -> None:
     assert read_place(spec) == place
     assert read_place(str(place)) == place
 

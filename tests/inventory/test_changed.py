@@ -7,7 +7,7 @@ from planner.inventory.changed import changed
 from planner.kubernetes.records import Snapshot
 from planner.questions import diff
 from planner.questions.diff import DiffSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from tests.pages.clusters import node, snapshot, worker
 
@@ -37,7 +37,7 @@ def test_replicas_and_strategy_of_a_workload_are_named_and_lead_the_sentence() -
     key = "Deployment/prod/ml-worker"
     last_week = replace(with_replicas(now, key, 5, max_surge=0), digest="last week")
     assert named(last_week, now) == [(key, "replicas", "5", "6"), (key, "maxSurge", "0", "25%")]
-    told = diff.answer(last_week, DiffSettings(), Given(others=(now,)))
+    told = diff.answer(last_week, DiffSettings(), Inputs(others=(now,)))
     assert str(told.sentence).startswith(f"2 changes ({key}: replicas 5 → 6 and {key}: maxSurge 0 → 25%)")
 
 

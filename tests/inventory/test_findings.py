@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from planner.inventory import account, findings, manifest
+from planner.inventory import findings, input_report, manifest
 from planner.inventory.change import NOT_READ
 from planner.inventory.parse import REFUSAL
 from planner.inventory.side_effects import LATER
@@ -16,12 +16,12 @@ from planner.inventory.side_effects import LATER
 _BY_NAME = {
     "NOT_READ": NOT_READ,
     "REFUSAL": REFUSAL,
-    "account.UNCHECKED": account.UNCHECKED,
-    "account.LEFT_OUT": account.LEFT_OUT,
+    "account.UNCHECKED": input_report.UNCHECKED,
+    "account.LEFT_OUT": input_report.LEFT_OUT,
 }
 _TOLD_BY_VARIABLE = {
     "gpu-node-cordoned", "gpu-node-not-ready", "helm-hook", "helm-hook:without pods", "manifest-new-namesake",
-    "duplicate-object", "duplicate-object:later", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", account.EXPIRES, f"{account.EXPIRES}:own",
+    "duplicate-object", "duplicate-object:later", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", input_report.EXPIRES, f"{input_report.EXPIRES}:own",
     findings.DAEMON_NODES, findings.GROWS_TO,
 }  # fmt: skip
 

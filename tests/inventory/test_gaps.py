@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from planner.inventory import account
+from planner.inventory import input_report
+from planner.inventory.live_lists import Picture
 from planner.inventory.parse import Part, build_snapshot
-from planner.inventory.picture import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import question_called
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import kubectl
 
 Item = dict[str, Any]
@@ -245,12 +245,12 @@ def test_an_archive_that_is_cut_off_and_a_file_that_cannot_be_read(tmp_path: Pat
 
 def test_a_part_is_not_known_and_says_why() -> None:
     found = read([*WHOLE, pod("lost", node="gone", owner=None)])
-    [node] = [one for one in account.unseen(found) if one.kind == "Node"]
+    [node] = [one for one in input_report.unseen(found) if one.kind == "Node"]
     assert "1 pod is bound to 1 node" in str(node.sentence)
     capacity = question_called("capacity")
     assert capacity.not_known(found) is not None
     rollout = question_called("rollout")
-    answer = rollout.answer(found, rollout.settings(workloads=("Deployment/prod/web",)), Given())
+    answer = rollout.answer(found, rollout.settings(workloads=("Deployment/prod/web",)), Inputs())
     assert (str(answer.verdict), rollout.exit_status(found, answer)) == ("unknown", 4)
 
 

@@ -9,7 +9,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import kubectl
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, node, pod, workload

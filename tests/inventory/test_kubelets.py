@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.history import kept
-from planner.history.anonymous import anonymised
+from planner.history import snapshot_bytes
+from planner.history.anonymization import anonymised
 from planner.inventory.kubelets import node_of, of_arguments, of_document, of_topology
 from planner.kubernetes.records import KubeletConfiguration, Snapshot, TopologyManagerPolicy
 from planner.sources import kubectl
@@ -145,7 +145,7 @@ def test_arguments_of_k3s_tell_the_policy_and_nothing_else_is_kept(key: str) -> 
     assert kubelets(found)["g0"] == KubeletConfiguration(
         topology_manager_policy=TopologyManagerPolicy.RESTRICTED, is_cpu_static=True
     )
-    assert b"s3cret" not in kept.encode(found)
+    assert b"s3cret" not in snapshot_bytes.encode(found)
     assert found.nodes[0].annotations == {}
     assert of_arguments(json.dumps(["server", "--node-name", "x"])) is None
     assert of_arguments("no json") is None
@@ -162,5 +162,5 @@ def test_a_policy_that_nobody_knows_refuses_nothing() -> None:
 
 def test_it_is_stored_and_stays_in_an_anonymous_snapshot(tmp_path: Path) -> None:
     found = kubectl.read(bundle(tmp_path, {"hosts/g0/configz.json": {"kubeletconfig": ALIGNED}}))
-    assert kubelets(kept.decode(kept.encode(found), "x"))["g0"] == FOUND
-    assert FOUND in kubelets(kept.decode(anonymised(found).content, "x")).values()
+    assert kubelets(snapshot_bytes.decode(snapshot_bytes.encode(found), "x"))["g0"] == FOUND
+    assert FOUND in kubelets(snapshot_bytes.decode(anonymised(found).content, "x")).values()

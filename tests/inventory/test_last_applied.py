@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.inventory.last_applied import fields_in
 from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
 from planner.kubernetes.patches import merge, of_apply
@@ -208,9 +208,9 @@ def test_paths_are_kept_and_no_values(record: str) -> None:
     text = there.workloads[0].applied
     assert fields_in(text)["spec"]["template"]["spec"]["containers"][0]["image"] is True
     assert VALUE not in repr(there)
-    assert VALUE not in kept.encode(there).decode()
+    assert VALUE not in snapshot_bytes.encode(there).decode()
     assert "--serve" not in text
-    assert kept.decode(kept.encode(there), "x").workloads == there.workloads
+    assert snapshot_bytes.decode(snapshot_bytes.encode(there), "x").workloads == there.workloads
 
 
 @pytest.mark.parametrize(

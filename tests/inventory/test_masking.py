@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.health.restarts.lines import content, digest, last_words, template
+from planner.health.restarts.log_lines import content, digest, last_words, template
 from planner.inventory.masking import (
     _FORM,
     _WORDS,

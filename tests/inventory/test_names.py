@@ -14,7 +14,7 @@ from planner.kubernetes import names
 from planner.kubernetes.records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from tests.builders.objects import deployment, pod_spec, read_items
 
 EVIL = (
@@ -142,5 +142,5 @@ def test_a_list_in_a_list_is_read_and_pods_on_unknown_nodes_are_named() -> None:
     inner = {"kind": "List", "apiVersion": "v1", "items": deployment("web", ["gone"], pod_spec())}
     found = read(NODE, {"kind": "List", "apiVersion": "v1", "items": [inner]})
     assert found.reading.objects == found.reading.used == 4
-    said = [one.what for one in question_called("findings").answer(found, FindingsSettings(), Given()).findings]
+    said = [one.what for one in question_called("findings").answer(found, FindingsSettings(), Inputs()).findings]
     assert any("is bound to this node, which isn't in the input" in what for what in said)

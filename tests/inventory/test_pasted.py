@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from planner.ground.errors import InputError
-from planner.inventory.pasted import without_terminal
+from planner.inventory.pasted_text import without_terminal
 from planner.sources import kubectl, manifests
 from tests.inventory.objects import a_list, named, node, pod
 

@@ -10,10 +10,10 @@ import pytest
 
 from planner.inventory import wire
 from planner.inventory.parse import _KINDS
-from planner.inventory.records.places import Kept
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.field_paths import RecordLayout
+from planner.inventory.records.read_context import Shared
 
-KEPT = {kind: one for kind, one in _KINDS.items() if isinstance(one, Kept)}
+KEPT = {kind: one for kind, one in _KINDS.items() if isinstance(one, RecordLayout)}
 PLACES = [
     pytest.param(one, path, type_, id=f"{kind}-{path}")
     for kind, one in KEPT.items()
@@ -33,7 +33,7 @@ def an_object(path: str = "unread", value: Any = None) -> dict[str, Any]:
     return made
 
 
-def read(kept: Kept, one: dict[str, Any]) -> Any:
+def read(kept: RecordLayout, one: dict[str, Any]) -> Any:
     return kept.read(Shared(), msgspec.convert(one, kept.wire))
 
 
@@ -43,12 +43,12 @@ def test_most_kinds_are_read_so() -> None:
 
 
 @pytest.mark.parametrize(("kept", "path", "type_"), PLACES)
-def test_null_is_as_if_it_were_not_there(kept: Kept, path: str, type_: Any) -> None:
+def test_null_is_as_if_it_were_not_there(kept: RecordLayout, path: str, type_: Any) -> None:
     assert read(kept, an_object(path)) == read(kept, an_object())
 
 
 @pytest.mark.parametrize(("kept", "path", "type_"), [one for one in PLACES if one.values[2] != wire.Quantity])
-def test_another_type_is_damage_that_names_its_place(kept: Kept, path: str, type_: Any) -> None:
+def test_another_type_is_damage_that_names_its_place(kept: RecordLayout, path: str, type_: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=rf"`\$\.{path}`"):
         read(kept, an_object(path, 2.5))
 

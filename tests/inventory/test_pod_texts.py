@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from planner.inventory import parse
 from planner.inventory.documents import parts_of
+from planner.inventory.live_lists import MODIFIED, Picture
 from planner.inventory.parse import build_snapshot
-from planner.inventory.picture import MODIFIED, Picture
 from planner.inventory.records import pod_texts
 from planner.inventory.records import pods as pods_module
 from planner.kubernetes.records import Finding, Snapshot

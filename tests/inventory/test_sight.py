@@ -15,11 +15,11 @@ from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory import checks
-from planner.inventory.sight import HIDDEN, as_seen
+from planner.inventory.namespace_visibility import HIDDEN, as_seen
 from planner.kubernetes.progressive import LEADER_READY
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called, queues
-from planner.questions.question import Given, document
+from planner.questions.question import Inputs, document
 from planner.questions.rollout import QUESTION, RolloutSettings
 from planner.rollout.answers import Verdict
 from planner.sources import demo
@@ -81,7 +81,7 @@ def test_no_hidden_name_is_in_it(spaces: tuple[str, ...]) -> None:
 
 def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Every question's document and tables that can be asked of one snapshot alone."""
-    given = Given(book=embedded_book())
+    given = Inputs(book=embedded_book())
     for name in INDEX:
         question: Any = question_called(name)
         if name == "plan":  # minutes; made of the answers of the others
@@ -119,7 +119,7 @@ def test_verdicts_are_the_whole_clusters(spaces: tuple[str, ...]) -> None:
         if line.verdict is not Verdict.STUCK:
             continue
         settings = RolloutSettings(workloads=(key,))
-        for_all, for_me = (QUESTION.answer(one, settings, Given()) for one in (whole(), view))
+        for_all, for_me = (QUESTION.answer(one, settings, Inputs()) for one in (whole(), view))
         assert (for_me.verdict, for_me.reason, for_me.peak_held) == (
             for_all.verdict,
             for_all.reason,

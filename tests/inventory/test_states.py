@@ -15,17 +15,17 @@ import pytest
 import yaml
 
 from planner.ground.records import replace
-from planner.history.anonymous import anonymised
-from planner.history.kept import decode
+from planner.history.anonymization import anonymised
 from planner.history.rows import rows_of
+from planner.history.snapshot_bytes import decode
+from planner.inventory.namespace_visibility import as_seen
 from planner.inventory.parse import Part, build_snapshot
-from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gate
 from planner.questions.overview import OverviewSettings
 from planner.questions.overview import answer as overview
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout
 from planner.rollout.answers import Verdict
@@ -129,7 +129,9 @@ def test_which_of_two_keeps_their_uid_does_not_hang_on_the_order() -> None:
 
 def verdicts(found: Snapshot) -> tuple[Verdict, Verdict, Verdict]:
     """Of the worker's restart, at three doors."""
-    [listed] = [one.verdict for one in overview(found, OverviewSettings(), Given()).workloads if one.workload == WORKER]
+    [listed] = [
+        one.verdict for one in overview(found, OverviewSettings(), Inputs()).workloads if one.workload == WORKER
+    ]
     own = rollout(found, RolloutSettings(workloads=(WORKER,)))
     change = found.workload(WORKER)
     assert change is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.composed import cron_workflow, llm_inference_service, workflow
+from planner.kubernetes.composite_kinds import cron_workflow, llm_inference_service, workflow
 
 Item = dict[str, Any]
 TRAIN = {"name": "train", "container": {"image": "x", "resources": {"limits": {"nvidia.com/gpu": 8}}}}

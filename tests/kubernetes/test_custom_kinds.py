@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from planner.inventory import wire
-from planner.inventory.account import SNAPSHOT_KINDS, role
+from planner.inventory.input_report import SNAPSHOT_KINDS, role
 from planner.inventory.shapes import resource_of
 from planner.kubernetes import commands, kinds
 from planner.kubernetes.kinds import Kind
-from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED, Listed
 from planner.questions import doctor
 from planner.rollout.controllers import registry
 from planner.serve import review

@@ -7,7 +7,7 @@ from planner.ground.records import replace
 from planner.kubernetes import derived
 from planner.kubernetes.derived import Derived, Same
 from planner.kubernetes.records import Snapshot
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
 
 calls: list[tuple[int, str]] = []
 

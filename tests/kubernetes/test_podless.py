@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
-from planner.kubernetes import podless
+from planner.kubernetes import kinds_without_pods
+from planner.kubernetes.kinds_without_pods import PodEffect, effect_of, makes_no_pods
 from planner.kubernetes.pod_templates import TEMPLATED
-from planner.kubernetes.podless import PodEffect, effect_of, makes_no_pods
 from tests.seen import each
 
 WITH_TEMPLATES: Final = {
@@ -22,7 +22,9 @@ WITH_TEMPLATES: Final = {
     for group, *kinds in [line.split()]
     for kind in kinds
 }
-KNOWN: Final = {(group, kind.lower()): (group, kind) for group, row in podless._KINDS.items() for kind in row}
+KNOWN: Final = {
+    (group, kind.lower()): (group, kind) for group, row in kinds_without_pods._KINDS.items() for kind in row
+}
 NO_PODS_OF_ITS_OWN: Final = {  # a template that is laid over others' pods
     ("opentelemetry.io", "instrumentation"),
     ("aigateway.envoyproxy.io", "gatewayconfig"),
@@ -45,9 +47,11 @@ MAKERS: Final = (  # by their operators' own words; none of their schemas needs 
 
 def test_no_kind_with_a_template_in_its_schema_is_among_them() -> None:
     seen = {key: named for key, named in KNOWN.items() if key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN}
-    whole = {group for group, row in podless._KINDS.items() if "*" in row}
+    whole = {group for group, row in kinds_without_pods._KINDS.items() if "*" in row}
     wrong = [
-        named for named in seen.values() if podless._KINDS[named[0]][named[1]] in (PodEffect.NONE, PodEffect.SCALES)
+        named
+        for named in seen.values()
+        if kinds_without_pods._KINDS[named[0]][named[1]] in (PodEffect.NONE, PodEffect.SCALES)
     ]
     wrong += [key for key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN if key[0] in whole]
     assert not wrong

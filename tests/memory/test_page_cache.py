@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.health.memory.page_cache import CacheRoom, Fate, Reading, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache import CacheRoom, Fate, ReadSource, cache_room, heap_fate, read_again
 from tests.memory.objects import GIB, MIB
 
 PROCESS = 20 * MIB  # a process that reads a file holds little besides
@@ -11,7 +11,10 @@ PROCESS = 20 * MIB  # a process that reads a file holds little besides
 
 def test_the_measured_case_is_met() -> None:
     """A file of 4 GiB read a second time: under 1 GiB all of it from disk (4.295 GB), under 8 GiB nothing."""
-    for limit, reading in ((GIB, Reading.FROM_DISK), (8 * GIB, Reading.CACHED)):  # 29.5 s and 6.5 s (issue 6, 2026)
+    for limit, reading in (
+        (GIB, ReadSource.FROM_DISK),
+        (8 * GIB, ReadSource.CACHED),
+    ):  # 29.5 s and 6.5 s (issue 6, 2026)
         assert read_again(4 * GIB, cache_room(limit, PROCESS)) is reading
 
 
@@ -39,12 +42,12 @@ def test_without_a_limit_the_node_is_the_room() -> None:
 def test_unknown_use_stays_unknown() -> None:
     room = cache_room(GIB, None)
     assert room.room_bytes is None
-    assert read_again(GIB, room) is Reading.UNKNOWN
+    assert read_again(GIB, room) is ReadSource.UNKNOWN
     assert "no PodMetrics" in room.reason
 
 
 @given(st.lists(st.integers(1, 64), min_size=2, max_size=6), st.integers(0, 64))
 def test_a_larger_file_never_reads_less(files: list[int], room: int) -> None:
     left = CacheRoom(room_bytes=room, reason="")
-    read = [size if read_again(size, left) is Reading.FROM_DISK else 0 for size in sorted(files)]
+    read = [size if read_again(size, left) is ReadSource.FROM_DISK else 0 for size in sorted(files)]
     assert all(small <= large for small, large in pairwise(read))

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions import costs, savings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.spot.staircase import staircase, summary
 from planner.ui import money_view, prices
@@ -70,7 +70,7 @@ def test_the_staircase_adds_up_and_its_slide_says_what_the_engine_says() -> None
     assert "4 nodes of 7 can go once their pods move to the others." in words
     assert "oo short a history to say: 4 d of it is known." in words
     book = prices.book()
-    given = Given(book=book)
+    given = Inputs(book=book)
     found = savings.answer(demo.read(), savings.SavingsSettings(), given)
     fleet = found.fleet
     assert fleet is not None
@@ -101,14 +101,14 @@ def _free() -> None:
     from planner.kubernetes.records import Snapshot
     from planner.pricing import bill as bill_room
     from planner.pricing.commitments import parse_commitments
-    from planner.questions.question import Given
+    from planner.questions.question import Inputs
     from planner.ui import money_view, prices
     from tests.pricing.books import make_node
 
     owned = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,1,3y,0,given"
     book = dataclasses.replace(prices.book(), commitments=parse_commitments(owned, where="owned.csv"))
     bill = bill_room.bill(book, Snapshot(taken_at=0.0, source="test", digest="0", nodes=(make_node(),)))
-    money_view.show(Snapshot(taken_at=0.0, source="test", digest="0"), bill, None, Given(book=book), st.container())
+    money_view.show(Snapshot(taken_at=0.0, source="test", digest="0"), bill, None, Inputs(book=book), st.container())
 
 
 def test_a_bill_of_nothing_is_a_bill() -> None:

@@ -24,7 +24,7 @@ def page(given: Snapshot | None = None, others: tuple[Snapshot, ...] = (), **que
     if given is not None:
         app.session_state["_clusters"] = (given,)
     if others:
-        app.session_state["_other_clusters-kept"] = uploads.Kept(names=("west.json",), of=None, value=others)
+        app.session_state["_other_clusters-kept"] = uploads.ReadFiles(names=("west.json",), of=None, value=others)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

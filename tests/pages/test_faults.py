@@ -13,14 +13,14 @@ from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
-from planner.serve import beside
-from planner.serve.processes import recorded
+from planner.questions.question import Inputs
+from planner.serve import dashboard_mounts
+from planner.serve.processes import stored_answers
 from planner.sources import demo, live
 from planner.sources.cluster import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
-from planner.ui.stored import VARIABLE
+from planner.ui.history_store import VARIABLE
 from tests.pages.visiting import said, visit
 
 PRICED = ("overview", "costs", "fleet_savings", "plan", "rollout")
@@ -37,7 +37,7 @@ def afresh() -> Iterator[None]:
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three days of two clusters."""
     folder, snapshot = tmp_path / "store", demo.read()
-    answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "costs"))
+    answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
     for cluster in ("east", "west"):
         for day in range(3):
             then = replace(snapshot, taken_at=snapshot.taken_at - day * 86_400)
@@ -117,8 +117,10 @@ def test_a_live_cluster_that_was_never_reached_is_said(page: str, monkeypatch: p
 
 # ── certificates ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_certificate_that_expires_is_said_above_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "warning", lambda: "this server's certificate expires in 5 days (2026-11-27 09:00 UTC)")
+    monkeypatch.setattr(
+        dashboard_mounts, "warning", lambda: "this server's certificate expires in 5 days (2026-11-27 09:00 UTC)"
+    )
     for page in ("overview", "inventory"):
         assert "This server's certificate expires in 5 days" in said(visit(page))
-    monkeypatch.setattr(beside, "warning", str)
+    monkeypatch.setattr(dashboard_mounts, "warning", str)
     assert "certificate expires" not in said(visit("overview"))

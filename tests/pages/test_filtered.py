@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.ui.filtered import WITHOUT
+from planner.ui.page_filter import WITHOUT
 from tests.browser.dashboard import pages
 from tests.pages.visiting import said, visit
 

@@ -12,14 +12,14 @@ from planner.ground.records import replace
 from planner.history.names import time_text
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.questions.question import Given
-from planner.serve.processes import recorded
+from planner.questions.question import Inputs
+from planner.serve.processes import stored_answers
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
-from planner.ui import kept, stored
-from planner.ui.stored import VARIABLE
-from planner.ui.uploads import Kept
+from planner.ui import history_store, upload_cache
+from planner.ui.history_store import VARIABLE
+from planner.ui.uploads import ReadFiles
 from tests.architecture.tree import ROOT
 from tests.pages.visiting import said, visit
 
@@ -31,7 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Twenty days of one cluster, its L4 filling by one every two days; one day of another."""
     folder = str(tmp_path_factory.mktemp("store"))
     store, snapshot = Store(folder), demo.read()
-    answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "costs"))
+    answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
     for day in range(DAYS):
         one = replace(snapshot, taken_at=snapshot.taken_at - 86_400 * (DAYS - 1 - day))
         rows = rows_of(one, answers, written_by="test")
@@ -109,9 +109,9 @@ def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:
 @pytest.mark.usefixtures("store")
 def test_a_snapshot_of_the_store_is_one_record_for_all_visits() -> None:
     """Its name is worked out of all that it holds, and its tables are kept with it."""
-    newest = stored.latest("prod@eu")
+    newest = history_store.latest("prod@eu")
     assert newest.source == f"prod@eu@{time_text(newest.taken_at)}"
-    assert stored.latest("prod@eu") is newest
+    assert history_store.latest("prod@eu") is newest
 
 
 @pytest.mark.parametrize(("name", "value"), [("time_zone", "Middle/Earth"), ("lead_days", "-3"), ("clusters", "none"),
@@ -162,7 +162,7 @@ def test_two_times_of_the_store_are_compared_and_since_when_is_told(
     )
     for day, workloads in enumerate((easy, snapshot.workloads)):
         one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
-        store.write("prod", one, rows_of(one, recorded.answers(one, Given(), ("overview",)), written_by="test"))
+        store.write("prod", one, rows_of(one, stored_answers.answers(one, Inputs(), ("overview",)), written_by="test"))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     app = visit("compare", two_times="true")
     assert "No verdict differs" not in said(app)
@@ -184,7 +184,7 @@ def test_two_uploads_are_a_history_which_a_link_finds_again(monkeypatch: pytest.
     mine = replace(snapshot, source="today.json", digest="b" * 32)
     before = replace(mine, source="lastweek.json", workloads=easy, digest="a" * 32, taken_at=mine.taken_at - 604_800)
     held = {before.digest[:16]: before}
-    monkeypatch.setattr(kept, "find", held.get)  # what the browser gave before its page was loaded again
+    monkeypatch.setattr(upload_cache, "find", held.get)  # what the browser gave before its page was loaded again
     label = f"lastweek.json, 2026-11-13 09:02 UTC ({'a' * 16})"
     words = said(visit("history", mine, **{"from": label}))
     assert "1 workload became stuck (Deployment/dev/inference-api)" in words
@@ -195,7 +195,7 @@ def test_two_uploads_are_a_history_which_a_link_finds_again(monkeypatch: pytest.
 def test_a_manifest_is_asked_where_it_fits() -> None:
     app = visit("clusters")
     manifest = (ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")
-    app.session_state["_where_manifest-kept"] = Kept(names=("llm-serve.yaml",), of=None, value=manifest)
+    app.session_state["_where_manifest-kept"] = ReadFiles(names=("llm-serve.yaml",), of=None, value=manifest)
     app.run()
     assert not app.exception
     assert "read: llm-serve.yaml" in said(app)

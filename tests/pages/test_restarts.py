@@ -110,7 +110,7 @@ def test_uploaded_logs_change_the_answer() -> None:
     assert "No container restarts" in app.success[0].value
     text = "\n".join(f"WORKER TIMEOUT (pid:{n})" for n in range(3))
     log = read_text(text, namespace="dev", pod="api-0", container="api")
-    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a.log",), of=identity(snapshot), value=(log,))
+    app.session_state["_uploaded_logs-kept"] = uploads.ReadFiles(names=("a.log",), of=identity(snapshot), value=(log,))
     app.run()
     assert "hidden: the pod shows nothing" in shown(app)
 

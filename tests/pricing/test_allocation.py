@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.kubernetes.records import FrozenMap
-from planner.pricing.allocation import Held, Share, added_up, allocate
+from planner.pricing.allocation import AllocationKind, RequestedShare, added_up, allocate
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import cluster_cost
 from planner.sources.prices import embedded_book
@@ -30,7 +30,11 @@ def test_all_of_a_node_is_borne_by_somebody(asked: list[tuple[str, dict[str, int
     """Overcommitted nodes too: then the requests are what is divided by, and nothing is idle."""
     nodes = [make_node(name="one"), make_node(name="two")]
     costs = cluster_cost(BOOK, nodes, {}).nodes
-    held = {"one": [Held(name=name, share=Share.USED, requests=FrozenMap(amounts)) for name, amounts in asked]}
+    held = {
+        "one": [
+            RequestedShare(name=name, share=AllocationKind.USED, requests=FrozenMap(amounts)) for name, amounts in asked
+        ]
+    }
     lines = allocate(costs, {node.name: node for node in nodes}, held)
     whole = round(100 * sum(cost.cost.total for cost in costs))
     assert sum(round(100 * line.usd) for line in lines) == whole
@@ -42,7 +46,9 @@ def test_a_share_is_what_is_requested_of_what_is_allocatable() -> None:
     node = make_node(name="one")
     (cost,) = cluster_cost(BOOK, [node], {}).nodes
     half = FrozenMap({"cpu": node.allocatable["cpu"] // 2, "memory": 0})
-    used, idle = allocate([cost], {"one": node}, {"one": [Held(name="a", share=Share.USED, requests=half)]})
+    used, idle = allocate(
+        [cost], {"one": node}, {"one": [RequestedShare(name="a", share=AllocationKind.USED, requests=half)]}
+    )
     assert (used.cpu_usd, used.memory_usd) == (round(cost.cost.cpu / 2, 2), 0.0)
-    assert idle.share is Share.IDLE
+    assert idle.share is AllocationKind.IDLE
     assert round(used.usd + idle.usd, 2) == round(cost.cost.total, 2)

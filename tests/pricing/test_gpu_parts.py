@@ -11,11 +11,11 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Container, FrozenMap, Node, PodSpec, Snapshot
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import NAMESPACE, WORKLOAD, bill, cost_cluster, usd_of_pods
 from planner.pricing.gpu_parts import amounts_on, gpu_parts
 from planner.questions import costs, where
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources.prices import embedded_book
 from tests.builders.objects import read_items
 from tests.pricing.books import make_node
@@ -55,7 +55,7 @@ def test_idle_is_one_figure_in_the_sentence_the_pools_and_the_lines(name: str, r
     assert whole.idle.gpu == pytest.approx(right["idle"], abs=0.011)
     assert whole.pools[0].idle is not None
     assert whole.pools[0].idle.gpu == pytest.approx(right["idle"], abs=0.011)
-    said = costs.answer(case(name), costs.CostsSettings(), Given(book=BOOK)).sentence
+    said = costs.answer(case(name), costs.CostsSettings(), Inputs(book=BOOK)).sentence
     assert f"GPUs ${right['idle']:,.0f}," in str(said)
 
 
@@ -76,7 +76,7 @@ def test_what_pods_bear_is_the_bill_of_their_node() -> None:
 def test_room_for_one_more_slice_costs_its_size() -> None:
     """A 1g.5gb is a seventh of the GPU: 305.96 USD a month beside its CPU and memory."""
     found = where.answer(
-        case("mig-mixed"), where.WhereSettings(shape="nvidia.com/mig-1g.5gb=1,cpu=100m"), Given(book=BOOK)
+        case("mig-mixed"), where.WhereSettings(shape="nvidia.com/mig-1g.5gb=1,cpu=100m"), Inputs(book=BOOK)
     )
     ((room,),) = [one.room for one in found.clusters]
     (node,) = cost_cluster(BOOK, case("mig-mixed")).nodes
@@ -138,7 +138,7 @@ def test_a_card_that_is_given_out_more_than_once_is_shared_by_what_is_held() -> 
     given = case("hami-quarters")
     extra = replace(given.pods[0], name="w4-5", uid="fifth")
     found = bill(BOOK, replace(given, pods=(*given.pods, extra), digest="five"), NAMESPACE)
-    assert {line.name: line.gpu_usd for line in found.lines if line.share is Share.USED} == pytest.approx(
+    assert {line.name: line.gpu_usd for line in found.lines if line.share is AllocationKind.USED} == pytest.approx(
         {"a": 107.31, "b": 71.54}, abs=0.011
     )
-    assert sum(line.gpu_usd for line in found.lines if line.share is Share.IDLE) == 0
+    assert sum(line.gpu_usd for line in found.lines if line.share is AllocationKind.IDLE) == 0

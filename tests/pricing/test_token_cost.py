@@ -10,7 +10,7 @@ from planner.kubernetes.records import Pod, Snapshot
 from planner.pricing.bill import bill, usd_of_pods
 from planner.pricing.token_cost import TokenShare, token_costs, tokens_sentence
 from planner.questions.idle import QUESTION, IdleSettings, answer
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 
@@ -96,7 +96,7 @@ def test_a_machine_without_a_price_is_counted(snapshot: Snapshot) -> None:
 
 def test_the_question_has_a_column_and_says_it_first(snapshot: Snapshot) -> None:
     first, _ = serving(snapshot)
-    given = Given(book=embedded_book(), gpu_uses=(), token_uses=(use(first, "llama", 4e6, 2e6, busy=0.5),))
+    given = Inputs(book=embedded_book(), gpu_uses=(), token_uses=(use(first, "llama", 4e6, 2e6, busy=0.5),))
     found = answer(snapshot, IdleSettings(), given)
     assert " per million tokens of llama in prod ($" in str(found.sentence)
     assert "of it without a token" in str(found.sentence)
@@ -104,4 +104,4 @@ def test_the_question_has_a_column_and_says_it_first(snapshot: Snapshot) -> None
     assert rows[0]["price_per_million_tokens"] == pytest.approx(
         found.tokens[0].usd_per_million(with_idle=False), abs=1e-6
     )
-    assert answer(snapshot, IdleSettings(), Given(book=embedded_book(), gpu_uses=())).tokens == ()
+    assert answer(snapshot, IdleSettings(), Inputs(book=embedded_book(), gpu_uses=())).tokens == ()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import POOL, WORKLOAD, ClusterBill, bill
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -41,7 +41,7 @@ def test_the_demo_as_opencost_counts_it(snapshot: Snapshot) -> None:
 def test_idle_and_shared_by_weight_by_hand(snapshot: Snapshot) -> None:
     """28,975.81, 1,694.03 and 1,204.49 bear 123.62 + 4,973.95 beside: each 5,097.57 / 31,874.33 = 15.9927% more."""
     found = bill(BOOK, snapshot, shares_idle=True)
-    assert {line.share for line in found.lines} == {Share.USED}
+    assert {line.share for line in found.lines} == {AllocationKind.USED}
     by_hand = {"prod": 33_609.83, "batch": 1_964.95, "dev": 1_397.12}
     assert by_name(found) == pytest.approx(by_hand, abs=0.011)
     assert found.bill_idle == bill(BOOK, snapshot).bill_idle  # it is still idle, whoever bears it

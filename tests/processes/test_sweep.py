@@ -21,9 +21,9 @@ from planner.history.names import snapshot_id
 from planner.kubernetes.records import Snapshot
 from planner.questions import plan
 from planner.questions.plan import PlanSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.serve.processes import sweep as runs
-from planner.serve.processes.sweep import Asked, Local, sweep
+from planner.serve.processes.sweep import Local, SweepCase, sweep
 from planner.serve.processes.sweep_tasks import tasks_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -64,7 +64,7 @@ class Threads:
 
 def over(crew: Any, store: Store, number: int = 1, **more: Any) -> runs.Swept:
     given = {"run": "test", "asked": ROLLOUT, **more}
-    return sweep((Asked(cluster="edu", snapshot=one) for one in moments(number)), store, crew, **given)
+    return sweep((SweepCase(cluster="edu", snapshot=one) for one in moments(number)), store, crew, **given)
 
 
 def test_any_executor_has_the_same_answers(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_plan_is_the_readiness_plan_of_the_whole_snapshot(tmp_path: Path) ->
     store = Store(str(tmp_path))
     swept = over(Threads(), store, asked=("plan",))
     (one,) = moments(1)
-    known = plan.QUESTION.facts(plan.answer(one, PlanSettings(), Given(book=embedded_book())))
+    known = plan.QUESTION.facts(plan.answer(one, PlanSettings(), Inputs(book=embedded_book())))
     rows = store.query("SELECT workload, metric, value, text, labels FROM sweep WHERE question = 'plan'")
     assert {row["workload"] for row in rows} == {"*"}
     told = sorted((row["metric"], str(row["labels"]), row["value"]) for row in rows if row["value"] is not None)

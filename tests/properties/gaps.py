@@ -16,7 +16,7 @@ from typing import Any, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.exit_status import ExitStatus
 from planner.questions import question_called
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
 from planner.sources.data import data_folder
@@ -52,7 +52,7 @@ def verdicts(data: bytes) -> dict[str, Verdict] | None:
     overview = question_called("overview")
     try:
         snapshot = kubectl.read_bytes(data, name="part.json")
-        answer = overview.answer(snapshot, overview.settings(), Given())
+        answer = overview.answer(snapshot, overview.settings(), Inputs())
     except HeadroomError:
         return None
     if overview.exit_status(snapshot, answer) is not ExitStatus.ANSWERED:

@@ -27,7 +27,7 @@ from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources.cluster import read_cluster
 from tests.properties.random_rollouts import LISTED
 

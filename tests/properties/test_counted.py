@@ -13,9 +13,9 @@ from planner.inventory.change import WorkloadChange
 from planner.questions.question import plain
 from planner.remedies import rollouts
 from planner.rollout.answers import Placement, RolloutResult
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from tests.bench import clusters, crowd
 from tests.properties.random_rollouts import case_of, engine
 from tests.properties.test_flying_clusters import roomy

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside, timeline
+from planner.capacity.timeline import LaterEvents, timeline
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.kinds import kind_called
-from planner.rollout.prepared import Prepared
+from planner.rollout.prepared_change import Prepared
 from planner.rollout.run import Run, simulate
 from planner.rollout.timing import PodTimes
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 from tests.conformance.rollout_cases import revisions_of
 from tests.properties.random_rollouts import MOST_SEEDS, case_of, cluster_of, with_empty_node
@@ -96,7 +96,7 @@ def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is
         found = revisions_of({"change": case.changes}, snapshot)
         unused = PodTimes(startup_seconds=30, termination_seconds=30, source="")
         prepared = Prepared(snapshot=snapshot, revisions=tuple(found), pod_times=(unused,) * len(found), findings=())
-        cluster = timeline(prepared, Beside(later=parse_later(f"0s:{event.change}"))).cluster
+        cluster = timeline(prepared, LaterEvents(later=parse_later(f"0s:{event.change}"))).cluster
         cluster = cluster.expecting(tuple(replace(one, after_seconds=seconds) for one in cluster.later))
     elif event is not None:
         one = event.happening

@@ -22,14 +22,14 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.remedies import ways_out as remedies
 from planner.remedies.ways_out import find_remedies
-from planner.rollout import glance, surroundings, ties
+from planner.rollout import rollout_dependencies, rollout_summary, tie_breaks
 from planner.rollout.answers import Reason
-from planner.rollout.bystanders import bystanders
-from planner.rollout.certain import certain_course
-from planner.rollout.prepared import Scenario, compiled, pod_times_of, prepare
+from planner.rollout.certain_course import certain_course
+from planner.rollout.prepared_change import Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.unaffected_pods import bystanders
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
@@ -236,8 +236,8 @@ def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
 ) -> None:
     snapshot = crowd.snapshot(3, varied=is_varied)
     told = {line.workload: line for line in overviews.overview(snapshot).workloads}
-    monkeypatch.setattr(glance, "certain_course", lambda _cluster, _workload: None)
-    monkeypatch.setattr(glance, "surroundings", lambda _cluster, _workload: None)
+    monkeypatch.setattr(rollout_summary, "certain_course", lambda _cluster, _workload: None)
+    monkeypatch.setattr(rollout_summary, "surroundings", lambda _cluster, _workload: None)
     played = overviews.overview(replace(snapshot)).workloads
     assert len(played) == len(told) > 40
     for line in played:
@@ -248,18 +248,18 @@ def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace
     cluster = Cluster(crowd.snapshot(3))
     asked = list[str]()
 
-    def counted(cluster: Cluster, revision: Revision) -> glance.Glance:
+    def counted(cluster: Cluster, revision: Revision) -> rollout_summary.Glance:
         asked.append(revision.after.key)
-        return glance.glance(cluster, revision)
+        return rollout_summary.glance(cluster, revision)
 
-    answers = glance.OwnRollouts(cluster, counted)
+    answers = rollout_summary.OwnRollouts(cluster, counted)
     refused = Counter[str]()
     for after in (one for one in cluster.snapshot.workloads if one.traits.rolls_out):
-        revision = glance.restarted(after)
+        revision = rollout_summary.restarted(after)
         found = answers.of(revision)
         if found.reason is Reason.QUOTA and after.key not in asked:
             refused[after.name] += 1
-            assert found == glance.glance(cluster, revision).answer
+            assert found == rollout_summary.glance(cluster, revision).answer
             assert f"namespace {after.namespace} " in str(found.headline)
     assert refused.keys() == {"inference-api", "notebook"}
 
@@ -267,20 +267,20 @@ def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace
 def test_what_is_around_a_workload_is_looked_at_where_another_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only such a one can be alike."""
     looked: list[Cluster] = []
-    whole = surroundings._look
+    whole = rollout_dependencies._look
 
-    def look(cluster: Cluster) -> surroundings._Seen:
+    def look(cluster: Cluster) -> rollout_dependencies._KindNumbers:
         looked.append(cluster)
         return whole(cluster)
 
-    monkeypatch.setattr(surroundings, "_look", look)
+    monkeypatch.setattr(rollout_dependencies, "_look", look)
     cluster = compiled(crowd.snapshot(3))
     names = Counter((workload.kind, workload.name) for workload in cluster.snapshot.workloads)
     keys: dict[bool, list[Hashable]] = {True: [], False: []}
     for is_alone in (True, False):
         for workload in cluster.snapshot.workloads:
             if (names[workload.kind, workload.name] == 1) is is_alone:
-                keys[is_alone].append(surroundings.surroundings(cluster, workload))
+                keys[is_alone].append(rollout_dependencies.surroundings(cluster, workload))
         assert bool(looked) is not is_alone
     alone, several = ([key for key in some if key is not None] for some in (keys[True], keys[False]))
     assert len(set(alone)) == len(alone) > 0
@@ -296,9 +296,9 @@ def test_a_command_that_mends_is_told_of_its_own_namespace(reason: Reason) -> No
         stale = FrozenMap({DESIRED_REPLICAS: "99"})
         snapshot = replace(snapshot, replica_sets=tuple(replace(r, annotations=stale) for r in snapshot.replica_sets))
     cluster, told = Cluster(snapshot), 0
-    answers = glance.OwnRollouts(cluster)
+    answers = rollout_summary.OwnRollouts(cluster)
     for after in (one for one in snapshot.workloads if one.kind == "Deployment"):
-        found = answers.of(glance.restarted(after))
+        found = answers.of(rollout_summary.restarted(after))
         if found.reason is reason:
             told += 1
             assert f" -n {after.namespace}" in str(found.sentence)
@@ -348,7 +348,7 @@ def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pyt
     for asked, way in zip(revisions, ways, strict=True):
         first = way(0)
         with monkeypatch.context() as without:
-            without.setattr(ties, "_finds_room", lambda _run, _revision: False)
+            without.setattr(tie_breaks, "_finds_room", lambda _run, _revision: False)
             if holds_in_every_placement(first, asked):
                 continue
         if holds_in_every_placement(first, asked):
@@ -377,7 +377,7 @@ def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out
     refused = 0
     for revisions, way in asked:
         first = way(0)
-        if ties.is_refused(first, revisions[0]) and len(revisions) == 1:
+        if tie_breaks.is_refused(first, revisions[0]) and len(revisions) == 1:
             refused += 1
             cluster, key = first.simulation.cluster, revisions[0].after.key
             assert not any(way(draw).completed for draw in range(9))

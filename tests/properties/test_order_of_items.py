@@ -14,8 +14,8 @@ from planner.ground.records import replace
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
-from planner.rollout.glance import glance, restarted
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared_change import compiled
+from planner.rollout.rollout_summary import glance, restarted
 from planner.sources.cluster import read_cluster
 from tests.properties.random_rollouts import LISTED, case_of
 from tests.quick import seeds

@@ -11,9 +11,9 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import Strategy
 from planner.remedies import rollouts
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import RolloutResult
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import simulate
 from tests.bench import crowd

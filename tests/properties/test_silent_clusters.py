@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from planner.rollout.silent_nodes import silent_nodes
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 from tests.properties.random_rollouts import engine, verdicts_differ
 from tests.quick import floor, seeds
 from tests.reference.silent_clusters import silent_case

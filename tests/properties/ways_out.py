@@ -11,7 +11,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.properties.random_rollouts import LISTED
 from tests.reference.controllers import sync_daemon_set
 from tests.reference.objects import Object

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
@@ -16,14 +16,14 @@ from planner.ground.words import NO_WORDS
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import OwnRollout
+from planner.rollout.rollout_summary import OwnRollout
 from planner.serve.limits import LIMITS
 from planner.serve.review import (
     _STUCK,
     Review,
     Silence,
     _of_earlier,
-    _Told,
+    _ReviewText,
     _warning,
     read_request,
     review,
@@ -402,7 +402,7 @@ _SEEN = OwnRollout(verdict=Verdict.STUCK, reason=Reason.HOLD_AND_WAIT, sentence=
 
 
 def test_what_is_in_parentheses_goes_before_anything_else() -> None:
-    long = _warning(f"{_STUCK}: ", _Told(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
+    long = _warning(f"{_STUCK}: ", _ReviewText(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
     assert len(long) <= LIMITS.warning_characters
     assert "…" not in long
     assert "(" not in long

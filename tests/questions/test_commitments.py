@@ -9,7 +9,7 @@ from planner.history.levels import History
 from planner.kubernetes.records import FrozenMap, Pod, Snapshot
 from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer, CommitmentsSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.history.histories import DAY, history
@@ -25,7 +25,7 @@ def of(model: str, *held: float, step: float = DAY, provisioning: str = "on-dema
 
 def answered(found: History, snapshot: Snapshot | None = None, **settings: float) -> CommitmentsAnswer:
     """Of the demo with its workloads kept off spot, so that none of its GPUs leave."""
-    given = Given(book=embedded_book(), history=found)
+    given = Inputs(book=embedded_book(), history=found)
     return commitments.answer(snapshot or kept_off_spot(), replace(CommitmentsSettings(), **settings), given)
 
 

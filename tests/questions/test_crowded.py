@@ -12,7 +12,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, findings, memory, plan, restarts
 from planner.remedies import rollouts
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders import objects
 
 _BARE = re.compile(r"(?<![\w.,:=/'\"-])\d{4,}(?![\w/:'\"-]|\.\w)")

@@ -14,12 +14,12 @@ from planner.capacity.changes import parse_changes
 from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.commitments import parse_commitments
 from planner.pricing.model import PriceBook
 from planner.questions import costs, fleet, what_if
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -58,7 +58,7 @@ SOME: Final = 8  # of a large cluster's workloads are asked alone
 @pytest.fixture(scope="module", params=CASES)
 def case(request: pytest.FixtureRequest) -> tuple[Case, SavingsAnswer]:
     made = CASES[request.param]()
-    return made, answer(made[0], SavingsSettings(), Given(book=made[1]))
+    return made, answer(made[0], SavingsSettings(), Inputs(book=made[1]))
 
 
 def test_a_workload_is_told_the_same_by_every_door(case: tuple[Case, SavingsAnswer]) -> None:
@@ -67,7 +67,7 @@ def test_a_workload_is_told_the_same_by_every_door(case: tuple[Case, SavingsAnsw
     step = max(1, len(listed.lines) // SOME) if len(listed.lines) > 50 else 1
     for line in each(listed.lines[::step]):
         asked = SavingsSettings(workload=line.workload, spot=SpotSettings(runs=100))
-        found = answer(snapshot, asked, Given(book=book))
+        found = answer(snapshot, asked, Inputs(book=book))
         assert found.lines == (line,)
         facts = {(one.metric, tuple(sorted(one.labels.items()))): one.value for one in QUESTION.facts(found)}
         assert facts["spot_saving", (("workload", line.workload),)] == line.saved_usd
@@ -96,7 +96,7 @@ def test_what_a_workload_saves_is_one_figure_in_the_list_and_on_its_page(case: t
     moving = [line for line in listed.lines if line.saved_usd]
     for line in each(moving[:: max(1, len(moving) // 3)]):
         asked = SavingsSettings(workload=line.workload, spot=SpotSettings(runs=1_000))
-        detail = answer(snapshot, asked, Given(book=book)).detail
+        detail = answer(snapshot, asked, Inputs(book=book)).detail
         assert detail is not None
         found = detail.estimate.savings
         assert found.saved_usd.mean == pytest.approx(line.saved_usd, abs=0.01)
@@ -111,7 +111,7 @@ def test_what_a_workload_saves_is_one_figure_in_the_list_and_on_its_page(case: t
         assert drawn.saved_usd.mean == pytest.approx(line.saved_usd, abs=0.02 * found.on_demand_usd)
         # the page gives what its widgets hold from the start, which is what is derived: no other question
         held = SpotSettings(runs=1_000, capacity=detail.derived.capacity, work=detail.derived.work)
-        paged = answer(snapshot, SavingsSettings(workload=line.workload, spot=held), Given(book=book)).detail
+        paged = answer(snapshot, SavingsSettings(workload=line.workload, spot=held), Inputs(book=book)).detail
         assert paged is not None
         assert paged.estimate.savings.saved_usd.mean == found.saved_usd.mean
 
@@ -124,7 +124,9 @@ def test_namespaces_and_workloads_save_the_same(case: tuple[Case, SavingsAnswer]
     for move in fleet.moves:
         if move.is_worth_it:
             of_moves[move.workload.split("/")[1]] += round(100 * move.expected_usd)
-    by_name = {bearer.name: round(100 * bearer.expected_usd) for bearer in fleet.bearers if bearer.share is Share.USED}
+    by_name = {
+        bearer.name: round(100 * bearer.expected_usd) for bearer in fleet.bearers if bearer.share is AllocationKind.USED
+    }
     assert {name: cents for name, cents in by_name.items() if cents} == dict(of_moves)
     assert sum(bearer.expected_usd for bearer in fleet.bearers) == pytest.approx(fleet.expected_usd, abs=0.005)
 
@@ -133,12 +135,12 @@ def test_a_gang_loses_the_same_in_the_list_and_on_its_page() -> None:
     """Eight H100 nodes that all start again when one goes: $6,345 of the list and $6,598 of a simulation apart; the list forgot that they
     are a gang and said $3,534. Its job stops 42 times a month, not 8 times as often."""
     snapshot, job = training(), "Job/ml/pretrain"
-    fleet = answer(snapshot, SavingsSettings(), Given(book=embedded_book())).fleet
+    fleet = answer(snapshot, SavingsSettings(), Inputs(book=embedded_book())).fleet
     assert fleet is not None
     assert fleet.interruptions_usd == pytest.approx(6_598, abs=0.0005 * fleet.on_demand_usd)
     asked = SavingsSettings(workload=job, spot=SpotSettings(works_as_gang=False))
-    alone = answer(snapshot, asked, Given(book=embedded_book())).detail
-    together = answer(snapshot, SavingsSettings(workload=job), Given(book=embedded_book())).detail
+    alone = answer(snapshot, asked, Inputs(book=embedded_book())).detail
+    together = answer(snapshot, SavingsSettings(workload=job), Inputs(book=embedded_book())).detail
     assert alone is not None
     assert together is not None
     stops, nodes_lost = together.estimate.savings.interruptions.mean, alone.estimate.savings.interruptions.mean
@@ -152,7 +154,7 @@ def test_with_commitments_one_s_own_nodes_are_told_apart_by_both_doors() -> None
     """Four of six T4 nodes are committed: the list moves two of them; alone, all six would leave four commitments unused."""
     head = "machine_type,region,nodes,term,usd_per_hour,id\n"
     owned = parse_commitments(f"{head}n1-standard-8,asia-northeast3,4,3y,0.40,seoul", where="owned.csv")
-    given, worker = Given(book=embedded_book().with_commitments(owned)), "Deployment/prod/ml-worker"
+    given, worker = Inputs(book=embedded_book().with_commitments(owned)), "Deployment/prod/ml-worker"
     line = next(one for one in answer(demo.read(), SavingsSettings(), given).lines if one.workload == worker)
     found = answer(demo.read(), SavingsSettings(workload=worker, spot=SpotSettings(runs=100)), given)
     assert found.lines == (line,)
@@ -166,7 +168,7 @@ def test_with_commitments_one_s_own_nodes_are_told_apart_by_both_doors() -> None
 
 def test_the_sums_are_the_same(case: tuple[Case, SavingsAnswer]) -> None:
     (snapshot, book), listed = case
-    whole, given = bill(book, snapshot), Given(book=book)
+    whole, given = bill(book, snapshot), Inputs(book=book)
     assert listed.fleet is not None
     assert listed.fleet.bill_usd == pytest.approx(whole.bill_usd_per_month, abs=0.005)
     assert sum(line.saved_usd or 0.0 for line in listed.lines) == pytest.approx(listed.fleet.expected_usd, abs=0.02)
@@ -198,7 +200,7 @@ def with_usage(snapshot: Snapshot) -> Snapshot:
 def test_the_bill_is_one_figure_by_every_door(name: str, how: str) -> None:
     """Whoever bears it: the sentence, its lines, the rows in FOCUS' columns, the fleet's sum, and what-if's today."""
     snapshot, book = CASES[name]()
-    snapshot, given = with_usage(snapshot), Given(book=book)
+    snapshot, given = with_usage(snapshot), Inputs(book=book)
     found = costs.answer(snapshot, HOW[how], given)
     whole = found.bill_usd_per_month
     assert whole is not None

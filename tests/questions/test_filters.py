@@ -13,15 +13,15 @@ from planner.ground.records import replace
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.selectors import labels_match, read_selector
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 
 DEMO = demo.read()
-GIVEN = Given(book=embedded_book())
+GIVEN = Inputs(book=embedded_book())
 
 
 def rolling(wanted: Filter) -> set[str]:
@@ -145,7 +145,7 @@ def test_the_overview_counts_only_what_is_listed() -> None:
 def test_hidden_lines_of_a_bill_are_in_its_sum() -> None:
     whole = costs.answer(DEMO, costs.CostsSettings(), GIVEN)
     part = costs.answer(DEMO, costs.CostsSettings(filter=Filter(namespaces=("dev",))), GIVEN)
-    assert {one.name for one in part.lines if one.share is Share.USED} == {"dev"}
+    assert {one.name for one in part.lines if one.share is AllocationKind.USED} == {"dev"}
     assert part.bill_usd_per_month == whole.bill_usd_per_month
     assert whole.bill_usd_per_month == pytest.approx(sum(one.usd for one in part.lines) + part.hidden_usd)
 
@@ -161,7 +161,7 @@ def test_hidden_savings_are_in_the_sums_and_moves_keep_their_place() -> None:
     assert [one.place for one in whole.fleet.moves] == list(range(1, len(whole.fleet.moves) + 1))
     shown = sum(one.saved_usd or 0.0 for one in part.lines)
     assert shown + part.hidden_usd == pytest.approx(whole.fleet.expected_usd, abs=0.02)
-    assert {one.name for one in part.fleet.bearers if one.share is Share.USED} == {"dev"}
+    assert {one.name for one in part.fleet.bearers if one.share is AllocationKind.USED} == {"dev"}
     assert part.hidden_namespaces == len(whole.fleet.bearers) - len(part.fleet.bearers)
     pool = savings.answer(DEMO, savings.SavingsSettings(filter=Filter(pools=("gpu-t4",))), GIVEN)
     assert pool.fleet is not None

@@ -14,7 +14,7 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.node import price_node
 from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import demo
@@ -34,8 +34,8 @@ def without_pods(name: str) -> Snapshot:
 
 
 def test_totals_are_the_sums_of_the_clusters() -> None:
-    one = fleet.answer(demo.read(), FleetSettings(), Given(book=BOOK))
-    two = fleet.answer(demo.read(), FleetSettings(), Given(book=BOOK, others=(copy("b"),)))
+    one = fleet.answer(demo.read(), FleetSettings(), Inputs(book=BOOK))
+    two = fleet.answer(demo.read(), FleetSettings(), Inputs(book=BOOK, others=(copy("b"),)))
     assert one.usd_per_month is not None
     assert two.usd_per_month == pytest.approx(2 * one.usd_per_month)
     for single, both in zip(one.models, two.models, strict=True):
@@ -54,7 +54,7 @@ def test_the_same_workload_in_several_clusters_says_what_differs() -> None:
         for one in demo.read().workloads
         if one.key != "Deployment/dev/api"
     )
-    found = fleet.answer(demo.read(), FleetSettings(), Given(others=(copy("b", workloads=workloads),)))
+    found = fleet.answer(demo.read(), FleetSettings(), Inputs(others=(copy("b", workloads=workloads),)))
     by_key = {one.workload: one for one in found.workloads}
     assert "Deployment/dev/api" not in by_key  # in one cluster only
     assert "replicas" in by_key["Deployment/prod/api"].differs
@@ -69,14 +69,14 @@ def test_clusters_of_one_name_stay_two() -> None:
 def test_a_list_that_was_refused_is_not_known() -> None:
     refused = copy("b", pods=(), presence=FrozenMap({**demo.read().presence, "Pod": Presence.REFUSED}))
     snapshots = [demo.read(), refused]
-    found = fleet.answer(demo.read(), FleetSettings(), Given(others=(refused,)))
+    found = fleet.answer(demo.read(), FleetSettings(), Inputs(others=(refused,)))
     assert fleet.QUESTION.exit_status(snapshots, found) is ExitStatus.NOT_KNOWN
     placed = asked(WhereSettings(shape="cpu=1"), refused)
     assert [one.verdict for one in placed.clusters] == [Verdict.COMPLETES, Verdict.UNKNOWN]
 
 
 def asked(settings: WhereSettings, *others: Snapshot) -> WhereAnswer:
-    return where.answer(demo.read(), settings, Given(book=BOOK, others=others))
+    return where.answer(demo.read(), settings, Inputs(book=BOOK, others=others))
 
 
 def test_where_there_is_room_comes_first() -> None:
@@ -96,19 +96,19 @@ def test_a_pods_price_is_its_part_of_the_node() -> None:
     )
     cpu, memory = node.allocatable["cpu"], node.allocatable["memory"]
     spec = f"gpu=4,cpu={cpu}m,memory={memory},pool=gpu-a100"
-    (found,) = where.answer(without_pods("empty"), WhereSettings(shape=spec), Given(book=BOOK)).clusters
+    (found,) = where.answer(without_pods("empty"), WhereSettings(shape=spec), Inputs(book=BOOK)).clusters
     whole = price_node(BOOK, node).price.usd_per_month
     assert found.usd_per_month == pytest.approx(whole)
     assert found.room[0].node_pool == "gpu-a100"
     (half,) = where.answer(
         without_pods("empty"), WhereSettings(shape=f"gpu=2,cpu={cpu // 2}m,memory={memory // 2},pool=gpu-a100", replicas=2),
-        Given(book=BOOK),
+        Inputs(book=BOOK),
     ).clusters  # fmt: skip
     assert half.usd_per_month == pytest.approx(whole, rel=1e-4)
 
 
 def test_a_price_that_nobody_knows_is_not_nothing() -> None:
-    (found,) = where.answer(without_pods("empty"), WhereSettings(shape="cpu=1"), Given()).clusters
+    (found,) = where.answer(without_pods("empty"), WhereSettings(shape="cpu=1"), Inputs()).clusters
     assert found.usd_per_month is None
     assert found.room[0].more > 0
 

@@ -13,10 +13,10 @@ from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.ground.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import bill
 from planner.questions import what_if
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -49,7 +49,7 @@ def test_what_packing_frees_can_be_drained(snapshot: Snapshot, fleet: FleetSavin
     assert len(fleet.packing_nodes) == len(fleet.packing_drains) == 4
     assert all(node in drain for node, drain in zip(fleet.packing_nodes, fleet.packing_drains, strict=True))
     changes = parse_changes(";".join(f"drain:{node}" for node in fleet.packing_nodes))
-    found = what_if.answer(snapshot, what_if.WhatIfSettings(changes=changes, with_rollouts=False), Given(book=BOOK))
+    found = what_if.answer(snapshot, what_if.WhatIfSettings(changes=changes, with_rollouts=False), Inputs(book=BOOK))
     assert found.waiting_after == found.waiting_before
 
 
@@ -100,7 +100,7 @@ def test_who_bears_what_adds_up(fleet: FleetSavings) -> None:
     assert round(total("on_demand_usd") + total("spot_before_usd"), 2) == fleet.bill_usd
     assert round(total("spot_after_usd") - total("spot_before_usd"), 2) == fleet.spot_usd
     assert total("saved_usd") == round(fleet.saved_usd + fleet.packing_usd, 2)
-    assert {one.share for one in fleet.bearers} == {Share.USED, Share.SHARED, Share.IDLE}
+    assert {one.share for one in fleet.bearers} == {AllocationKind.USED, AllocationKind.SHARED, AllocationKind.IDLE}
 
 
 def test_who_bears_what_is_the_bill_s_own(snapshot: Snapshot, fleet: FleetSavings) -> None:
@@ -111,7 +111,7 @@ def test_who_bears_what_is_the_bill_s_own(snapshot: Snapshot, fleet: FleetSaving
 
 def test_what_isn_t_on_demand_now_saves_nothing(snapshot: Snapshot) -> None:
     """A review: waiting pods claimed $12,263 of cost, those on spot already $3,751, workloads without replicas $176."""
-    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(), Inputs(book=BOOK))
     lines = {line.workload: line for line in found.lines}
     for key, why in (
         ("Deployment/batch/labs-runner", "runs on spot already"),

@@ -6,7 +6,7 @@ import pytest
 
 from planner.inventory.change import WorkloadChange
 from planner.rollout.grid import strategy_grid
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders import objects
 
 

@@ -12,14 +12,14 @@ import yaml
 from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.inventory import checks
 from planner.inventory.manifest import read_manifest
-from planner.inventory.sight import as_seen
+from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
@@ -277,7 +277,7 @@ def test_gpus_of_a_change_are_those_of_all_its_templates(document: Object, gpus:
 
 def test_money_of_a_change_is_that_of_all_its_templates() -> None:
     """The head asks for next to nothing, the workers for the node's GPUs."""
-    snapshot, book = demo.read(), Given(book=embedded_book())
+    snapshot, book = demo.read(), Inputs(book=embedded_book())
 
     def usd(document: Object) -> float:
         settings = GateSettings(manifest=yaml.safe_dump(document))
@@ -571,8 +571,8 @@ def test_no_value_of_an_object_is_kept() -> None:
         snapshot = cluster(document)
         assert snapshot.unplayed
         assert secret not in repr(snapshot)
-        assert secret.encode() not in kept.encode(snapshot)
-        assert kept.decode(kept.encode(snapshot), "x") == snapshot
+        assert secret.encode() not in snapshot_bytes.encode(snapshot)
+        assert snapshot_bytes.decode(snapshot_bytes.encode(snapshot), "x") == snapshot
 
 
 def test_what_is_not_judged_stands_in_lists_with_the_gpus_it_holds() -> None:

@@ -28,7 +28,7 @@ from planner.pricing.node import price_node
 from planner.pricing.refresh import PriceDoubt, apply_refresh, compare_catalogue
 from planner.pricing.skus import Sku
 from planner.questions import commitments
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
@@ -58,7 +58,7 @@ SMALL_L4_SPOT = "0.34846"  # g2-standard-12
 
 @cache
 def fleet() -> FleetSavings:
-    found = answer(demo.read(), SavingsSettings(), Given(book=BOOK)).fleet
+    found = answer(demo.read(), SavingsSettings(), Inputs(book=BOOK)).fleet
     assert found is not None
     return found
 
@@ -135,7 +135,7 @@ def t4s_for_a_year() -> float:
     found = history([2.0] * 11)
     levels = tuple(replace(one, gpu_model="T4", region="us-central1") for one in found.levels)
     nodes = tuple(_node(f"t{i}", "n1-standard-8", gpus=1, gpu="t4") for i in range(2))
-    given = Given(book=BOOK, history=replace(found, levels=levels))
+    given = Inputs(book=BOOK, history=replace(found, levels=levels))
     (line,) = commitments.answer(replace(demo.read(), nodes=nodes), commitments.CommitmentsSettings(), given).lines
     one_year = line.terms[0]
     assert (one_year.term, one_year.best.level) == (Provisioning.COMMITMENT_1Y, 2)
@@ -205,7 +205,7 @@ def test_no_row_saves_more_than_it_bears_and_what_is_on_spot_saves_nothing_more(
         if one.is_worth_it:
             assert one.saved_usd <= fleet().borne[one.workload] + 0.005
     asked = SavingsSettings(workload="Deployment/batch/labs-runner", spot=SpotSettings(runs=100))
-    found = answer(demo.read(), asked, Given(book=BOOK))
+    found = answer(demo.read(), asked, Inputs(book=BOOK))
     assert "is on spot already: nothing more is saved" in str(found.sentence)
     assert found.lines[0].saved_usd == 0
 

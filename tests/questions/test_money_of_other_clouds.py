@@ -13,7 +13,7 @@ from planner.pricing.bill import bill
 from planner.pricing.book import compose, read_table
 from planner.pricing.model import PriceBook
 from planner.pricing.node import spare_terms
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -46,7 +46,7 @@ def with_spot(**usd: float) -> PriceBook:
 
 
 def savings(snapshot: Snapshot, book: PriceBook, workload: str = "") -> SavingsAnswer:
-    return answer(snapshot, SavingsSettings(workload=workload), Given(book=book))
+    return answer(snapshot, SavingsSettings(workload=workload), Inputs(book=book))
 
 
 def test_an_eks_cluster_s_bill(of_eks: Snapshot) -> None:
@@ -114,7 +114,7 @@ def test_what_a_cloud_doesn_t_sell_is_refused(of_aks: Snapshot) -> None:
     spot = SpotSettings(capacity=Capacity.PREEMPTIBLE)
     book = with_spot(Standard_D4s_v5__westeurope=0.05, Standard_NC24ads_A100_v4__westeurope=1.5)
     with pytest.raises(InputError, match="sells nothing as preemptible"):
-        answer(of_aks, SavingsSettings(workload=aks.SERVE, spot=spot), Given(book=book))
+        answer(of_aks, SavingsSettings(workload=aks.SERVE, spot=spot), Inputs(book=book))
 
 
 def test_whose_price_moves_are_taken_is_said(of_aks: Snapshot) -> None:

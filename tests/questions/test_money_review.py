@@ -15,14 +15,14 @@ from planner.pricing.machine import price_machine
 from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node, spare_terms
 from planner.pricing.strategy_cost import StrategyUse, strategy_cost
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
 from planner.spot.inputs import assume, derive
-from planner.spot.ways import Way, compare
+from planner.spot.purchase_options import Way, compare
 from planner.spot.workload import estimate
 
 BOOK = embedded_book()
@@ -140,14 +140,14 @@ def scaled(snapshot: Snapshot, replicas: int) -> Snapshot:
 
 
 def test_no_replicas_save_nothing(snapshot: Snapshot) -> None:
-    found = answer(scaled(snapshot, 0), SavingsSettings(workload=WORKER), Given(book=BOOK))
+    found = answer(scaled(snapshot, 0), SavingsSettings(workload=WORKER), Inputs(book=BOOK))
     assert found.detail is not None
     assert found.detail.estimate.savings.saved_usd.p95 == 0
     assert str(found.sentence).startswith("It runs on no node")
 
 
 def test_a_workload_that_waits_saves_nothing_of_the_bill(snapshot: Snapshot) -> None:
-    found = answer(snapshot, SavingsSettings(workload="Deployment/batch/trainer"), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(workload="Deployment/batch/trainer"), Inputs(book=BOOK))
     assert str(found.sentence).startswith("batch/trainer holds no node now: nothing of the bill is saved")
 
 
@@ -175,7 +175,7 @@ def test_several_pools_have_several_prices(snapshot: Snapshot) -> None:
 
 def test_nobody_is_said_to_have_given_what_nobody_gave(snapshot: Snapshot) -> None:
     spot = SpotSettings(runs=100, work=None)
-    found = answer(snapshot, SavingsSettings(workload=WORKER, spot=spot), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(workload=WORKER, spot=spot), Inputs(book=BOOK))
     assert found.detail is not None
     given = [row.name for row in found.detail.assumptions if row.source == "given"]
     assert given == ["runs"]
@@ -194,7 +194,7 @@ def test_commitments_for_t4s_are_known_in_the_americas() -> None:
 
 def test_every_way_of_buying_is_beside_the_others(snapshot: Snapshot) -> None:
     """llm-serve: on spot about $12,012, Flex-start $13,007, and 3 years $8,310 that nobody preempts."""
-    found = answer(snapshot, SavingsSettings(workload="Deployment/prod/llm-serve"), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(workload="Deployment/prod/llm-serve"), Inputs(book=BOOK))
     assert found.detail is not None
     ways = {way.name: way for way in found.detail.ways}
     assert ways["3-year commitment"].expected_usd == pytest.approx(8_310, abs=0.5)
@@ -231,7 +231,7 @@ def test_flex_start_is_the_cheapest_where_it_is() -> None:
 
 
 def test_all_on_demand_nodes_are_compared_too(snapshot: Snapshot) -> None:
-    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(), Inputs(book=BOOK))
     assert found.fleet is not None
     ways = {way.name: way for way in found.fleet.ways}
     assert ways["on demand, sustained use"].expected_usd == pytest.approx(found.fleet.on_demand_usd, abs=0.01)
@@ -248,7 +248,7 @@ def test_all_on_demand_nodes_are_compared_too(snapshot: Snapshot) -> None:
 def test_the_cheapest_mix_of_the_cluster_by_hand(snapshot: Snapshot) -> None:
     """Each pool packed more tightly and in its cheapest way: A100s $8,310 for 3 years, two of the three E2 and one
     of the four N2 left after packing and bought for 3 years (on spot the web pods need three nodes: two may be missing), the rest on spot: four L4, six T4."""
-    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(), Inputs(book=BOOK))
     assert found.fleet is not None
     ways = {way.name: way for way in found.fleet.ways}
     mix = ways["cheapest mix"]
@@ -274,7 +274,7 @@ def test_the_cheapest_mix_of_the_cluster_by_hand(snapshot: Snapshot) -> None:
 def test_flexible_commitments_by_hand(snapshot: Snapshot) -> None:
     """28% and 46% off vCPUs and memory: 753.06 of E2, 1,456.71 of N2 at list price, and of six n1-standard-8 with a T4 0.487514 an hour,
     whose T4 (0.37) keeps its 30% of sustained use; A2 and G2 aren't covered: 31,152.46 stay."""
-    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(), Inputs(book=BOOK))
     assert found.fleet is not None
     ways = {way.name: way for way in found.fleet.ways}
     for years, kept in ((1, 0.72), (3, 0.54)):
@@ -300,7 +300,7 @@ def test_a_workload_s_flexible_commitments_are_the_fleet_s(snapshot: Snapshot) -
 
 def ways_of(snapshot: Snapshot, workload: str, **asked: float) -> tuple[Way, ...]:
     spot = SpotSettings(runs=100, **asked)  # type: ignore[arg-type]
-    found = answer(snapshot, SavingsSettings(workload=workload, spot=spot), Given(book=BOOK))
+    found = answer(snapshot, SavingsSettings(workload=workload, spot=spot), Inputs(book=BOOK))
     assert found.detail is not None
     return found.detail.ways
 

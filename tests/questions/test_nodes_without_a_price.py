@@ -17,7 +17,7 @@ from planner.cli import main
 from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, fleet, report
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import Item, read_items
@@ -51,11 +51,11 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
 
 
 def test_sums_count_the_nodes_that_they_leave_out(snapshot: Snapshot) -> None:
-    given = Given(book=embedded_book())
+    given = Inputs(book=embedded_book())
     bill = costs.answer(snapshot, costs.CostsSettings(), given)
     assert "$141,964 a month for 4 nodes" in str(bill.sentence)
     assert "2 more have no price and are not in it" in str(bill.sentence)
-    every = fleet.answer(snapshot, fleet.FleetSettings(), Given(book=embedded_book(), others=(demo.read(),)))
+    every = fleet.answer(snapshot, fleet.FleetSettings(), Inputs(book=embedded_book(), others=(demo.read(),)))
     assert str(every.sentence).endswith(f"; {usd(every.usd_per_month or 0.0)} a month and 2 nodes without a price.")
     assert [cluster.nodes_without_price for cluster in every.clusters] == [2, 0]
     priced = fleet.answer(demo.read(), fleet.FleetSettings(), given)
@@ -63,7 +63,7 @@ def test_sums_count_the_nodes_that_they_leave_out(snapshot: Snapshot) -> None:
 
 
 def test_the_report_counts_them(snapshot: Snapshot) -> None:
-    chapters = report.answer(snapshot, report.ReportSettings(), Given(book=embedded_book()))
+    chapters = report.answer(snapshot, report.ReportSettings(), Inputs(book=embedded_book()))
     assert "2 more have no price" in str(chapters)
 
 

@@ -9,7 +9,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.history import move_days, spot_moves
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -29,11 +29,11 @@ def snapshot() -> Snapshot:
 
 @pytest.fixture(scope="module")
 def listed(snapshot: Snapshot) -> SavingsAnswer:
-    return answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    return answer(snapshot, SavingsSettings(), Inputs(book=BOOK))
 
 
 def alone(snapshot: Snapshot, workload: str) -> SavingsAnswer:
-    return answer(snapshot, SavingsSettings(workload=workload, spot=SpotSettings(runs=2_000)), Given(book=BOOK))
+    return answer(snapshot, SavingsSettings(workload=workload, spot=SpotSettings(runs=2_000)), Inputs(book=BOOK))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_job_s_nodes_are_those_of_the_bill(snapshot: Snapshot) -> None:
     assert "billed all month" in source
     assert "15 h 47 min a month" in source
     told = SavingsSettings(workload="Job/batch/embed-nightly", spot=SpotSettings(runs=200, hours_per_month=15.8))
-    other = answer(snapshot, told, Given(book=BOOK)).detail
+    other = answer(snapshot, told, Inputs(book=BOOK)).detail
     assert other is not None
     assert other.estimate.savings.on_demand_usd == pytest.approx(40.6, abs=0.2)
 

@@ -18,12 +18,12 @@ from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.records import FrozenMap
 from planner.pricing import bill as bill_room
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocationKind
 from planner.pricing.commitments import paid_for, parse_commitments
 from planner.pricing.focus import OF_COMMITMENTS, focus_rows, unfilled
 from planner.pricing.model import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings
 from planner.remedies.price import price_of_nodes
 from planner.sources import demo
@@ -62,7 +62,7 @@ def test_covered_nodes_cost_their_commitment() -> None:
 
 def test_what_covers_no_node_is_a_line_of_the_bill() -> None:
     owned = bill_room.bill(book(EIGHT), demo.read())
-    (line,) = [one for one in owned.lines if one.share is Share.UNUSED]
+    (line,) = [one for one in owned.lines if one.share is AllocationKind.UNUSED]
     assert (line.name, line.usd) == ("seoul", round(2 * 0.40 * 730, 2))
     assert owned.bill_usd_per_month == pytest.approx(sum(one.usd for one in owned.lines), abs=0.001)
     assert f"{usd(owned.bill_usd_per_month or 0)} a month for 24 nodes and commitments that cover none;" in str(
@@ -94,8 +94,8 @@ def test_a_workload_saves_only_what_is_not_paid_for_already() -> None:
     derived = spot_inputs.derive(demo.read(), book(FOUR), WORKER)
     assert (derived.values["committed_nodes"], derived.values["committed_usd_per_hour"]) == (4, 0.40)
     asked = SavingsSettings(workload=WORKER, spot=SpotSettings(runs=200))
-    plain = savings.answer(demo.read(), asked, Given(book=embedded_book()))
-    owned = savings.answer(demo.read(), asked, Given(book=book(FOUR)))
+    plain = savings.answer(demo.read(), asked, Inputs(book=embedded_book()))
+    owned = savings.answer(demo.read(), asked, Inputs(book=book(FOUR)))
     in_list = [one.lines[0].saved_usd or 0.0 for one in (plain, owned)]
     assert in_list[1] == pytest.approx(in_list[0] / 3, abs=0.01)  # the plan moves the two that aren't committed
     before, after = (savings.detail_of(one).estimate.savings.saved_usd.mean for one in (plain, owned))
@@ -188,7 +188,7 @@ def test_a_new_node_is_on_demand_unless_a_commitment_covers_nothing_now(
         main([*asked, *(["--commitments", str(owned)] if rows else [])])
     (found,) = json.loads(capsys.readouterr().out)["result"]["workloads"]
     assert (found["extra_nodes"], found["added_usd_per_month"]) == (2, pytest.approx(by_hand))
-    then = what_if.answer(snapshot, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=2")), Given(book=prices))
+    then = what_if.answer(snapshot, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=2")), Inputs(book=prices))
     assert (then.usd_per_month_after or 0.0) - (then.usd_per_month_before or 0.0) == pytest.approx(by_hand, abs=0.01)
 
 
@@ -220,12 +220,12 @@ def test_nodes_without_a_price_make_a_difference_that_is_not_known() -> None:
         ),
     )
     then = what_if.answer(
-        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=1")), Given(book=embedded_book())
+        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=1")), Inputs(book=embedded_book())
     )
     assert then.usd_per_month_before is not None
     assert then.usd_per_month_after is None
     same = what_if.answer(
-        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-l4=1")), Given(book=embedded_book())
+        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-l4=1")), Inputs(book=embedded_book())
     )
     assert (same.usd_per_month_after or 0.0) - (same.usd_per_month_before or 0.0) == pytest.approx(
         7_502.85 / 4, abs=0.01

@@ -15,7 +15,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions.question import NOTHING
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.scaled import At, scaled
+from planner.rollout.scaled_cluster import At, scaled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota

@@ -13,7 +13,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Snapshot, Temp
 from planner.remedies.rollouts import rollout
 from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload

@@ -20,20 +20,20 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.questions.plan import QUESTION, PlanSettings, answer
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Given
+from planner.questions.question import NOTHING, Inputs
 from planner.remedies import combinations as search
 from planner.remedies import limits, plan_search, plan_state, rollout_plans, rollouts
 from planner.remedies.certificate import certificate
-from planner.remedies.knobs import Knobs, Lever
+from planner.remedies.lever_ranges import Knobs, Lever
 from planner.remedies.levers.lending import is_given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind, alike, price_of
 from planner.remedies.plan import PlanAnswer, Turn
-from planner.remedies.player import Outcome
+from planner.remedies.player import PlanOutcome
 from planner.remedies.price import price_of_nodes, remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
@@ -47,7 +47,7 @@ from tests.seen import each
 
 PLANNED = 12  # random clusters; 60 were tried
 POOLS = {"a": "gpu-t4", "b": "gpu-a100"}
-PRICED = Given(book=embedded_book())
+PRICED = Inputs(book=embedded_book())
 
 
 @cache
@@ -375,7 +375,7 @@ def with_prices(found: Snapshot) -> Snapshot:
     return replace(found, nodes=tuple(nodes))
 
 
-def _monthly(one: Outcome, known: Knobs) -> float:
+def _monthly(one: PlanOutcome, known: Knobs) -> float:
     pairs = zip(known.pools, one.plan.nodes, strict=True)
     prices = [price_of_nodes(embedded_book(), (), pool.template, number, 0.0) for pool, number in pairs if number]
     assert None not in prices, "every pool has a price"

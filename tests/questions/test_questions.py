@@ -23,7 +23,7 @@ from planner.questions.certificate import CertificateSettings
 from planner.questions.diff import DiffSettings
 from planner.questions.gate import GateSettings
 from planner.questions.memory import MemoryWhatIfSettings
-from planner.questions.question import NOTHING, Given, document, plain
+from planner.questions.question import NOTHING, Inputs, document, plain
 from planner.questions.rollout import RolloutSettings
 from planner.questions.savings import SavingsSettings
 from planner.questions.strategies import StrategiesSettings
@@ -60,7 +60,7 @@ def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
     question, snapshot = question_called(name), with_queues() if name == "queues" else demo.read()
     settings = ASKED.get(name) or question.settings()
     past = history([50.0 + day for day in range(30)])
-    given = Given(book=embedded_book(), history=past, gpu_uses=(an_idle_gpu(demo.read()),), own_history=OWN)
+    given = Inputs(book=embedded_book(), history=past, gpu_uses=(an_idle_gpu(demo.read()),), own_history=OWN)
     return question, snapshot, settings, question.answer(snapshot, settings, given)
 
 

@@ -13,9 +13,9 @@ from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity
 from planner.remedies import rollouts
-from planner.rollout import prepared as prepared_question
+from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set

@@ -9,7 +9,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import savings as plan_savings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -118,7 +118,7 @@ def test_the_table_says_where_each_value_comes_from(worker: Derived) -> None:
 
 def test_one_workload_has_its_detail_and_a_line(snapshot: Snapshot, book: PriceBook) -> None:
     settings = SavingsSettings(workload=WORKER, spot=SpotSettings(runs=200))
-    answer = plan_savings.answer(snapshot, settings, Given(book=book))
+    answer = plan_savings.answer(snapshot, settings, Inputs(book=book))
     assert answer.detail is not None
     assert answer.lines[0].saved_usd == pytest.approx(answer.detail.estimate.savings.saved_usd.mean, rel=0.02)
     assert {row.name: row.source for row in answer.detail.assumptions}["runs"] == "given"
@@ -128,7 +128,7 @@ def test_one_workload_has_its_detail_and_a_line(snapshot: Snapshot, book: PriceB
 
 
 def test_without_a_workload_each_has_a_line(snapshot: Snapshot, book: PriceBook) -> None:
-    answer = plan_savings.answer(snapshot, SavingsSettings(spot=SpotSettings(runs=100)), Given(book=book))
+    answer = plan_savings.answer(snapshot, SavingsSettings(spot=SpotSettings(runs=100)), Inputs(book=book))
     assert [line.workload for line in answer.lines] == [one.key for one in spot_inputs.workloads(snapshot)]
     unknown = [line for line in answer.lines if line.saved_usd is None]
     assert all(line.why and line.on_demand_usd is None for line in unknown), "no price is no 0"

@@ -16,7 +16,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.remedies import rollouts
 from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import RemedyKind, Step, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.scripts import script
 from planner.sources import demo
 from tests.builders.objects import deployment, node, pod_spec, snapshot

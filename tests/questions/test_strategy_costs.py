@@ -14,7 +14,7 @@ from planner.pricing.strategy_cost import SpareTerms
 from planner.remedies import rollouts
 from planner.remedies.price import remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import objects

@@ -9,14 +9,14 @@ from planner.history.days import Period, money_words
 from planner.history.levels import History
 from planner.history.trend import Outlook
 from planner.questions import trends
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer, TrendsSettings
 from planner.sources import demo
 from tests.history.histories import DAY, MODEL, START, history, joined
 
 
 def answered(found: History, **settings: object) -> TrendsAnswer:
-    return trends.answer(demo.read(), replace(TrendsSettings(), **settings), Given(history=found))  # type: ignore[arg-type]
+    return trends.answer(demo.read(), replace(TrendsSettings(), **settings), Inputs(history=found))  # type: ignore[arg-type]
 
 
 GROWING = [50.0 + day for day in range(30)]
@@ -103,4 +103,4 @@ def test_a_short_history_is_not_known() -> None:
 
 def test_without_a_history_there_is_no_answer() -> None:
     with pytest.raises(InputError, match="no history is given"):
-        trends.answer(demo.read(), TrendsSettings(), Given())
+        trends.answer(demo.read(), TrendsSettings(), Inputs())

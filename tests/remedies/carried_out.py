@@ -18,7 +18,7 @@ from planner.capacity.what_if import apply as what_if
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.answers import Step
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster
 

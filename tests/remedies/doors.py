@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.overview import overview
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -18,13 +18,13 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
-from planner.questions.question import NOTHING, Given
+from planner.questions.question import NOTHING, Inputs
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
 from planner.remedies.plan import PlanAnswer
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
-from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 
@@ -56,7 +56,7 @@ class Doors(NamedTuple):
 
 
 def ask(
-    snapshot: Snapshot, workload: str, pools: Sequence[NodePool] = (), book: PriceBook | None = None, given: Given = NOTHING,
+    snapshot: Snapshot, workload: str, pools: Sequence[NodePool] = (), book: PriceBook | None = None, given: Inputs = NOTHING,
     *, with_plan: bool = True,
 ) -> Doors:  # fmt: skip
     """Of a workload's own rollout."""

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from planner.capacity.overview import overview
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from tests.builders.objects import Item, read_items
 from tests.capacity.test_certificate import random_case

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
 from tests.builders.volumes import bound, csi_driver, only_room_elsewhere, using
 from tests.remedies.carried_out import Carried, settings_of
@@ -122,7 +122,7 @@ def test_what_cures_once_it_is_stuck_is_played_by_its_events(
         assert bool(way.events) != (way.kind is RemedyKind.SAME_NODE)
         if way.events:
             later = parse_later(way.events)
-            answer = rollout(found, Scenario(changes=(change,)), beside=Beside(later=later))
+            answer = rollout(found, Scenario(changes=(change,)), beside=LaterEvents(later=later))
         else:
             patch = yaml.safe_load(way.patch_yaml)
             answer = rollout(found, Scenario(changes=(replace(change, patch=json.dumps(patch), new_revision=False),)))

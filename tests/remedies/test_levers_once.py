@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.rollout.answers import RemedyKind
 from tests.architecture.tree import parsed, python_files
 from tests.seen import each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.changes import parse_changes
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
@@ -15,12 +15,12 @@ from planner.questions.question import NOTHING
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
 from planner.remedies.certificate import certificate
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.remedies.measures import MeasureKind
 from planner.remedies.pending_node import pending_node
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 FIXED = PoolLimits(name="a", source=LimitSource.GCLOUD, is_autoscaled=False)

@@ -10,11 +10,11 @@ from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan
 from planner.remedies import limits
 from planner.remedies.certificate import certificate
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.remedies.limits import Limit
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.seen import each
 

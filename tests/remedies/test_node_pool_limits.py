@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.capacity.changes import parse_changes
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings
@@ -18,9 +18,9 @@ from planner.questions.rollout import RolloutSettings, answer
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
 from planner.remedies.certificate import certificate
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, read_items
 
 CASE = (

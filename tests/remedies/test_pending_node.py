@@ -9,7 +9,7 @@ from planner.capacity.changes import parse_changes
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions.costs import CostsSettings
 from planner.questions.costs import answer as bill
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies.pending_node import pending_node
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -22,7 +22,7 @@ def test_the_demos_pending_trainer_starts_on_one_more_node_which_costs_what_the_
     assert found is not None
     assert (found.change, found.started, found.pods) == ("add:gpu-t4=1", (("Deployment/batch/trainer", 1),), 1)
     then = changed(given, parse_changes(found.change))
-    before, after = (bill(one, CostsSettings(), Given(book=book)).bill_usd_per_month for one in (given, then))
+    before, after = (bill(one, CostsSettings(), Inputs(book=book)).bill_usd_per_month for one in (given, then))
     assert before is not None
     assert after is not None
     assert found.usd_per_month == pytest.approx(after - before, abs=0.01)

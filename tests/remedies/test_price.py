@@ -25,14 +25,14 @@ from planner.questions.costs import QUESTION as COSTS
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout_answer
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.price import AddedNodes, price_of_nodes, priced
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
@@ -66,7 +66,7 @@ def test_one_node_for_one_rollout_has_one_price_everywhere() -> None:
     surge = next(one for one in costs_of(asked, scenario, LLM_SERVE, BOOK, {}).strategies if one.name == "Surge 1")
     assert surge.cost is not None
     assert surge.cost.added_usd == pytest.approx(20 * by_hand, rel=1e-4)
-    planned = plan(asked, PlanSettings(least_ready_percent=100), Given(book=BOOK))
+    planned = plan(asked, PlanSettings(least_ready_percent=100), Inputs(book=BOOK))
     (measure,) = (one for one in planned.measures if one.workload == LLM_SERVE and one.nodes == 1)
     assert measure.usd_per_rollout == pytest.approx(by_hand, rel=1e-4)
 
@@ -109,7 +109,7 @@ def test_two_half_full_nodes_become_one() -> None:
 
 def test_a_spot_pool_brings_a_spot_node_at_every_door() -> None:
     asked = spot_pool()
-    given = Given(book=BOOK, limits=(PoolLimits(name="l4-spot", maximum=6, source=LimitSource.TYPED),))
+    given = Inputs(book=BOOK, limits=(PoolLimits(name="l4-spot", maximum=6, source=LimitSource.TYPED),))
     bill = COSTS.answer(asked, CostsSettings(), given).usd_per_month
     assert bill is not None
     month, way = bill / 3, added(asked, "Deployment/a/srv")
@@ -164,7 +164,7 @@ def test_a_way_out_takes_as_long_as_growth_does() -> None:
     limits = (PoolLimits(name="gpu", maximum=2, source=LimitSource.TYPED),)
     for arrival in (None, 60.0):
         settings = RolloutSettings(workloads=(WORKER,), arrival_seconds=arrival)
-        stuck, grown = rollout_answer(asked, settings), rollout_answer(asked, settings, Given(limits=limits))
+        stuck, grown = rollout_answer(asked, settings), rollout_answer(asked, settings, Inputs(limits=limits))
         assert (stuck.verdict, grown.verdict) == (Verdict.STUCK, Verdict.NEEDS_GROWTH)
         way = next(one for one in stuck.remedies if one.kind is RemedyKind.ADD_NODE)
         assert way.seconds == grown.seconds

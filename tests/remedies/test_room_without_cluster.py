@@ -14,7 +14,7 @@ from planner.questions.gate import GateSettings, answer
 from planner.questions.rollout import RolloutSettings
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import asked, asked_together
-from planner.remedies.tightest_cluster import Files, Place
+from planner.remedies.tightest_cluster import Files, RoomPlace
 from planner.remedies.without_cluster import without_cluster
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import Need
@@ -451,5 +451,5 @@ def test_a_place_that_one_frees_counts_for_another_that_it_holds(requests: Objec
     assert found.need.places == places
     counts = dict.fromkeys(files.workloads, 1)
     assert all(completes(files.items(counts, found.places), objects, seed) for seed in range(DRAWS))
-    fewer = [Place(workload=key) for key in files.workloads][: places - 1]
+    fewer = [RoomPlace(workload=key) for key in files.workloads][: places - 1]
     assert not all(completes(files.items(counts, fewer), objects, seed) for seed in range(DRAWS))

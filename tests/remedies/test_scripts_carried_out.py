@@ -24,7 +24,7 @@ from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import read_items
 from tests.quick import sample

@@ -6,9 +6,9 @@ import pytest
 
 from planner.health.drift.model import Aspect
 from planner.health.drift.services import drift
+from planner.health.restarts.log_selection import wanted_logs
 from planner.health.restarts.model import Cause, Confidence, LineVerdict, Loop
 from planner.health.restarts.report import findings
-from planner.health.restarts.wanted import wanted_logs
 from planner.kubernetes.records import Snapshot
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer
 from planner.rollout.answers import Verdict

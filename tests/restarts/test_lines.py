@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.health.restarts.lines import (
+from planner.health.restarts.known_messages import Sign, read
+from planner.health.restarts.log_lines import (
     LONGEST_TEMPLATE,
     content,
     digest,
@@ -13,7 +14,6 @@ from planner.health.restarts.lines import (
     template,
     written_at,
 )
-from planner.health.restarts.signs import Sign, read
 from planner.kubernetes.records import PodLog
 
 NUMPY = (

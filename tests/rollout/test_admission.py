@@ -30,8 +30,8 @@ from planner.rollout.admission import (
     volume_claim_usage,
 )
 from planner.rollout.answers import Verdict
-from planner.rollout.certain import certain_course
-from planner.rollout.glance import glance, restarted
+from planner.rollout.certain_course import certain_course
+from planner.rollout.rollout_summary import glance, restarted
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

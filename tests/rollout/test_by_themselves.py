@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
@@ -20,10 +20,10 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.conformance.rollout_cases import WHOLE_LISTS
@@ -357,8 +357,8 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     found = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False))
     manifest = copy.deepcopy(made[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
-    listed = overview.answer(snapshot, OverviewSettings(), Given(now=NOW))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Inputs(now=NOW))
+    listed = overview.answer(snapshot, OverviewSettings(), Inputs(now=NOW))
     assert found.verdict is verdict
     assert [one.verdict for one in at_gate.workloads] == [verdict]
     assert [one.verdict for one in listed.workloads] == [verdict]
@@ -374,7 +374,7 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     )
     assert events == (["answers:g1", by_force] if is_kept else [])
     for event in events:  # each is played, and lets it finish
-        then = Beside(later=parse_later(f"1h:{event}"))
+        then = LaterEvents(later=parse_later(f"1h:{event}"))
         cured = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=0), beside=then)
         assert cured.verdict is Verdict.COMPLETES
 
@@ -438,8 +438,8 @@ def test_on_a_node_that_is_out_of_use_no_pod_starts(
     snapshot = replace(read(node("g0", gpus=2), down, mine), taken_at=NOW)
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
-    listed = overview.answer(snapshot, OverviewSettings(), Given(now=NOW))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Inputs(now=NOW))
+    listed = overview.answer(snapshot, OverviewSettings(), Inputs(now=NOW))
     found = asked(snapshot)
     assert [found.verdict, at_gate.workloads[0].verdict, listed.workloads[0].verdict] == [verdict] * 3
     is_how = "doesn't answer" if status == "Unknown" else "is not Ready"
@@ -714,7 +714,7 @@ def by_chance() -> tuple[Snapshot, Item]:
 def test_where_chance_decides_rollout_gate_and_webhook_say_so() -> None:
     snapshot, there = by_chance()
     at_webhook, manifest = reviewed(snapshot, there)
-    at_gate = gate.answer(snapshot, GateSettings(manifest=manifest), Given(now=NOW))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=manifest), Inputs(now=NOW))
     found = asked(snapshot)
     assert found.ties is not None
     assert 0 < found.ties.completed_runs < found.ties.runs
@@ -757,7 +757,7 @@ def test_gate_and_webhook_say_what_rollout_says(name: str, monkeypatch: pytest.M
     there = next(one for one in given if one["kind"] == "Deployment" and one["metadata"]["name"] == "worker")
     at_webhook, text = reviewed(snapshot, there)
     one = rollouts.rollout(snapshot, Scenario(manifest=text, runs=10, with_remedies=False))
-    at_gate = gate.answer(snapshot, GateSettings(manifest=text), Given(now=NOW))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=text), Inputs(now=NOW))
     assert [part.verdict for part in at_gate.workloads] == [one.verdict]
     assert at_webhook.is_stuck is (one.verdict is Verdict.STUCK)
     assert one.ties is not None

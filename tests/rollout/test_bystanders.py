@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.run import simulate, simulate_alone
+from planner.rollout.unaffected_pods import bystanders, stayed_apart
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import POOL, Item, budget, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision

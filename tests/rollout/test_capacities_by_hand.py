@@ -15,7 +15,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec
 from tests.rollout.rollouts import WORKER
 from tests.rollout.test_by_themselves import LISTED

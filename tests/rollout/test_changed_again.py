@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.cli import main
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
@@ -18,9 +18,9 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
 from planner.rollout.in_flight import in_flight
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared_change import Scenario, compiled
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
-from planner.rollout.scaled import scaled
+from planner.rollout.scaled_cluster import scaled
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.collection.clusters import whole
@@ -44,7 +44,7 @@ def image(items: list[Item], tag: str, **spec: Any) -> str:
 def again(found: Snapshot, key: str, *changes: tuple[str, str], first: str = "", **change: Any) -> RolloutResult:
     """The rollout of `key` (`first`: a manifest, else it is restarted), and what is applied at its times."""
     later = parse_later(";".join(f"{time}:apply:f.yaml" for time, _ in changes))
-    beside = Beside(later=later, manifests=tuple(text for _, text in changes), first=(key,))
+    beside = LaterEvents(later=later, manifests=tuple(text for _, text in changes), first=(key,))
     scenario = Scenario(manifest=first) if first else Scenario(changes=(WorkloadChange(workload=key, **change),))
     return rollout(found, scenario, beside=beside)
 
@@ -221,7 +221,7 @@ def test_a_second_change_that_says_nothing_of_replicas_leaves_those_there_are_th
     if not says:
         del manifest["spec"]["replicas"]
     events = parse_later(f"1m:replicas:{WORKER}=1;3m:apply:f.yaml")
-    beside = Beside(later=events, manifests=(json.dumps(manifest),), first=(WORKER,))
+    beside = LaterEvents(later=events, manifests=(json.dumps(manifest),), first=(WORKER,))
     answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
     assert (answer.verdict, answer.workloads[0].final["replicas"]) == (Verdict.COMPLETES, replicas)
 

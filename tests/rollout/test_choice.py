@@ -13,7 +13,7 @@ from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from planner.capacity.free_capacity import capacity
 from planner.capacity.gpu_lines import gpu_lines, supplies_of, unoffered_words
-from planner.capacity.left import capacity
 from planner.inventory.checks import check
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import unoffered
@@ -16,7 +16,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Reason, Verdict
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec
@@ -76,7 +76,7 @@ def test_a_device_plugin_that_is_away_is_said_at_every_door() -> None:
     assert codes["pod-wants-unoffered-resource"] == "asks for nvidia.com/gpu, of which the nodes have 1 and offer none"
     assert "no pod can use" in codes["gpu-node-unoffered"]
     assert "pod-wants-unknown-resource" not in codes
-    listed = overview.answer(found, OverviewSettings(), Given(now=found.taken_at))
+    listed = overview.answer(found, OverviewSettings(), Inputs(now=found.taken_at))
     assert unoffered_words(listed.gpus) == said
     assert "no pod can use the 1 there is" in str(
         [one.headline for one in listed.workloads if one.workload.endswith("llm")]
@@ -170,7 +170,7 @@ def test_a_class_without_a_device_is_not_one_whose_devices_are_in_use(slices: li
     made = deployment("emb", [""], claiming())
     found = read(WHOLE, node("n0"), CLASS, claims(2), *slices)
     manifest = copy.deepcopy(made[0])
-    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     assert answer.workloads[0].verdict is Verdict.STUCK
     assert said in str(answer.workloads[0].sentence)
 
@@ -189,7 +189,7 @@ def test_devices_that_are_offered_twice(held: int, asked: int, driver: str, verd
     holder = deployment("app", ["g"], pod_spec(gpus=held)) if held else []
     found = read(WHOLE, node("g", gpus=8), CLASS, claims(asked), slice_of("g", 8, driver), holder)
     manifest = copy.deepcopy(deployment("dra", [""], claiming())[0])
-    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     assert answer.workloads[0].verdict is verdict
     words = "the device plugin (nvidia.com/gpu) and the DRA driver gpu.nvidia.com offer the same 8 devices"
     assert any(words in str(one.why) for one in answer.doubts) is is_doubted
@@ -202,6 +202,6 @@ def test_a_rollout_through_the_plugin_is_not_proven_where_a_driver_offers_the_sa
     found = read(WHOLE, node("g", gpus=8), CLASS, *([slice_of("g", 8)] if is_twice else []), mine)
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     assert answer.workloads[0].verdict is Verdict.COMPLETES
     assert bool(answer.doubts) is is_twice

@@ -16,7 +16,7 @@ from planner.questions.gate import answer as gate
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once, is_proven
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 

@@ -18,7 +18,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
 from planner.rollout.durations import StartUps, draw_start_ups
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import WHOLE, Item, read_items
 from tests.rollout.clockwork import Born, rolling_update
 from tests.stories.objects import app, gpu_nodes, rolling

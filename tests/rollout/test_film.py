@@ -15,7 +15,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
 from planner.rollout.film import ELSEWHERE, Doing, Film, kept
 from planner.rollout.limits import LIMITS
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 
 SNAPSHOT = demo.read()

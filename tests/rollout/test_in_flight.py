@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS
@@ -19,11 +19,11 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
-from planner.rollout.beside import _lost, beside
+from planner.rollout.concurrent_rollouts import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats
 from tests.builders.drains import drain
@@ -461,4 +461,4 @@ def test_who_is_midway_itself_cannot_be_asked_about_later() -> None:
     found = snapshot(node("a", gpus=8), midway("first", ["a"], ["a"], replicas=1))
     change = WorkloadChange(workload="Deployment/ml/first")
     with pytest.raises(ChangeError, match="isn't at rest itself"):
-        rollout(found, Scenario(changes=(change,)), beside=Beside(later=parse_later("30s:rollout:all")))
+        rollout(found, Scenario(changes=(change,)), beside=LaterEvents(later=parse_later("30s:rollout:all")))

@@ -11,7 +11,7 @@ import pytest
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import Effect
 from planner.sources import kubectl
@@ -36,7 +36,7 @@ def asked(
     found = read(WHOLE, *(nodes or [node("g0", gpus=8)]), mine, *items)
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = image
-    return found, gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    return found, gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
 
 
 def said(answer: GateAnswer, effect: Effect = Effect.VERDICT) -> list[str]:
@@ -104,7 +104,7 @@ def of_kubelet(folder: Path, configuration: Item, spec: Item, *, node_name: str 
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
     found = kubectl.read(folder)
-    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def of_daemon_set(spec: Item, there: Item) -> GateAnswer:
     found = read(WHOLE, node("g0"), there, mine)
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
 
 
 def test_a_kubelet_under_disk_pressure_refuses_pods_that_tolerate_the_taint() -> None:
@@ -201,7 +201,7 @@ def test_memory_pressure_refuses_best_effort_pods_that_do_not_tolerate_it() -> N
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
     found = read(WHOLE, under, mine)
-    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     (why,) = said(answer)
     assert "it is under MemoryPressure (Evicted), until that ends" in why
 

@@ -16,13 +16,13 @@ from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowes
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, first_answer
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.custom_strategies import rolling_way
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
-from planner.rollout.own_ways import rolling_way
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from planner.sources import demo
 from tests.bench.webhook import plain
@@ -412,7 +412,7 @@ def test_gate_and_webhook_say_so_too() -> None:
     items = beside_another()
     cluster = replace(snapshot(*items), taken_at=NOW)
     said, manifest = at_webhook(cluster, items[1])
-    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
+    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Inputs(now=NOW)).workloads
     assert AGAIN in str(at_gate)
     assert said.is_stuck
     assert said.warning.startswith(OPEN)
@@ -435,7 +435,7 @@ def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
     manifest = json.dumps(
         {"apiVersion": "apps/v1", "kind": "Deployment", **part}
     )  # digests are no values of a manifest
-    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
+    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Inputs(now=NOW)).workloads
     assert at_cli.verdict is at_gate.verdict is Verdict.STUCK
     assert f"But seconds may decide otherwise: {AGAIN}" in str(at_cli.sentence)
     assert f"But seconds may decide otherwise: {AGAIN}" in str(at_gate.sentence)

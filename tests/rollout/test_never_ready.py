@@ -13,10 +13,10 @@ from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec
 from tests.builders.objects import snapshot as read
 from tests.rollout.rollouts import WORKER, rolling
@@ -75,7 +75,7 @@ def test_what_never_was_ready_is_said_and_not_proven_at_rollout_and_gate() -> No
     assert "isn't up within 1 min is killed by its probe, as today" in why
     manifest = copy.deepcopy(made[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     assert [str(one.why) for one in at_gate.doubts if "never been Ready" in str(one.why)] == [why]
     assert asked(found, never_ready=True).verdict is Verdict.STUCK  # what the advice shows
 

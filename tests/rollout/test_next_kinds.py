@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.gated import GatedWorkload
-from planner.kubernetes.composed import spark_application
+from planner.capacity.gate_result import GatedWorkload
+from planner.kubernetes.composite_kinds import spark_application
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateSettings, answer

@@ -18,7 +18,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.controllers.argo_counts import closest
 from planner.rollout.in_flight import in_flight
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from tests.conformance.comparison import cases

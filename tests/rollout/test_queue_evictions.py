@@ -10,20 +10,20 @@ from typing import Any, Final
 import pytest
 
 import headroom_planner as headroom
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.cli import gate_formats, main
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings
-from planner.questions.question import EXIT, Given
+from planner.questions.question import EXIT, Inputs
 from planner.questions.where import WhereSettings
-from planner.remedies.make_room import Asked, make_room
+from planner.remedies.make_room import RoomRequest, make_room
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.policy import FAILING, Failing, GatePolicy, read_policy
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.serve.review import Silence, read_request, review
 from tests.capacity.teams import API, flavor, job, local, node, pod, queue, read, workload
@@ -208,7 +208,7 @@ def test_commands_python_where_and_the_page_say_the_same(tmp_path: Path, capsys:
     snapshot = read(items())
     answer = headroom.rollout(headroom.read(str(cluster)), manifest=manifest)
     assert (answer.verdict, answer.status) == ("evictions_by_queue", ExitStatus.EVICTIONS_BY_QUEUE)
-    [there] = where.answer(snapshot, WhereSettings(manifest=json.dumps(urgent())), Given()).clusters
+    [there] = where.answer(snapshot, WhereSettings(manifest=json.dumps(urgent())), Inputs()).clusters
     assert there.verdict is Verdict.EVICTIONS_BY_QUEUE
 
 
@@ -224,6 +224,6 @@ def test_the_page_shows_the_verdict_of_its_own() -> None:
 
 
 def test_room_is_made_only_once_they_have_gone() -> None:
-    found = make_room(read(items()), Asked(change=Scenario(manifest=json.dumps(urgent()))))
+    found = make_room(read(items()), RoomRequest(change=Scenario(manifest=json.dumps(urgent()))))
     assert "its pods start once Kueue has evicted Job/a/old" in str(found.queued[0].why)
     assert not found.is_proven

@@ -13,7 +13,7 @@ from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from tests.capacity.teams import flavor, local, node, queue, read, workload
 from tests.rollout.test_queued import LABEL, asked, restarted, served_items, spec

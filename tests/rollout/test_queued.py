@@ -16,14 +16,14 @@ from planner.questions import gate, plan, where
 from planner.questions.gate import GateSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
-from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
+from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.remedies.measures import MeasureKind
 from planner.remedies.rollout_plans import Least, least
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
 from planner.serve.review import Silence, read_request, review
@@ -429,7 +429,7 @@ def room(*more: Object, nominal: str = "8", labels: Object | None = None, **aske
     spaces: list[Object] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in "ab"]
     kueue = [flavor("f", nodeLabels=labels or {}), queue("q", {"f": (nominal,)}), local("a", "q")]
     return make_room(
-        read([node("n0", 4), node("n1", 4), *spaces, *kueue, *running, replica_set, *more]), Asked(**asked)
+        read([node("n0", 4), node("n1", 4), *spaces, *kueue, *running, replica_set, *more]), RoomRequest(**asked)
     )
 
 

@@ -17,8 +17,8 @@ from planner.questions import gate, where
 from planner.questions.gate import GateSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.prepared import Scenario
-from planner.scheduling.kueue.play import Outcome
+from planner.rollout.prepared_change import Scenario
+from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import GPU, flavor, local, node, pod, queue, read, workload
 from tests.collection.clusters import whole
 from tests.rollout.test_queued import LABEL, Object, asked, job, room
@@ -265,8 +265,10 @@ def test_what_another_version_does_otherwise_is_said(version: str, said: str) ->
     assert "which version runs here isn't seen" in of_rules(cluster("8"))
 
 
-@pytest.mark.parametrize(("version", "outcome"), [("0.16", Outcome.UNKNOWN), ("0.17", Outcome.LET_IN)])
-def test_older_fair_sharing_is_not_known(version: str, outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("version", "outcome"), [("0.16", AdmissionOutcome.UNKNOWN), ("0.17", AdmissionOutcome.LET_IN)]
+)
+def test_older_fair_sharing_is_not_known(version: str, outcome: AdmissionOutcome) -> None:
     fair = queue("q", {"f": ("8",)}, cohort="c")
     fair["status"] = {"fairSharing": {"weightedShare": 0}}
     items = [node("n0", 8), SPACE, flavor("f"), fair, local("a", "q"), workload("a", "w", 1), manager(version)]

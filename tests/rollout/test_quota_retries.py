@@ -17,7 +17,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.clock import PATIENCE_MS
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.builders.volumes import bound, csi_driver
 from tests.conformance import rollout_cases

@@ -15,7 +15,7 @@ from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.remedies import rollouts
 from planner.remedies.levers import quota as quotas
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot

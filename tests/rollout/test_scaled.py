@@ -19,7 +19,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.rollout.admission import Admission
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.in_flight import in_flight
-from planner.rollout.scaled import At, scaled
+from planner.rollout.scaled_cluster import At, scaled
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec
 from tests.collection.clusters import whole

@@ -14,11 +14,11 @@ import pytest
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.sidecar_injection import PROXY, SidecarInjection
 from planner.remedies import rollouts
-from planner.remedies.make_room import Asked, make_room
+from planner.remedies.make_room import RoomRequest, make_room
 from planner.rollout.admission import Admission
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Effect
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import MOVED_WHOLE, WHOLE, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 
@@ -162,7 +162,7 @@ def test_room_is_made_for_the_proxy_too() -> None:
     """A node with one CPU left, and a new pod of one: as it is written it needs no move, and with a proxy no move helps."""
     items: Items = [node("n0", cpu="2"), worker(pod_spec(cpu="1")), MOVED_WHOLE]
     one = deployment("other", [""], pod_spec(cpu="1"))[0]
-    asked = Asked(change=Scenario(manifest=json.dumps(one)))
+    asked = RoomRequest(change=Scenario(manifest=json.dumps(one)))
     plain = make_room(snapshot(*items, INJECTED), asked)
     assert (len(plain.starts), plain.moves, [one.about for one in plain.doubts]) == (1, (), [])
     injected = make_room(snapshot(*items, INJECTED, injector()), asked)
@@ -179,6 +179,6 @@ def test_places_whose_pods_a_quota_refuses_are_doubted(pods: str, is_refused: bo
         "spec": {"hard": {"pods": pods}},
     }
     items: Items = [node("n0", cpu="2"), worker(pod_spec(cpu="1")), MOVED_WHOLE, quota]
-    asked = Asked(change=Scenario(manifest=json.dumps(deployment("other", [""], pod_spec(cpu="1"))[0])))
+    asked = RoomRequest(change=Scenario(manifest=json.dumps(deployment("other", [""], pod_spec(cpu="1"))[0])))
     found = make_room(snapshot(*items), asked)
     assert any("exceeded quota: q" in str(one.why) for one in found.doubts) is is_refused

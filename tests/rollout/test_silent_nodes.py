@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import Change, ChangeKind, parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.capacity.what_if import apply
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import replace
@@ -24,12 +24,12 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.remedies.certificate import certificate
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.silent_nodes import evictions, toleration_seconds
 from planner.scheduling.cluster import Cluster
 from planner.serve.review import read_request, review
@@ -54,7 +54,7 @@ def recorded(name: str) -> tuple[Snapshot, str, str]:
 def asked(found: Snapshot, key: str = WORKER, then: str = "", patch: str = "", runs: int = 5) -> RolloutResult:
     change = WorkloadChange(workload=key, patch=patch, new_revision=not patch)
     scenario = Scenario(changes=(change,), runs=runs, with_remedies=False)
-    return rollouts.rollout(found, scenario, beside=Beside(later=parse_later(then)))
+    return rollouts.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
 
 
 def silent(name: str, gpus: int = 1, *, is_tainted: bool = True, **more: Any) -> Item:
@@ -155,8 +155,8 @@ def test_the_gate_the_webhook_and_the_list_say_the_same(name: str, verdict: Verd
     manifest.pop("status")
     before = json.loads(json.dumps(manifest))
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
-    listed = overview.answer(found, OverviewSettings(), Given(now=found.taken_at))
+    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
+    listed = overview.answer(found, OverviewSettings(), Inputs(now=found.taken_at))
     request = {
         "uid": "1", "operation": "UPDATE", "object": manifest, "oldObject": before, "namespace": "ml", "name": plain,
         "resource": {"group": "apps", "version": "v1", "resource": f"{kind.lower()}s"},

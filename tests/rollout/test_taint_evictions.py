@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot, Taint
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Effect
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
 from planner.serve.review import read_request, review
@@ -44,7 +44,7 @@ def tainted(name: str, gpus: int = 1, effect: str = "NoExecute") -> Item:
 
 def asked(found: Snapshot, key: str = WORKER, then: str = "") -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False)
-    return rollouts.rollout(found, scenario, beside=Beside(later=parse_later(then)))
+    return rollouts.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
 
 
 def tolerant(*tolerations: Item, gpus: int = 1) -> Item:
@@ -131,8 +131,8 @@ def test_the_gate_the_webhook_and_the_list_say_the_same(seconds: int, verdict: V
     manifest = deployment("worker", ["a", "a"], pod_spec(gpus=1), strategy=rolling(1, 0))[0]
     before = copy.deepcopy(manifest)
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
-    listed = overview.answer(found, OverviewSettings(), Given(now=found.taken_at))
+    at_gate = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
+    listed = overview.answer(found, OverviewSettings(), Inputs(now=found.taken_at))
     request: dict[str, Any] = {
         "uid": "1", "operation": "UPDATE", "object": manifest, "oldObject": before, "namespace": "ml", "name": "worker",
         "resource": {"group": "apps", "version": "v1", "resource": "deployments"},

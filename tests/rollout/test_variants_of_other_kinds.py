@@ -21,7 +21,7 @@ from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from tests.collection.clusters import whole
 from tests.stories.catalogue import _lws, new_lws

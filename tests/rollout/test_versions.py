@@ -18,7 +18,7 @@ from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set
 

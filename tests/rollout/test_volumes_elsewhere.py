@@ -16,11 +16,11 @@ import pytest
 
 from planner.inventory.change import WorkloadChange
 from planner.remedies.certificate import ALL, certificate
-from planner.remedies.knobs import Lever
+from planner.remedies.lever_ranges import Lever
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import VOLUME_CURES
 from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.builders.volumes import (

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import LaterEvents
 from planner.cli import main
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Extremes, RolloutResult, Verdict
-from planner.rollout.glance import glance, restarted
 from planner.rollout.grid import play_cell
 from planner.rollout.policy import GatePolicy
-from planner.rollout.prepared import Scenario, compiled, pod_times_of
+from planner.rollout.prepared_change import Scenario, compiled, pod_times_of
+from planner.rollout.rollout_summary import glance, restarted
 from planner.rollout.run import Revision, simulate
-from planner.rollout.ties import PLACEMENTS, extremes, fewest_ready, keeps_ready, sample
+from planner.rollout.tie_breaks import PLACEMENTS, extremes, fewest_ready, keeps_ready, sample
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec
 from tests.collection.clusters import whole
@@ -49,7 +49,7 @@ def answered(recording: dict[str, Any], *, seed: int = 0, runs: int = 50) -> Rol
     snapshot = build_snapshot([Part(items=recording["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     change = WorkloadChange(workload=SERVE, patch=json.dumps(recording["change"]["patch"]), new_revision=False)
     scenario = Scenario(changes=(change,), seed=seed, runs=runs)
-    return rollout(snapshot, scenario, beside=Beside(later=parse_later(DRAIN), first=(SERVE,)))
+    return rollout(snapshot, scenario, beside=LaterEvents(later=parse_later(DRAIN), first=(SERVE,)))
 
 
 def test_the_worst_of_all_placements_is_told_and_the_one_shown_apart(recording: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ def test_it_counts_from_the_first_change_also_of_what_is_changed_later() -> None
     mine = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priorityClassName="urgent"), strategy=rolling(1, 0))
     other = deployment("other", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(0, 1))
     found = whole(urgent, node("gpu-0", gpus=2, cpu="64"), mine, other)
-    beside = Beside(later=parse_later("10m:rollout:Deployment/ml/other"), first=(WORKER,))
+    beside = LaterEvents(later=parse_later("10m:rollout:Deployment/ml/other"), first=(WORKER,))
     answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
     assert {one.workload: one.lowest_ready for one in answer.workloads} == {WORKER: 1, "Deployment/ml/other": 0}
     assert answer.workloads[1].peak_pods == 2

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.errors import NotKnownError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
 from planner.serve.review import Review, read_request, review
@@ -44,10 +44,10 @@ def ask_doors(
     played, not_known = None, ""
     try:
         settings = RolloutSettings(manifest=json.dumps(manifest), pools=pools)
-        played = rollout.QUESTION.answer(cluster, settings, Given(now=NOW))
+        played = rollout.QUESTION.answer(cluster, settings, Inputs(now=NOW))
     except NotKnownError as error:
         not_known = str(error)
-    at_gate = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest), pools=pools), Given(now=NOW))
+    at_gate = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest), pools=pools), Inputs(now=NOW))
     group, _, version = manifest["apiVersion"].rpartition("/")
     request = {
         "uid": "1", "operation": "UPDATE" if there else "CREATE", "object": manifest, "oldObject": there,

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from planner.capacity.left import capacity
+from planner.capacity.free_capacity import capacity
 from planner.cli import main
 from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU

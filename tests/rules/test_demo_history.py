@@ -7,7 +7,7 @@ from base64 import b64decode
 from pathlib import Path
 
 from planner.ground.records import replace
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.history.names import snapshot_id
 from planner.sources import demo
 from planner.sources.store import Store
@@ -44,7 +44,7 @@ def test_its_files_are_small_and_hold_no_secret() -> None:
     assert 0 < sum(path.stat().st_size for path in files) < 200_000
     store = Store(str(demo.history_folder()))
     for one in store.snapshots():
-        text = kept.encode(store.snapshot(one)).decode()
+        text = snapshot_bytes.encode(store.snapshot(one)).decode()
         plain = _TEMPLATE.sub(lambda found: b64decode(found[1]).decode(), text)
         assert '"containers"' in plain
         assert "not-a-real-secret" not in plain

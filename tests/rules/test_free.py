@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import left as capacity_left
+from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.beside_today import what_if
@@ -22,7 +22,7 @@ from planner.history import rows
 from planner.inventory.checks import check
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.what_if import QUESTION as WHAT_IF
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -101,7 +101,7 @@ def by_fleet(given: Snapshot) -> tuple[int, int]:
 
 
 def by_metrics(given: Snapshot) -> tuple[float, float]:
-    (family,) = (one for one in metrics.cluster_metrics(given, Given()).families if one.name == "gpus")
+    (family,) = (one for one in metrics.cluster_metrics(given, Inputs()).families if one.name == "gpus")
     free, shut = (
         sum(amount for names, amount in family.samples if names[-1] == state) for state in ("free", "out_of_use")
     )
@@ -185,7 +185,7 @@ def test_findings_are_about_the_same_nodes() -> None:
     codes = {one.code: one.what for one in check(snapshot(*mixed_items()))}
     assert codes["gpu-node-cordoned"].startswith("node shut is cordoned")
     assert codes["gpu-node-not-ready"].startswith("node lost is not Ready")
-    told = {one.code for one in findings.answer(drained(), findings.FindingsSettings(), Given()).findings}
+    told = {one.code for one in findings.answer(drained(), findings.FindingsSettings(), Inputs()).findings}
     assert "gpu-node-cordoned" in told
 
 

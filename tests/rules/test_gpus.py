@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import left as capacity_left
+from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
@@ -21,13 +21,13 @@ from planner.kubernetes.accelerators import Unit, unit
 from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
-from planner.questions.question import NOTHING, Given
+from planner.questions.question import NOTHING, Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout import grid as grids
 from planner.rollout.answers import Verdict
-from planner.rollout.certain import certain_course
+from planner.rollout.certain_course import certain_course
 from planner.rollout.policy import GatePolicy
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.serve import cluster_metrics as metrics
 from planner.sources.prices import embedded_book
@@ -370,7 +370,7 @@ def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapsho
     found = overviews.overview(given)
     assert [line.nouns.many for line in found.workloads] == [noun]
     assert [one.unit for one in overview.QUESTION.facts(found) if one.metric == "workload_gpus"] == [noun]
-    here = fleet.answer(given, fleet.FleetSettings(), Given(others=(given,)))
+    here = fleet.answer(given, fleet.FleetSettings(), Inputs(others=(given,)))
     assert {row["gpus_are"] for row in fleet.QUESTION.rows(here, "workloads")} == {noun}
     change = MANIFEST.replace("ASKS", json.dumps({asked: "1", "cpu": "100m"})).replace("replicas: 1", "replicas: 2")
     policy = GatePolicy(most_extra_gpus=1)
@@ -382,7 +382,7 @@ def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapsho
         node=pod.node_name, namespace=pod.namespace, pod=pod.name, gpu="0", model="", first_at=0.0, last_at=9e3, busy_at=None,
         peak_percent=0.0, mean_percent=0.0, samples=1,
     )  # fmt: skip
-    unused = idle.answer(given, idle.IdleSettings(), Given(gpu_uses=(use,), book=embedded_book()))
+    unused = idle.answer(given, idle.IdleSettings(), Inputs(gpu_uses=(use,), book=embedded_book()))
     assert str(unused.sentence).startswith(f"1 of 1 held {unused.units[0].nouns.one} is held and not used")
     assert {one.unit for one in idle.QUESTION.facts(unused) if one.metric in ("gpus_held", "pod_gpus_idle")} == {noun}
     assert "GPU" not in str(unused.sentence)
@@ -400,7 +400,7 @@ def test_strategies_are_weighed_in_the_units_of_their_workload() -> None:
 
 def test_idle_tells_slices_and_gpus_apart() -> None:
     given = snapshot(*sliced(), node("whole", gpus=2), *deployment("b", ["whole"], pod_spec(gpus=2)))
-    found = idle.answer(given, idle.IdleSettings(), Given(gpu_uses=(), book=embedded_book()))
+    found = idle.answer(given, idle.IdleSettings(), Inputs(gpu_uses=(), book=embedded_book()))
     assert [(one.nouns.many, one.gpus, one.held, one.free) for one in found.units] == [
         ("GPUs", 2, 2, 0),
         ("time slices", 4, 1, 3),

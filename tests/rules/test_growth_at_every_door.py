@@ -14,13 +14,13 @@ import pytest
 import yaml
 
 from planner.capacity.overview import on_todays_nodes
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.cli import main
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview, rollout
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.review import Silence, read_request, review
@@ -184,7 +184,7 @@ def at_webhook(found: Snapshot, there: Item, other: Item, limits: tuple[PoolLimi
 @pytest.mark.parametrize("name", NAMES)
 def test_every_door_says_the_same(name: str) -> None:
     items, found, limits = cluster(name)
-    given = Given(limits=limits, now=found.taken_at)
+    given = Inputs(limits=limits, now=found.taken_at)
     listed = overview.answer(found, overview.OverviewSettings(), given)
     for line in listed.workloads:
         asked = rollout.RolloutSettings(workloads=(line.workload,), runs=1)
@@ -212,7 +212,9 @@ def test_nodes_on_their_way_are_known_to_come(name: str) -> None:
     _, verdict, words = COMING[name]
     _, found, limits = cluster(name)
     said = rollout.answer(
-        found, rollout.RolloutSettings(workloads=("Deployment/ml/a",), runs=1), Given(limits=limits, now=found.taken_at)
+        found,
+        rollout.RolloutSettings(workloads=("Deployment/ml/a",), runs=1),
+        Inputs(limits=limits, now=found.taken_at),
     )
     assert said.verdict is verdict
     assert words in str(said.sentence)
@@ -224,7 +226,7 @@ def test_they_aren_t_all_stuck() -> None:
     seen = Counter[Verdict]()
     for name in NAMES:
         _, found, limits = cluster(name)
-        lines = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).workloads
+        lines = overview.answer(found, overview.OverviewSettings(), Inputs(limits=limits)).workloads
         today = {line.workload: line.verdict for line in on_todays_nodes(found).workloads}
         seen.update(line.verdict for line in lines if today[line.workload] is Verdict.STUCK)
     assert min(seen[one] for one in (Verdict.STUCK, Verdict.NEEDS_GROWTH)) > 3
@@ -232,10 +234,10 @@ def test_they_aren_t_all_stuck() -> None:
 
 def test_the_list_says_what_grows_and_what_does_not() -> None:
     _, found, limits = cluster("alike t4=8")
-    said = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).sentence
+    said = overview.answer(found, overview.OverviewSettings(), Inputs(limits=limits)).sentence
     assert str(said) == "4 of 4 workloads can roll out once node pools grow."
     assert (
-        str(overview.answer(found, overview.OverviewSettings(), Given()).sentence)
+        str(overview.answer(found, overview.OverviewSettings(), Inputs()).sentence)
         == "4 of 4 workloads would get stuck if changed now."
     )
 

@@ -25,13 +25,13 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.inventory import checks
-from planner.inventory.account import mend, told, unseen
+from planner.inventory.input_report import mend, told, unseen
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, capacity, gate, question_called, rollout, where
 from planner.questions.capacity import CapacitySettings
 from planner.questions.gate import GateSettings
-from planner.questions.question import Given, Question, document
+from planner.questions.question import Inputs, Question, document
 from planner.questions.rollout import RolloutSettings
 from planner.questions.savings import SavingsSettings
 from planner.questions.strategies import StrategiesSettings
@@ -47,7 +47,7 @@ from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapsh
 from tests.seen import each
 
 WEB = "Deployment/ml/web"
-GIVEN = Given(book=embedded_book())
+GIVEN = Inputs(book=embedded_book())
 LISTS = {NODE.name: "nodes", POD.name: "pods", DEPLOYMENT.name: "workloads"}
 """The lists that are taken away: kind → field of the snapshot."""
 TAKEN = [taken for number in (1, 2, 3) for taken in combinations(LISTS, number)]
@@ -316,7 +316,7 @@ def test_what_the_nodes_have_is_said_and_that_what_is_held_is_not_known() -> Non
 
 def test_one_cluster_of_several_without_pods_leaves_the_others_known() -> None:
     question = question_called("fleet")
-    given = Given(book=GIVEN.book, others=(replace(without((POD.name,)), source="half"),))
+    given = Inputs(book=GIVEN.book, others=(replace(without((POD.name,)), source="half"),))
     found = question.answer(whole(), question.settings(), given)
     [model] = found.models
     assert (model.allocatable, model.free) == (12, None)

@@ -15,9 +15,9 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.change import document_of
 from planner.kubernetes import kinds
-from planner.kubernetes.listed import LISTED
 from planner.kubernetes.owners import held_below, unjudged
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import findings, gate, overview, rollout, seats
 from planner.questions.gate import GateSettings
 from planner.questions.question import NOTHING

@@ -21,9 +21,9 @@ from planner.pricing.bill import bill
 from planner.pricing.model import PriceReason, Provisioning
 from planner.pricing.node import price_node
 from planner.questions import capacity, fleet, overview, seats
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.scheduling.cluster import Cluster
-from planner.serve.processes import recorded
+from planner.serve.processes import stored_answers
 from planner.sources.prices import embedded_book, load_book
 from planner.sources.store import Store
 from tests.builders.objects import ACCELERATOR, GPU, deployment, node, pod_spec, snapshot
@@ -63,7 +63,7 @@ def test_a_cluster_of_mixed_labels_has_one_model() -> None:
 
 def test_clusters_of_several_clouds_are_added() -> None:
     some = [replace(snapshot([node("n", gpus=8, labels=labels)]), source=f"c{i}") for i, labels in enumerate(MIXED[:3])]
-    found = fleet.answer(some[0], fleet.FleetSettings(), Given(others=tuple(some[1:])))
+    found = fleet.answer(some[0], fleet.FleetSettings(), Inputs(others=tuple(some[1:])))
     [model] = found.models
     assert (model.gpu_model, model.allocatable, len(model.clusters)) == ("H100", 24, 3)
     assert model.labels == ("h100", "nvidia-h100-80gb")
@@ -75,7 +75,7 @@ OLD = {"n0": "h100", "n1": "H100", "n2": "nvidia-h100-80gb", "n3": "NVIDIA-H100-
 
 def write(store: Store, given: Snapshot, *, is_old: bool) -> None:
     """As today's version writes, or as one did that kept each label's own word and knew no machine types."""
-    answers: tuple[Answered, ...] = recorded.answers(given, Given(book=embedded_book()), ("overview",))
+    answers: tuple[Answered, ...] = stored_answers.answers(given, Inputs(book=embedded_book()), ("overview",))
     rows = rows_of(given, answers, written_by="test")
     if is_old:
         whole = next(row for row in rows["pools"] if row["resource"] == GPU)

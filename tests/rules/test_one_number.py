@@ -17,7 +17,7 @@ from planner.cli import main
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
-from planner.questions.question import Fact, Given
+from planner.questions.question import Fact, Inputs
 from planner.sources.cluster import read_cluster
 from planner.sources.prices import embedded_book
 from tests.browser.dashboard import pages
@@ -114,7 +114,7 @@ _LONG = frozenset({"plan", "make_room", "survive", "report"})  # seconds each, o
 @pytest.mark.parametrize("name", ["demo", *OTHERS])
 def test_the_same_fact_has_the_same_value_in_every_question(name: str) -> None:
     """A fact is a metric with labels: what metrics, stores and ``--rows facts`` are made of."""
-    snapshot, given = eks.snapshot() if name == "eks" else read_cluster(name), Given(book=embedded_book())
+    snapshot, given = eks.snapshot() if name == "eks" else read_cluster(name), Inputs(book=embedded_book())
     values: dict[object, dict[str, object]] = defaultdict(dict)
     for name_of_question in INDEX:
         if name == "openb" and name_of_question in _LONG:

@@ -25,7 +25,7 @@ from planner.questions import restarts as restarts_question
 from planner.remedies import rollouts
 from planner.remedies.patched import put
 from planner.rollout.answers import Remedy
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from planner.spot.suitability import check_workload
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -8,7 +8,7 @@ import pytest
 
 from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
-from planner.capacity.left import capacity
+from planner.capacity.free_capacity import capacity
 from planner.capacity.overview import overview
 from planner.inventory import checks
 from planner.kubernetes.pods import node_data, stays

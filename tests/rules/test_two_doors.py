@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity.untold import growing
+from planner.capacity.unseen_node_groups import growing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
@@ -22,7 +22,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve.limits import LIMITS
 from planner.serve.review import Review, Silence, read_request, review
@@ -118,7 +118,7 @@ def asked(case: Case, change: Callable[[Item], object] = lambda _: None) -> tupl
 
 def at_gate(cluster: Snapshot, manifest: Item, case: Case, policy: GatePolicy) -> GateAnswer:
     settings = GateSettings(manifest=yaml.safe_dump(manifest), pools=PoolSettings(limits=case.limits), policy=policy)
-    return gate.answer(cluster, settings, Given(now=NOW))
+    return gate.answer(cluster, settings, Inputs(now=NOW))
 
 
 def body_of(there: Item, manifest: Item) -> bytes:

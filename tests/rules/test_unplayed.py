@@ -7,15 +7,15 @@ from copy import deepcopy
 import pytest
 
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
-from planner.inventory.records.shared import Shared
-from planner.inventory.records.unplayed import read_unplayed
+from planner.inventory.records.read_context import Shared
+from planner.inventory.records.unplayed_objects import read_unplayed
 from planner.kubernetes.accelerators import is_of_extender
-from planner.kubernetes.asked_for import untold
-from planner.kubernetes.owners import Held, held_below, unjudged, workload_keys
+from planner.kubernetes.kinds_without_pods import makes_no_pods
+from planner.kubernetes.owners import HeldPods, held_below, unjudged, workload_keys
 from planner.kubernetes.pod_templates import TEMPLATED, templated
-from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Template
+from planner.kubernetes.unknown_kind_requests import untold
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
@@ -97,7 +97,7 @@ def test_what_is_held_below_an_object_whoever_stands_between() -> None:
     sets = owned_by(top, workload("StatefulSet", "l", replicas=1, template=template("l", gpu_container(2))))
     running = owned_by(sets, pod("l-0", "gpu-0", containers=[gpu_container(2)]))
     snapshot = read_items([gpu_node(gpus=2), sets, running])
-    assert held_below(snapshot)["LeaderWorkerSet/prod/l"] == Held(pods=1, gpus=2)
+    assert held_below(snapshot)["LeaderWorkerSet/prod/l"] == HeldPods(pods=1, gpus=2)
     [found] = unjudged(snapshot)
     assert (found.kind, found.keys, found.gpus) == ("LeaderWorkerSet", ("LeaderWorkerSet/prod/l",), 2)
     assert set(workload_keys(snapshot).values()) == {"LeaderWorkerSet/prod/l"}

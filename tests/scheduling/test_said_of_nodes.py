@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node, said_of, zones
+from planner.scheduling.node_facts import gpu_models, node_pools, offers_by_node, said_of, zones
 from planner.sources import demo
 
 

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from planner.questions.question import Given
-from planner.serve.teller import Teller
+from planner.questions.question import Inputs
+from planner.serve.metrics_process import Teller
 from tests.builders.objects import node, snapshot
 
 
@@ -20,7 +20,7 @@ def test_the_page_that_was_visited_last_is_not_run_in_them(tmp_path: Path, monke
     main = ModuleType("__main__")
     main.__file__ = str(page)
     monkeypatch.setitem(sys.modules, "__main__", main)
-    teller = Teller(Given())
+    teller = Teller(Inputs())
     try:
         assert teller.metrics(snapshot(node("gpu-0", gpus=1))).families
     finally:

@@ -86,10 +86,10 @@ def test_how_long_a_review_takes_is_told_by_those_that_were_answered(monkeypatch
 
     one = reviewers.Reviewers(1, print)
     for body, until in ((b"late", 99.0), (b"x" * reviewers.LARGE, 200.0)):
-        one._answered(Slow(), reviewers._Asked(body, until, Future()))  # type: ignore[arg-type] # it is asked for no more
+        one._answered(Slow(), reviewers._PendingReview(body, until, Future()))  # type: ignore[arg-type] # it is asked for no more
         assert one._takes == 0.0
     for _ in range(100):
-        one._answered(Slow(), reviewers._Asked(b"short", 999.0, Future()))  # type: ignore[arg-type]
+        one._answered(Slow(), reviewers._PendingReview(b"short", 999.0, Future()))  # type: ignore[arg-type]
     assert one._takes == pytest.approx(0.5, rel=0.01)
 
 

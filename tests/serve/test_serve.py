@@ -23,17 +23,17 @@ from planner.cli import serve
 from planner.cli.cluster import read_cluster
 from planner.ground.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.serve import review as admission
 from planner.serve import reviewers, webhook
 from planner.serve.callers import TOKENS
 from planner.serve.cluster_metrics import cluster_metrics
-from planner.serve.keeper import Keeper
 from planner.serve.limits import LIMITS
 from planner.serve.paths import REVIEWS
 from planner.serve.review import Silence
 from planner.serve.reviewers import LARGE
 from planner.serve.server import _body, _Places
+from planner.serve.snapshot_refresher import Keeper
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -248,7 +248,7 @@ def test_a_listing_that_fails_keeps_what_was_known() -> None:
     keeper = Keeper(
         read,
         lambda _: (),
-        lambda found: cluster_metrics(found, Given()),
+        lambda found: cluster_metrics(found, Inputs()),
         every_seconds=5,
         know=lambda found, _pools: told.append(found),
         say=said.append,
@@ -268,7 +268,7 @@ def test_a_listing_that_fails_keeps_what_was_known() -> None:
 
 
 def test_families_are_bounded_and_say_what_they_left_out() -> None:
-    found = cluster_metrics(demo.read(), Given(book=embedded_book()), most_series=3)
+    found = cluster_metrics(demo.read(), Inputs(book=embedded_book()), most_series=3)
     assert all(len(family.samples) <= 3 for family in found.families)
     left = {family.name: family.left_out for family in found.families}
     assert left["workload_rollable"] == 17
@@ -279,7 +279,7 @@ def test_families_are_bounded_and_say_what_they_left_out() -> None:
 def test_what_is_told_of_the_demo() -> None:
     found = {
         family.name: dict(family.samples)
-        for family in cluster_metrics(demo.read(), Given(book=embedded_book())).families
+        for family in cluster_metrics(demo.read(), Inputs(book=embedded_book())).families
     }
     assert found["workloads"] == {
         ("completes",): 15,
@@ -291,8 +291,8 @@ def test_what_is_told_of_the_demo() -> None:
     assert found["gpus"]["L4", "nvidia.com/gpu", "GPUs", "free"] == 1
     assert found["gpus"]["A100", "nvidia.com/gpu", "GPUs", "waited_for"] == 4
     assert sum(found["cost_usd_per_month"].values()) > 1000
-    assert set(cluster_metrics(demo.read(), Given()).families) < set(
-        cluster_metrics(demo.read(), Given(book=embedded_book())).families
+    assert set(cluster_metrics(demo.read(), Inputs()).families) < set(
+        cluster_metrics(demo.read(), Inputs(book=embedded_book())).families
     ), "without prices there is no cost, rather than 0"
 
 

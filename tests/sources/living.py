@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planner.inventory import wire
-from planner.kubernetes.listed import LISTED
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources.kubernetes_api import PATHS
 from tests.sources.api_server import NOT_FOUND, Answer, Asked
 
@@ -39,7 +39,7 @@ def path_of_item(item: Item) -> str:
 class LivingCluster:
     """Objects by path and ``namespace/name``. `bookmark_seconds` is a minute in life; tests haven't got one.
 
-    `installed`: the lists of other projects that it has (`planner.kubernetes.listed`); `tells_groups`: whether it answers discovery.
+    `installed`: the lists of other projects that it has (`planner.kubernetes.unplayed_kinds`); `tells_groups`: whether it answers discovery.
     """
 
     def __init__(

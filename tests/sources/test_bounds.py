@@ -19,11 +19,11 @@ from kubernetes import client
 from planner.cli import main
 from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.ground.records import replace
-from planner.inventory import account, archives
+from planner.inventory import archives, input_report
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.limits import LIMITS as READING
-from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Severity, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded, cluster, kubectl, kubernetes_api, node_pools, prices
 from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import Api
@@ -327,7 +327,7 @@ def test_an_unchecked_certificate_is_said_once() -> None:
         configuration.verify_ssl = False
         snapshot = Api(Connection(configuration, name="live")).snapshot()
     assert caught == []
-    (said,) = (one for one in snapshot.problems if one.code == account.UNCHECKED)
+    (said,) = (one for one in snapshot.problems if one.code == input_report.UNCHECKED)
     assert said.severity is Severity.WARNING
 
 

@@ -15,7 +15,7 @@ import pytest
 from kubernetes.config import incluster_config, kube_config
 
 from planner.ground.errors import SourceError
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.sources import cluster, kubeconfig, kubernetes_api
 from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import Api
@@ -246,7 +246,7 @@ def test_certificates_that_end_soon_are_said_and_hold_nothing_up(tmp_path: Path)
     with api_server(as_recorded, Tls(cert, key, clients=own)) as (configuration, _):
         configuration.cert_file, configuration.key_file = str(own), str(own_key)
         found = Api(Connection(configuration, name="edu")).snapshot()
-    said = [one.what for one in found.problems if one.code == account.EXPIRES]
+    said = [one.what for one in found.problems if one.code == input_report.EXPIRES]
     assert [one.partition(" (")[0] for one in said] == [
         "the API server's certificate expires in 5 days",
         "the client certificate of this context expires in 2 days",

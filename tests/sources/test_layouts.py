@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.ground.errors import InputError
-from planner.inventory import account
+from planner.inventory import input_report
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import bounded, cluster, kubectl
 from tests.builders.objects import read_items
@@ -184,16 +184,16 @@ def test_a_folder_without_anything_of_use(tmp_path: Path) -> None:
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_account_in_words() -> None:
     snapshot = kubectl.read_bytes(as_json(a_list(pod(), pod(), workload(), named("Lease"))), name="all.json")
-    assert account.read_sentence(snapshot) == (
+    assert input_report.read_sentence(snapshot) == (
         "read 1 file: 4 objects, 2 used; not used: 1 Lease; there more than once: 1"
     )
-    said = account.missing_sentence(snapshot)
+    said = input_report.missing_sentence(snapshot)
     assert said.startswith("not in the input: Node (without nodes nothing can be placed); ReplicaSet (")
-    assert account.missing_command(snapshot) == (
+    assert input_report.missing_command(snapshot) == (
         "kubectl get nodes,replicasets,priorityclasses,resourcequotas,poddisruptionbudgets "
         "--all-namespaces --output json"
     )
-    assert not account.is_whole(snapshot)
+    assert not input_report.is_whole(snapshot)
 
 
 def test_the_limit_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,10 @@ import yaml
 from kubernetes import client
 
 from planner.ground.errors import SourceError
-from planner.inventory import account, succession, wire
-from planner.inventory.picture import Picture
-from planner.kubernetes.listed import LISTED
+from planner.inventory import input_report, succession, wire
+from planner.inventory.live_lists import Picture
 from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import doctor
 from planner.sources import kubernetes_api, live, watches
 from planner.sources.connection import Connection, Pace, requests_last_minute
@@ -408,7 +408,7 @@ def test_a_server_whose_certificate_ends_soon_says_so(cluster: LivingCluster, tm
     now = time.time()
     tls = Tls(*dated(tmp_path, now - 300 * DAY, now + 3.5 * DAY))
     with reading(cluster.play, tls=tls) as (reader, _):
-        (said,) = (one.what for one in reader.wait(60).problems if one.code == account.EXPIRES)
+        (said,) = (one.what for one in reader.wait(60).problems if one.code == input_report.EXPIRES)
         assert said.startswith("the API server's certificate expires in 3 days")
 
 
@@ -494,7 +494,7 @@ def test_a_list_of_another_project_that_is_refused_is_refused_not_empty() -> Non
         snapshot = reader.wait(60)
         assert listed(reader).presence == snapshot.presence
     assert snapshot.presence["rayservices.ray.io"] is Presence.REFUSED
-    assert [one for one in account.not_seen(snapshot) if "rayservices.ray.io" in one] == [
+    assert [one for one in input_report.not_seen(snapshot) if "rayservices.ray.io" in one] == [
         "the API server refused to list rayservices.ray.io (403). Ask for the right to get and list rayservices.ray.io"
     ]
     found = doctor.answer(snapshot, doctor.DoctorSettings())

@@ -11,7 +11,7 @@ from planner.ground.errors import SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions import idle
 from planner.questions.idle import IdleSettings
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.prometheus import Bounds, Prometheus
@@ -97,7 +97,7 @@ def test_requests_are_bounded_by_points(address: str) -> None:
 
 def test_held_and_not_used_is_told_apart_from_nobodys(address: str, snapshot: Snapshot) -> None:
     uses = gpu_use(Prometheus(url=address), end=float(END), days=1, busy_percent=5)
-    found = idle.answer(snapshot, IdleSettings(), Given(book=embedded_book(), gpu_uses=uses))
+    found = idle.answer(snapshot, IdleSettings(), Inputs(book=embedded_book(), gpu_uses=uses))
     assert {one.pod for one in found.pods} == {
         one.name for one in [pod for pod in snapshot.pods if pod.name.startswith("ml-worker-") and pod.node_name][:3]
     } - {one.pod for one in uses if one.gpu == "GPU-busy"}
@@ -115,6 +115,6 @@ def test_held_and_not_used_is_told_apart_from_nobodys(address: str, snapshot: Sn
 
 def test_longer_ago_than_asked_is_not_idle(address: str, snapshot: Snapshot) -> None:
     uses = gpu_use(Prometheus(url=address), end=float(END), days=1, busy_percent=5)
-    given = Given(book=embedded_book(), gpu_uses=uses)
+    given = Inputs(book=embedded_book(), gpu_uses=uses)
     assert idle.answer(snapshot, IdleSettings(idle_minutes=10 * 60), given).idle == 1  # the one idle since 15:00 is not
     assert idle.answer(snapshot, IdleSettings(idle_minutes=20 * 60), given).idle == 0

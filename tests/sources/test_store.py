@@ -21,9 +21,9 @@ import pytest
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
 from planner.ground.records import replace
-from planner.history import kept, manifest, names
+from planner.history import manifest, names, snapshot_bytes
 from planner.history.levels import METRICS
-from planner.history.names import Partition, Place, encoded, snapshot_id, time_text
+from planner.history.names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
 from planner.history.rows import Answered, Rows, rows_of
 from planner.history.schema import NAMED
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
@@ -127,7 +127,7 @@ def test_what_is_written_is_read_joined_and_expired(url: str) -> None:
     assert store.compact(grace_seconds=0).joined == 0
 
     for one in moments:
-        there = store.at(Place(url=url, cluster=GKE, time=time_text(one.taken_at)), now=0)
+        there = store.at(SnapshotAddress(url=url, cluster=GKE, time=time_text(one.taken_at)), now=0)
         assert there.taken_at == one.taken_at
         assert store.snapshot(there) == replace(one, logs=())
     assert store.expire(before=moments[-1].taken_at) > 0
@@ -392,11 +392,11 @@ def test_a_snapshot_dated_in_the_future_is_not_the_latest(tmp_path: Path) -> Non
     store = Store(str(tmp_path))
     now = later(0).taken_at
     write(store, "prod", later(80 * 365 * DAY))
-    assert store.at(Place(url=store.url), now=now).taken_at > now + DAY, "it is all there is"
+    assert store.at(SnapshotAddress(url=store.url), now=now).taken_at > now + DAY, "it is all there is"
     write(store, "prod", later(0))
     write(store, "prod", later(3_600))  # of a machine whose clock is ahead
-    assert store.at(Place(url=store.url), now=now).taken_at == now + 3_600
-    assert store.at(Place(url=store.url, time="2106-12-31"), now=now).taken_at > now + DAY
+    assert store.at(SnapshotAddress(url=store.url), now=now).taken_at == now + 3_600
+    assert store.at(SnapshotAddress(url=store.url, time="2106-12-31"), now=now).taken_at > now + DAY
 
 
 def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
@@ -590,8 +590,8 @@ def test_a_kept_snapshot_that_grows_as_only_a_bomb_does_is_refused(tmp_path: Pat
     with pytest.raises(InputError, match="which no dump does"):
         store.snapshot(store.snapshots()[0])
     file = tmp_path / "kept.json.gz"
-    file.write_bytes(gzip.compress(kept.encode(later(0)) + bomb))
+    file.write_bytes(gzip.compress(snapshot_bytes.encode(later(0)) + bomb))
     with pytest.raises(InputError, match="which no dump does"):
         read_cluster(str(file))
-    file.write_bytes(gzip.compress(kept.encode(later(0))))
+    file.write_bytes(gzip.compress(snapshot_bytes.encode(later(0))))
     assert len(read_cluster(str(file)).nodes) == 24

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.ground.percentiles import percentiles
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Fallback, Life, Work
 from planner.spot.checkpoint import pattern_of
@@ -15,7 +16,6 @@ from planner.spot.economics import (
     bill,
     break_even,
     expected_saved_usd,
-    percentiles,
     savings,
 )
 from planner.spot.environment import BulkLosses, most_losses

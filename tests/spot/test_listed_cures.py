@@ -11,7 +11,7 @@ import pytest
 
 from planner.cli import main
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources.prices import embedded_book
 from planner.spot import rows
@@ -39,7 +39,7 @@ def training(*, ignores: bool = False, is_spot: bool = False) -> Snapshot:
 
 def asked(snapshot: Snapshot, **given: Any) -> SavingsAnswer:
     spot = SpotSettings(**{"job_minutes": 20_160.0, "checkpoint_minutes": 60.0, "checkpoint_seconds": 60.0} | given)
-    return answer(snapshot, SavingsSettings(workload=JOB, spot=spot), Given(book=embedded_book()))
+    return answer(snapshot, SavingsSettings(workload=JOB, spot=spot), Inputs(book=embedded_book()))
 
 
 def line(found: SavingsAnswer, check: Check) -> CheckResult:

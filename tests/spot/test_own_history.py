@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.ground.budget import allowed
-from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch, together, until
+from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch, together, until
 from planner.spot.assumptions import Life
 from planner.spot.interruption import life_table
 from planner.spot.own_history import from_files, gaps_of_spells, own_history, rate_band, spells_of
@@ -18,7 +18,7 @@ POOL = "spot"
 
 
 def watch(
-    nodes: list[tuple[str, float, float]], looks: list[float], events: list[tuple[str, Told, float]] | None = None
+    nodes: list[tuple[str, float, float]], looks: list[float], events: list[tuple[str, NodeSign, float]] | None = None
 ) -> Watch:
     """Nodes by name from one hour to another, seen at every look at which they were there."""
     seen = []
@@ -47,13 +47,13 @@ def test_an_end_lies_between_two_looks_and_what_is_there_is_no_end() -> None:
 
 
 def test_an_event_tells_the_moment() -> None:
-    seen = watch([("a", 0, 10.2)], every(1, 20), [("a", Told.GONE, 10.25)])
+    seen = watch([("a", 0, 10.2)], every(1, 20), [("a", NodeSign.GONE, 10.25)])
     (one,) = spells_of(seen)
     assert (one.ended_at, one.within) == (10.25 * HOUR, 0.0)
 
 
 def test_what_an_autoscaler_took_down_was_not_lost() -> None:
-    seen = watch([("a", 0, 10.2)], every(1, 20), [("a", Told.TAKEN_DOWN, 10.1), ("a", Told.GONE, 10.25)])
+    seen = watch([("a", 0, 10.2)], every(1, 20), [("a", NodeSign.TAKEN_DOWN, 10.1), ("a", NodeSign.GONE, 10.25)])
     (one,) = spells_of(seen)
     assert (one.was_lost, one.is_over) == (False, True)
     assert not list(gaps_of_spells(seen, (one,)))
@@ -77,7 +77,7 @@ def test_a_node_met_when_it_was_old_counts_from_then_on() -> None:
 
 def test_events_alone_tell_of_nodes_that_nobody_saw() -> None:
     """One snapshot: two nodes are there, a third of their instance group came and went within the hour of events."""
-    events = [("g-1-c", Told.REGISTERED, 0.2), ("g-1-c", Told.GONE, 0.7), ("other", Told.GONE, 0.5)]
+    events = [("g-1-c", NodeSign.REGISTERED, 0.2), ("g-1-c", NodeSign.GONE, 0.7), ("other", NodeSign.GONE, 0.5)]
     seen = watch([("g-1-a", -3, 9), ("g-1-b", -5, 9)], [1.0], events)
     found = own_history(seen)
     assert (found.nodes, found.lost, found.still_there) == (3, 1, 2)
@@ -108,7 +108,7 @@ def test_the_band_of_a_rate_is_garwoods() -> None:
 
 
 def test_half_the_time_knows_nothing_of_the_other() -> None:
-    seen = watch([("a", 0, 15.0), ("b", 12, 99)], every(1, 20), [("a", Told.GONE, 14.9)])
+    seen = watch([("a", 0, 15.0), ("b", 12, 99)], every(1, 20), [("a", NodeSign.GONE, 14.9)])
     half = until(seen, 10 * HOUR)
     assert [(one.node, one.last_at) for one in half.nodes] == [("a", 10 * HOUR)]
     assert half.events == ()

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, detail_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -51,7 +51,7 @@ APART: Final[dict[str, tuple[Callable[[], Snapshot], str, dict[str, Any], Simula
 def test_another_program_says_the_same(name: str) -> None:
     cluster, workload, asked, by_itself = APART[name]
     spot = SpotSettings(runs=2_000, **asked)
-    found = detail_of(answer(cluster(), SavingsSettings(workload=workload, spot=spot), Given(book=embedded_book())))
+    found = detail_of(answer(cluster(), SavingsSettings(workload=workload, spot=spot), Inputs(book=embedded_book())))
     saved = found.estimate.savings
     steps = {step.name: step.usd.mean for step in saved.steps}
     before_moves = saved.saved_usd.mean + steps["Price moves"]
@@ -64,7 +64,7 @@ def test_another_program_says_the_same(name: str) -> None:
 def test_a_preemptible_node_s_day() -> None:
     """24 hours are no multiple of five minutes and 401 s: the other program counts 0.7 less of lost work."""
     spot = SpotSettings(runs=2_000, job_minutes=5.0, capacity=Capacity.PREEMPTIBLE)
-    found = detail_of(answer(demo.read(), SavingsSettings(workload=WORKER, spot=spot), Given(book=embedded_book())))
+    found = detail_of(answer(demo.read(), SavingsSettings(workload=WORKER, spot=spot), Inputs(book=embedded_book())))
     steps = {step.name: step.usd.mean for step in found.estimate.savings.steps}
     assert found.estimate.savings.saved_usd.mean + steps["Price moves"] == pytest.approx(951.50, rel=0.02)
     assert steps["Restarts"] == pytest.approx(8.24, rel=0.03)
@@ -78,7 +78,7 @@ def test_no_quota_of_spot_is_called_right_unseen(case: str, workload: str) -> No
     snapshot = read(BILLS / f"{case}.json.gz")
     (key,) = (one.key for one in snapshot.workloads if one.kind == "Deployment" and one.name == workload.split("/")[2])
     spot = SpotSettings(runs=100, spot_usd_per_hour=0.4)
-    found = detail_of(answer(snapshot, SavingsSettings(workload=key, spot=spot), Given(book=embedded_book())))
+    found = detail_of(answer(snapshot, SavingsSettings(workload=key, spot=spot), Inputs(book=embedded_book())))
     (quota,) = (one for one in found.suitability.checks if one.check is Check.QUOTA)
     assert quota.status is Status.UNSEEN
     assert "a cluster doesn't tell it" in quota.evidence

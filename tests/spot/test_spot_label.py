@@ -14,11 +14,11 @@ from planner.cli import main
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.clouds import BOUGHT, CLOUDS
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, detail_of
 from planner.remedies.patched import refusal
 from planner.remedies.rollouts import rollout
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from planner.spot.checks import Check, CheckResult
@@ -108,7 +108,7 @@ def test_a_spot_pool_that_is_too_small_is_none() -> None:
 def of_engine(asked: Snapshot) -> Suitability:
     """The checklist as `costs --spot` has it, with the engine behind it."""
     spot = SpotSettings(runs=100, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.4)
-    found = answer(asked, SavingsSettings(workload=WORKER, spot=spot), Given(book=embedded_book()))
+    found = answer(asked, SavingsSettings(workload=WORKER, spot=spot), Inputs(book=embedded_book()))
     return detail_of(found).suitability
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.ground.records import replace
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, values_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -99,7 +99,7 @@ def test_where_all_losses_coincide_a_zone_is_one() -> None:
     found = own_history(watched(ups, 390.0))
     assert found.goes_together
     assert found.zone_losses_per_month == 0
-    asked = values_of(SpotSettings(), Given(own_history=found))
+    asked = values_of(SpotSettings(), Inputs(own_history=found))
     assert asked["goes_together"] is True
 
 
@@ -123,10 +123,10 @@ def test_losses_between_two_distant_looks_do_not_coincide() -> None:
 def test_a_file_of_lives_holds_the_bulk_losses() -> None:
     """A review: 86 losses a month instead of 81: the default's were drawn on top."""
     lives = tuple(Life(hours=h) for h in (5.0, 60.0, 20.0))
-    asked = values_of(SpotSettings(), Given(lives=lives))
+    asked = values_of(SpotSettings(), Inputs(lives=lives))
     assert (asked["zone_losses_per_month"], asked["life_drift"]) == (0.0, LIFE_DRIFT)
-    assert values_of(SpotSettings(zone_losses_per_month=2.0), Given(lives=lives))["zone_losses_per_month"] == 2.0
-    assert "life_drift" not in values_of(SpotSettings(), Given())
+    assert values_of(SpotSettings(zone_losses_per_month=2.0), Inputs(lives=lives))["zone_losses_per_month"] == 2.0
+    assert "life_drift" not in values_of(SpotSettings(), Inputs())
 
 
 def test_drift_is_that_of_the_data_and_the_prior_where_there_are_too_few() -> None:
@@ -163,7 +163,7 @@ def test_the_answer_begins_with_what_its_back_test_found(workload: str) -> None:
     """A store's lives are back-tested; where a file's are drawn instead, the store's test says nothing of them."""
     own = own_history(watched(PROCESSES[0].draw(np.random.default_rng(7), 400.0), 400.0))
     asked = SavingsSettings(workload=workload, spot=SpotSettings(runs=100))
-    given = Given(book=embedded_book(), own_history=own)
+    given = Inputs(book=embedded_book(), own_history=own)
     assert str(answer(demo.read(), asked, given).sentence).endswith(str(own.back_test.sentence))
     others = replace(given, lives=tuple(Life(hours=h) for h in (5.0, 60.0, 20.0)))
     assert "Back-test" not in str(answer(demo.read(), asked, others).sentence)

@@ -15,7 +15,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION
 from planner.questions.question import NOTHING as NO_INPUTS
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.serve.processes.pool import Pool
 from planner.sources import demo
 from planner.ui import answers, cache
@@ -95,7 +95,7 @@ class Counted:
     up_to: int = 3
 
 
-def counts(_: Snapshot, asked: Counted, __: Given) -> int:
+def counts(_: Snapshot, asked: Counted, __: Inputs) -> int:
     for number in range(asked.up_to):
         tell(f"counting {number}", number / asked.up_to)
         time.sleep(0.25)  # told a few times a second at most

@@ -9,7 +9,7 @@ import pytest
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from planner.ui import cache
 

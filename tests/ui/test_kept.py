@@ -8,15 +8,15 @@ import pytest
 import streamlit as st
 
 from planner.sources.access import Person
-from planner.ui import kept, sign_in
-from planner.ui.kept import Kept
+from planner.ui import sign_in, upload_cache
+from planner.ui.upload_cache import UploadCache
 from planner.ui.web import BROWSER
 
 ANN, BOB = "a" * 43, "b" * 43
 
 
 def test_it_is_found_by_its_owner_and_its_digest_together() -> None:
-    store = Kept()
+    store = UploadCache()
     store.keep("ann", "1" * 16, "hers", 3)
     assert store.find("ann", "1" * 16) == "hers"
     assert store.find("bob", "1" * 16) is None
@@ -25,20 +25,20 @@ def test_it_is_found_by_its_owner_and_its_digest_together() -> None:
 
 def test_it_is_forgotten_an_hour_after_it_was_last_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(kept, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    store = Kept()
+    monkeypatch.setattr(upload_cache, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    store = UploadCache()
     store.keep("ann", "x", "hers", 3)
-    now[0] = kept.SECONDS - 1
+    now[0] = upload_cache.SECONDS - 1
     assert store.find("ann", "x") == "hers"
     store.keep("ann", "x", "hers", 3)  # a run that has it
-    now[0] += kept.SECONDS - 1
+    now[0] += upload_cache.SECONDS - 1
     assert store.find("ann", "x") == "hers"
     now[0] += 1
     assert store.find("ann", "x") is None
 
 
 def test_its_bounds_are_of_all_and_of_one() -> None:
-    store = Kept(most=1_000, most_of_one=2)
+    store = UploadCache(most=1_000, most_of_one=2)
     for digest in "abc":
         store.keep("ann", digest, digest, 0)
     assert [store.find("ann", digest) for digest in "abc"] == [None, "b", "c"], "of one browser the newest"
@@ -61,10 +61,10 @@ def test_the_browser_and_the_person_both_have_to_be_who_gave_it(monkeypatch: pyt
         cookies.update({BROWSER: browser} if browser else {})
         who.update({"person": Person(name=name, until=0.0)} if name else {})
         if give:
-            kept.keep("0" * 16, f"of {name or browser}")
-        return kept.find("0" * 16)
+            upload_cache.keep("0" * 16, f"of {name or browser}")
+        return upload_cache.find("0" * 16)
 
-    monkeypatch.setattr(kept, "_kept", Kept())
+    monkeypatch.setattr(upload_cache, "_kept", UploadCache())
     assert ask("", give=True) is None, "without a cookie nothing is kept"
     assert ask("guessed", give=True) is None
     assert ask(ANN, give=True) == f"of {ANN}"

@@ -21,7 +21,7 @@ from planner.questions.question import NOTHING
 from planner.serve.processes import holder, pool
 from planner.serve.processes.limits import LIMITS
 from planner.serve.processes.pool import Pool
-from planner.serve.processes.worker import Held, error_of
+from planner.serve.processes.worker import HeldValues, error_of
 from planner.sources import demo
 
 
@@ -175,7 +175,7 @@ def test_a_process_that_dies_while_it_is_made_ready_costs_nobody_an_answer() -> 
 def test_what_is_held_is_bounded() -> None:
     import pickle
 
-    held = Held(most_bytes=1_000)
+    held = HeldValues(most_bytes=1_000)
     assert held.put("a", pickle.dumps("a" * 600)) == []
     assert held.put("b", pickle.dumps("b" * 600)) == ["a"]
     assert held.get("b") == "b" * 600

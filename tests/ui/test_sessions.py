@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
-from planner.questions.question import Given
+from planner.questions.question import Inputs
 from planner.serve.processes.identity import identity
 from planner.sources import demo
 from planner.ui import cache, session, uploads
@@ -55,15 +55,15 @@ def test_whatever_differs_makes_another_key(name: str) -> None:
     assert identity(replace(base)) == identity(base)
 
 
-def _digests(snapshot: Snapshot, given: Given) -> str:
+def _digests(snapshot: Snapshot, given: Inputs) -> str:
     return " ".join(str(len(one.logs)) for one in (snapshot, *given.others))
 
 
 def test_clusters_to_compare_with_are_in_the_key_whole() -> None:
     base = demo.read()
     bare = replace(base, logs=())
-    with_logs = cache.answer(_digests, base, Given(others=(base,)))
-    without = cache.answer(_digests, base, Given(others=(bare,)))
+    with_logs = cache.answer(_digests, base, Inputs(others=(base,)))
+    without = cache.answer(_digests, base, Inputs(others=(bare,)))
     assert with_logs != without
 
 
@@ -71,10 +71,10 @@ def test_logs_uploaded_for_a_cluster_are_not_another_ones() -> None:
     base = demo.read()
     other = with_log_line(base, "Traceback: RuntimeError cormorant exploded")
     app = visit("restarts", base)
-    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a",), of=identity(other), value=other.logs)
+    app.session_state["_uploaded_logs-kept"] = uploads.ReadFiles(names=("a",), of=identity(other), value=other.logs)
     app.run()
     assert "cormorant" not in said(app)
-    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a",), of=identity(base), value=other.logs)
+    app.session_state["_uploaded_logs-kept"] = uploads.ReadFiles(names=("a",), of=identity(base), value=other.logs)
     app.run()
     assert "cormorant" in said(app)
 

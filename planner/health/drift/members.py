@@ -90,7 +90,7 @@ def members_of(
 ) -> dict[str, list[EnvironmentMember]]:
     """Service → the workloads that are it, in all environments of all `snapshots`."""
     clusters = cluster_names(snapshots)
-    found: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
+    members: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for index, (snapshot, cluster) in enumerate(zip(snapshots, clusters, strict=True)):
         history = usages[index] if index < len(usages) else None
         measured = tuple(usage_now(snapshot) if history is None else history)
@@ -110,19 +110,19 @@ def members_of(
             name = service_name(workload, rule)
             if not name:
                 continue
-            mine = tuple(pods.get(workload.key, ()))
-            found[name].append(
+            workload_pods = tuple(pods.get(workload.key, ()))
+            members[name].append(
                 EnvironmentMember(
                     environment=f"{cluster}/{workload.namespace}" if cluster else workload.namespace,
                     cluster=cluster,
                     workload=workload,
-                    pods=snapshot.if_known(mine, POD.name),
+                    pods=snapshot.if_known(workload_pods, POD.name),
                     nodes=snapshot.if_known(nodes, NODE.name),
                     usages=tuple(used.get(workload.key, ())),
                     loops=tuple(loops.get(workload.key, ())),
                 )
             )
-    return found
+    return members
 
 
 def environment_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
@@ -154,15 +154,15 @@ def told_apart(
     by_environment: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for member in members:
         by_environment[member.environment].append(member)
-    if all(len(some) == 1 for some in by_environment.values()):
+    if all(len(same_members) == 1 for same_members in by_environment.values()):
         return [(name, list(members))]
     by_name: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for member in members:
         by_name[_without_environment(member.workload.name, rule)].append(member)
-    result: list[tuple[str, list[EnvironmentMember]]] = []
-    for own, some in sorted(by_name.items()):
+    groups_by_name: list[tuple[str, list[EnvironmentMember]]] = []
+    for own, name_members in sorted(by_name.items()):
         first: dict[str, EnvironmentMember] = {}
-        for member in some:
+        for member in name_members:
             if member.environment in first:
                 ambiguous.append(
                     f"{member.workload.key} and {first[member.environment].workload.key} are both {own} in "
@@ -170,14 +170,17 @@ def told_apart(
                 )
                 continue
             first[member.environment] = member
-        result.append((own if own == name else f"{name} ({own})", list(first.values())))
-    return result
+        groups_by_name.append((own if own == name else f"{name} ({own})", list(first.values())))
+    return groups_by_name
 
 
 def matching_container(member: EnvironmentMember, name: str) -> Container | None:
     """The container called `name`; where there is just one, that one, whatever it is called."""
     containers = member.workload.template.spec.containers
-    return next((one for one in containers if one.name == name), containers[0] if len(containers) == 1 else None)
+    return next(
+        (container for container in containers if container.name == name),
+        containers[0] if len(containers) == 1 else None,
+    )
 
 
 def usage_of(member: EnvironmentMember, container: Container) -> list[Usage]:

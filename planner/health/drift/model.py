@@ -50,8 +50,8 @@ def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
         Where a part has no ``=`` or an empty side.
     """
     pairs = []
-    for part in filter(None, (one.strip() for one in text.replace("\n", ",").split(","))):
-        name, equals, service = (one.strip() for one in part.partition("="))
+    for part in filter(None, (equality.strip() for equality in text.replace("\n", ",").split(","))):
+        name, equals, service = (side.strip() for side in part.partition("="))
         if not equals or not name or not service:
             raise InputError(f'"{part[:60]}" is not a pair', where="same service", mend="Write it like backend=api")
         pairs.append((name, service))

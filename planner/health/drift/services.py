@@ -75,19 +75,27 @@ def drift(
             mend=choice(lacking[0], environments, "" if environments else "None is known"),
         )
     if rule.between:
-        members = {name: [one for one in found if one.environment in rule.between] for name, found in members.items()}
-        environments = tuple(one for one in environments if one in rule.between)
+        members = {
+            name: [member for member in candidates if member.environment in rule.between]
+            for name, candidates in members.items()
+        }
+        environments = tuple(environment for environment in environments if environment in rule.between)
     services: list[ServiceDrift] = []
     ambiguous: list[str] = []
     alone = 0
-    for name, found in sorted(members.items()):
-        for service, chosen in told_apart(name, found, rule, ambiguous):
+    for name, service_members in sorted(members.items()):
+        for service, chosen in told_apart(name, service_members, rule, ambiguous):
             if len(chosen) < 2:
                 alone += len(chosen)
             elif len(services) < MOST_SERVICES:
                 services.append(_service(service, chosen, rule))
     services.sort(
-        key=lambda one: (-len(one.explanations), -sum(filter(None, one.restarts)), -len(one.differences), one.service)
+        key=lambda drifted: (
+            -len(drifted.explanations),
+            -sum(filter(None, drifted.restarts)),
+            -len(drifted.differences),
+            drifted.service,
+        )
     )
     return DriftReport(
         services=tuple(services),
@@ -102,7 +110,7 @@ def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> Service
     reference = _reference(members, rule)
     members = [reference, *sorted((m for m in members if m is not reference), key=lambda m: m.environment)]
     rows = rows_of(members)
-    explanations = tuple(found for member in members[1:] if (found := _explanation(member, reference)))
+    explanations = tuple(reason for member in members[1:] if (reason := _explanation(member, reference)))
     troubled = {explanation.environment for explanation in explanations}
     first = sorted(
         members, key=lambda member: member.environment not in troubled
@@ -152,19 +160,19 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
         return None
     loop = alive[0]
     theirs = matching_container(reference, loop.container)
-    mine = matching_container(member, loop.container)
-    if theirs is None or mine is None:
+    own_container = matching_container(member, loop.container)
+    if theirs is None or own_container is None:
         return None
     cause, diagnosis = loop.diagnosis.cause, loop.diagnosis
     parts: list[str] = []
     if cause in _MEMORY_CAUSES or diagnosis.wants_memory:
-        parts += _shares(mine, theirs, MEMORY, reference)
+        parts += _shares(own_container, theirs, MEMORY, reference)
     if cause in _CPU_CAUSES or diagnosis.wants_cpu:
-        parts += _shares(mine, theirs, CPU, reference)
+        parts += _shares(own_container, theirs, CPU, reference)
     if cause in _PROBE_CAUSES:
-        parts += _probe_differences(mine, theirs, reference)
+        parts += _probe_differences(own_container, theirs, reference)
     if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES | _NODE_CAUSES:
-        my_version, their_version = image_version(mine.image), image_version(theirs.image)
+        my_version, their_version = image_version(own_container.image), image_version(theirs.image)
         if my_version != their_version:
             parts.append(f"version {my_version} where {reference.environment} has {their_version}")
     if not parts:
@@ -182,12 +190,12 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
     )
 
 
-def _shares(mine: Container, theirs: Container, resource: str, reference: EnvironmentMember) -> list[str]:
+def _shares(own_container: Container, theirs: Container, resource: str, reference: EnvironmentMember) -> list[str]:
     word = "memory" if resource == MEMORY else "CPU"
     parts = []
     for what, my_amounts, their_amounts in (
-        ("request", mine.requests, theirs.requests),
-        ("limit", mine.limits, theirs.limits),
+        ("request", own_container.requests, theirs.requests),
+        ("limit", own_container.limits, theirs.limits),
     ):
         have, has = my_amounts.get(resource), their_amounts.get(resource)
         if have is not None and has is not None and have < has:
@@ -198,11 +206,11 @@ def _shares(mine: Container, theirs: Container, resource: str, reference: Enviro
     return parts
 
 
-def _probe_differences(mine: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
+def _probe_differences(own_container: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
     parts = []
     for name, my_probe, their_probe in (
-        ("startup", mine.startup_probe, theirs.startup_probe),
-        ("liveness", mine.liveness_probe, theirs.liveness_probe),
+        ("startup", own_container.startup_probe, theirs.startup_probe),
+        ("liveness", own_container.liveness_probe, theirs.liveness_probe),
     ):
         if my_probe != their_probe:
             parts.append(
@@ -221,13 +229,17 @@ def _plain_sentence(name: str, members: Sequence[EnvironmentMember], rows: Seque
 
 
 def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
-    rest = f"; {count(alone, 'workload')} in one environment only" if alone else ""
+    alone_text = f"; {count(alone, 'workload')} in one environment only" if alone else ""
     if not services:
-        return f"No service runs in two environments{rest}."
+        return f"No service runs in two environments{alone_text}."
     differing = sum(bool(service.differences) for service in services)
-    head = f"{differing:,} of {count(len(services), 'service')} that run in several environments differ{rest}."
-    told = [f"{service.service} in {one.environment}" for service in services for one in service.explanations]
-    return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
+    head = f"{differing:,} of {count(len(services), 'service')} that run in several environments differ{alone_text}."
+    explained = [
+        f"{service.service} in {explanation.environment}"
+        for service in services
+        for explanation in service.explanations
+    ]
+    return f"The difference explains the trouble of {listing(explained, 4)}. {head}" if explained else head
 
 
 def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) -> Iterable[EnvironmentSuggestion]:
@@ -246,24 +258,35 @@ def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) 
         if not own and not was_killed and not is_short:
             continue  # nothing was measured, and nothing tells what it needs
         alike = [
-            (other, one)
+            (other, peer_container)
             for other in quiet
-            if other is not member and (one := matching_container(other, container.name)) is not None
+            if other is not member and (peer_container := matching_container(other, container.name)) is not None
         ]
-        others = [usage for other, one in alike for usage in other.usages if usage.container == one.name]
-        found = suggest(
-            container, own, others, working=[one for _, one in alike], was_oom_killed=was_killed, is_short=is_short
+        others = [
+            usage for other, same_container in alike for usage in other.usages if usage.container == same_container.name
+        ]
+        suggestion = suggest(
+            container,
+            own,
+            others,
+            working=[same_container for _, same_container in alike],
+            was_oom_killed=was_killed,
+            is_short=is_short,
         )
-        if found is None or is_as_it_is(container, found):
+        if suggestion is None or is_as_it_is(container, suggestion):
             continue
         yield EnvironmentSuggestion(
             environment=member.environment,
             workload=member.workload.key,
-            suggestion=found,
+            suggestion=suggestion,
             today=f"memory request {written(container.requests.get(MEMORY), MEMORY)}, "
             f"limit {written(container.limits.get(MEMORY), MEMORY)}, "
             f"CPU request {written(container.requests.get(CPU), CPU)}"
-            + (f", limit {written(container.limits.get(CPU), CPU)}" if found.cpu_limit_millicores is not None else ""),
+            + (
+                f", limit {written(container.limits.get(CPU), CPU)}"
+                if suggestion.cpu_limit_millicores is not None
+                else ""
+            ),
         )
 
 
@@ -283,14 +306,14 @@ def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
         Finding(
             severity=Severity.WARNING,
             code="environments-differ",
-            object=found.workload,
-            what=str(found.sentence).removesuffix("."),
+            object=explanation.workload,
+            what=str(explanation.sentence).removesuffix("."),
             mend="; ".join(
                 f"{suggestion.suggestion.container}: {suggestion.suggestion.text}"
                 for suggestion in service.suggestions
-                if suggestion.environment == found.environment
+                if suggestion.environment == explanation.environment
             ),
         )
         for service in drift((snapshot,)).services
-        for found in service.explanations
+        for explanation in service.explanations
     )

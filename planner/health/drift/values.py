@@ -30,15 +30,19 @@ def rows_of(members: Sequence[EnvironmentMember]) -> tuple[Row, ...]:
     """Every aspect that any of `members` (the reference first) has a value of; those of the workload before those of
     its containers."""
     rows = [_row(aspect, "", [cell_of(member) for member in members]) for aspect, cell_of in _OF_WORKLOAD.items()]
-    names = dict.fromkeys(one.name for member in members for one in member.workload.template.spec.containers)
+    names = dict.fromkeys(
+        spec_container.name for member in members for spec_container in member.workload.template.spec.containers
+    )
     for container in names:
         pairs = [(member, _container(member, container, len(names))) for member in members]
         for aspect, value_of in _OF_CONTAINER.items():
-            cells = [None if one is None else value_of(member, one) for member, one in pairs]
+            cells = [
+                None if spec_container is None else value_of(member, spec_container) for member, spec_container in pairs
+            ]
             rows.append(_row(aspect, container if len(names) > 1 else "", cells))
-    kept = [row for row in rows if any(cell is not None and cell.text not in ("", "none") for cell in row.cells)]
+    shown_rows = [row for row in rows if any(cell is not None and cell.text not in ("", "none") for cell in row.cells)]
     order = tuple(Aspect)
-    return tuple(sorted(kept, key=lambda row: (row.container, order.index(row.aspect))))
+    return tuple(sorted(shown_rows, key=lambda row: (row.container, order.index(row.aspect))))
 
 
 def _container(member: EnvironmentMember, name: str, names: int) -> Container | None:
@@ -132,8 +136,8 @@ def _amount(amount: int | None, resource: str) -> Cell:
 
 
 def _working_set(member: EnvironmentMember, container: Container) -> Cell:
-    seen = max((usage.working_set_bytes for usage in usage_of(member, container)), default=None)
-    return Cell("not measured" if seen is None else measured_bytes(seen), seen)
+    working_set = max((usage.working_set_bytes for usage in usage_of(member, container)), default=None)
+    return Cell("not measured" if working_set is None else measured_bytes(working_set), working_set)
 
 
 def _cpu_used(member: EnvironmentMember, container: Container) -> Cell:

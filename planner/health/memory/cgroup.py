@@ -129,9 +129,9 @@ def oom_score_adj(pod: Pod, container: Container, capacity_bytes: int) -> int:
     # what the pod requests as a whole beyond its containers, divided equally among them
     extra = (at_pod - container_request(spec)) // (len(spec.containers) + len(spec.init_containers)) if at_pod else 0
     request = container.requests.get(MEMORY, 0)
-    if container.is_sidecar and any(one.name == container.name for one in spec.init_containers):
+    if container.is_sidecar and any(init_container.name == container.name for init_container in spec.init_containers):
         # a sidecar must not go before the containers it serves
-        request = max(request, min(one.requests.get(MEMORY, 0) for one in spec.containers))
+        request = max(request, min(candidate.requests.get(MEMORY, 0) for candidate in spec.containers))
     per_mille = 1000 * (request + extra) // capacity_bytes if capacity_bytes > 0 else 0
     adjusted = 1000 - per_mille
     return min(max(adjusted, 1000 + GUARANTEED_OOM_SCORE_ADJ), BEST_EFFORT_OOM_SCORE_ADJ - 1)

@@ -163,14 +163,17 @@ def cluster_memory(
 
 @collector.resting()
 def _cluster_memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemoryStats, ...]) -> ClusterMemory:
-    seen, systems = _Pods(snapshot, settings, stats), _systems(snapshot, stats)
+    measured_pods, systems = _Pods(snapshot, settings, stats), _systems(snapshot, stats)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
     for pod in snapshot.pods:
         if pod.holds_room and pod.node_name in bound:
             bound[pod.node_name].append(pod)
     nodes = tuple(
         sorted(
-            (_node_report(node, bound[node.name], seen, settings, systems.get(node.name)) for node in snapshot.nodes),
+            (
+                _node_report(node, bound[node.name], measured_pods, settings, systems.get(node.name))
+                for node in snapshot.nodes
+            ),
             key=lambda node: (
                 node.known_share is None,
                 node.until_hard_bytes is None,
@@ -189,12 +192,12 @@ def _uses(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> _Uses:
     uses: dict[tuple[str, str], dict[str, _Use]] = {}
     for metrics in snapshot.pod_metrics:
         uses[metrics.namespace, metrics.name] = {
-            one.container: _Use(one.working_set_bytes, one.cpu_millicores) for one in metrics.containers
+            usage.container: _Use(usage.working_set_bytes, usage.cpu_millicores) for usage in metrics.containers
         }
     for container in (container_memory_stats for node in stats for container_memory_stats in node.containers):
         pod = uses.setdefault((container.namespace, container.pod), {})
-        known = pod.get(container.container, _Use(container.working_set_bytes))
-        pod[container.container] = replace(known, anonymous_bytes=container.anonymous_bytes)
+        container_use = pod.get(container.container, _Use(container.working_set_bytes))
+        pod[container.container] = replace(container_use, anonymous_bytes=container.anonymous_bytes)
     return uses
 
 
@@ -203,18 +206,18 @@ def _systems(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> dict[str, 
     places = {(pod.namespace, pod.name): pod.node_name for pod in snapshot.pods if pod.node_name}
     systems = {}
     for stat in stats:
-        found = Counter(places[c.namespace, c.pod] for c in stat.containers if (c.namespace, c.pod) in places)
-        if found and stat.working_set_bytes is not None:
-            systems[found.most_common(1)[0][0]] = max(0, stat.working_set_bytes - stat.pods_bytes)
+        bytes_by_node = Counter(places[c.namespace, c.pod] for c in stat.containers if (c.namespace, c.pod) in places)
+        if bytes_by_node and stat.working_set_bytes is not None:
+            systems[bytes_by_node.most_common(1)[0][0]] = max(0, stat.working_set_bytes - stat.pods_bytes)
     return systems
 
 
 def _node_report(
-    node: Node, pods: list[Pod], seen: _Pods, settings: KubeletSettings, system_bytes: int | None
+    node: Node, pods: list[Pod], measured_pods: _Pods, settings: KubeletSettings, system_bytes: int | None
 ) -> NodeReport:
     memory = node_memory(node, settings)
     lines = eviction_lines(memory, settings, system_bytes)
-    ranked = seen.ranked(pods, memory)
+    ranked = measured_pods.ranked(pods, memory)
     used = sum(pod.working_set_bytes or 0 for pod in ranked)
     unknown = sum(pod.working_set_bytes is None for pod in ranked)
     first = next((pod for pod in ranked if pod.eviction_rank and not pod.is_critical), None)
@@ -224,7 +227,7 @@ def _node_report(
         has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
-        request_bytes=sum(map(seen.requested_bytes, pods)),
+        request_bytes=sum(map(measured_pods.requested_bytes, pods)),
         limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
         unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
         working_set_bytes=used,
@@ -232,7 +235,10 @@ def _node_report(
         until_hard_bytes=None if lines.hard_bytes is None else lines.hard_bytes - used,
         until_soft_bytes=None if lines.soft_bytes is None else lines.soft_bytes - used,
         first_to_go=first,
-        first_killed=next(((pod.key, one.name) for pod in ranked for one in pod.containers if one.oom_rank == 1), None),
+        first_killed=next(
+            ((pod.key, container.name) for pod in ranked for container in pod.containers if container.oom_rank == 1),
+            None,
+        ),
         classes=class_cgroups(pods, settings),
         pods=ranked,
         sentence=Text(_node_sentence(memory, lines, used, unknown, len(pods), first)),
@@ -251,26 +257,26 @@ class _Pods:
 
     def requested_bytes(self, pod: Pod) -> int:
         """What it requests; specs are told by identity."""
-        found = self._requested.get(id(pod.spec))
-        if found is None:
-            found = self._requested[id(pod.spec)] = pod_requests(pod.spec).get(vocabulary.MEMORY, 0)
-        return found
+        request = self._requested.get(id(pod.spec))
+        if request is None:
+            request = self._requested[id(pod.spec)] = pod_requests(pod.spec).get(vocabulary.MEMORY, 0)
+        return request
 
-    def _alike(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
-        """A pod without a name of which no use is known, of those `known` on nodes of this memory. What specs hold is told by identity:
+    def _alike(self, pod: Pod, memory: NodeMemory, cached_pods: dict[Hashable, PodMemory]) -> PodMemory:
+        """A pod without a name of which no use is known, of those `cached_pods` on nodes of this memory. What specs hold is told by identity:
         the snapshot keeps it, and pods alike share theirs, a DaemonSet's too, whose specs name their nodes."""
         spec = pod.spec
         quick = id(spec), pod.qos_class, is_static(pod)
-        found = known.get(quick)
-        if found is not None:
-            return found
+        pod_memory = cached_pods.get(quick)
+        if pod_memory is not None:
+            return pod_memory
         key = (
             *map(id, (spec.containers, spec.init_containers, spec.pod_requests, spec.pod_limits, spec.overhead)),
             spec.priority, spec.priority_class_name, *quick[1:],
         )  # fmt: skip
-        found = known.get(key)
-        if found is None:
-            found = known[key] = PodMemory(
+        pod_memory = cached_pods.get(key)
+        if pod_memory is None:
+            pod_memory = cached_pods[key] = PodMemory(
                 qos=pod_qos_class(pod),
                 priority=pod.spec.priority or 0,
                 is_critical=is_critical(pod),
@@ -289,23 +295,23 @@ class _Pods:
                     for cgroup in (container_cgroup(pod, container, memory, self._settings),)
                 ),
             )
-        known[quick] = found
-        return found
+        cached_pods[quick] = pod_memory
+        return pod_memory
 
     def ranked(self, pods: list[Pod], memory: NodeMemory) -> tuple[PodMemory, ...]:
         """The pods of a node with their ranks, in the order of eviction; those of unknown use last, without a rank."""
-        known = self._known[memory]
-        seen = _with_oom_ranks([self._seen(pod, memory, known) for pod in pods], memory)
-        order = eviction_order(pod for pod in seen if pod.working_set_bytes is not None)
+        cached_pods = self._known[memory]
+        pod_memories = _with_oom_ranks([self._seen(pod, memory, cached_pods) for pod in pods], memory)
+        order = eviction_order(pod for pod in pod_memories if pod.working_set_bytes is not None)
         return (
             *(replace(pod, eviction_rank=rank) for rank, pod in enumerate(order, 1)),
-            *(pod for pod in seen if pod.working_set_bytes is None),
+            *(pod for pod in pod_memories if pod.working_set_bytes is None),
         )
 
-    def _seen(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
+    def _seen(self, pod: Pod, memory: NodeMemory, cached_pods: dict[Hashable, PodMemory]) -> PodMemory:
         """A pod with what it uses, and its containers with what each does."""
         alike = replace(
-            self._alike(pod, memory, known), namespace=pod.namespace, name=pod.name, workload=self._workloads[pod.uid],
+            self._alike(pod, memory, cached_pods), namespace=pod.namespace, name=pod.name, workload=self._workloads[pod.uid],
             node=pod.node_name,
         )  # fmt: skip
         uses = self._uses.get((pod.namespace, pod.name))
@@ -313,7 +319,10 @@ class _Pods:
             return alike
         working_sets = [use.working_set_bytes for use in uses.values() if use.working_set_bytes is not None]
         total = memory.capacity_bytes + memory.swap_bytes
-        used = (_using(one, uses[one.name], total) if one.name in uses else one for one in alike.containers)
+        used = (
+            _using(container, uses[container.name], total) if container.name in uses else container
+            for container in alike.containers
+        )
         return replace(alike, working_set_bytes=sum(working_sets) if working_sets else None, containers=tuple(used))
 
 
@@ -332,16 +341,18 @@ def _with_oom_ranks(pods: list[PodMemory], memory: NodeMemory) -> list[PodMemory
     """The pods, their containers with the order in which the kernel would pick them, were the whole node out of memory."""
     total = memory.capacity_bytes + memory.swap_bytes
     points = [
-        None if one.working_set_bytes is None else badness(one.working_set_bytes, one.cgroup.oom_score_adj, total)
+        None
+        if container.working_set_bytes is None
+        else badness(container.working_set_bytes, container.cgroup.oom_score_adj, total)
         for pod in pods
-        for one in pod.containers
+        for container in pod.containers
     ]
     rank = {index: rank for rank, index in enumerate(kill_order(points), 1)}
     if not rank:
         return pods
     numbers = iter(range(len(points)))
     return [
-        replace(pod, containers=tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in pod.containers))
+        replace(pod, containers=tuple(replace(member, oom_rank=rank.get(next(numbers))) for member in pod.containers))
         for pod in pods
     ]
 
@@ -381,28 +392,28 @@ def _classes(nodes: Iterable[NodeReport]) -> tuple[ClassLine, ...]:
 def _cluster_sentence(nodes: tuple[NodeReport, ...]) -> str:
     """Which node comes first, of those that run pods."""
     used = [node for node in nodes if node.pods]
-    known = [node for node in used if node.known_share is not None and node.until_hard_bytes is not None]
+    measured_nodes = [node for node in used if node.known_share is not None and node.until_hard_bytes is not None]
     if not used:
         return "No pod runs on a node of this snapshot: nothing to evict."
-    if not known:
+    if not measured_nodes:
         return (
             "How near eviction the nodes are is unknown: no use is known of the pods on them, or there is no threshold."
         )
-    nearest = known[0]
+    nearest = measured_nodes[0]
     more = nearest.until_hard_bytes or 0
-    past = sum((node.until_hard_bytes or 0) < 0 for node in known)
+    past = sum((node.until_hard_bytes or 0) < 0 for node in measured_nodes)
     if past:
         opening = f"{count(past, 'node')} past the hard eviction threshold, most of all {nearest.name}"
     else:
         opening = f"No node is past its eviction threshold; {nearest.name} would be the first, after {measured_bytes(more)} more"
     first = nearest.first_to_go
     text = f"{opening}. " + (f"There, {first.key} would go first." if first else "None of its pods can be evicted.")
-    held = [node for node in used if node.is_held_by_limits]
-    if len(held) == len(used):
+    limited_nodes = [node for node in used if node.is_held_by_limits]
+    if len(limited_nodes) == len(used):
         text += " But on every node the pods' limits end before the threshold: at its own limit a container is OOM-killed first."
     elif nearest.is_held_by_limits:
         text += (
             " But the limits of its pods end before the threshold: at its own limit a container is OOM-killed first."
         )
-    unknown = len(used) - len(known)
+    unknown = len(used) - len(measured_nodes)
     return f"{text} Of {count(unknown, 'node')} this is unknown." if unknown else text

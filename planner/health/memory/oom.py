@@ -39,5 +39,5 @@ def share_per_mille(held_bytes: int, total_bytes: int) -> float:
 
 def kill_order(points: Sequence[int | None]) -> tuple[int, ...]:
     """Indices into `points`, the first to be killed first; None (never chosen, or unknown) is left out."""
-    known = [(-value, index) for index, value in enumerate(points) if value is not None]
-    return tuple(index for _, index in sorted(known))
+    known_points = [(-value, index) for index, value in enumerate(points) if value is not None]
+    return tuple(index for _, index in sorted(known_points))

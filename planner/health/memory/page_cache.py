@@ -17,7 +17,7 @@ from enum import StrEnum
 from planner.ground.records import Record
 
 
-class Reading(StrEnum):
+class ReadSource(StrEnum):
     """Where a file comes from when it is read again."""
 
     CACHED = "cached"
@@ -69,11 +69,11 @@ def cache_room(
     return CacheRoom(room_bytes=max(0, node_free_bytes), reason="estimate: no limit, so what its node has left")
 
 
-def read_again(file_bytes: int, room: CacheRoom) -> Reading:
+def read_again(file_bytes: int, room: CacheRoom) -> ReadSource:
     """Where a second reading of `file_bytes`, in sequence, comes from: of what is larger than the room all from disk."""
     if room.room_bytes is None:
-        return Reading.UNKNOWN
-    return Reading.CACHED if file_bytes <= room.room_bytes else Reading.FROM_DISK
+        return ReadSource.UNKNOWN
+    return ReadSource.CACHED if file_bytes <= room.room_bytes else ReadSource.FROM_DISK
 
 
 def heap_fate(heap_bytes: int, limit_bytes: int | None, swap_bytes: int | None) -> Fate:

@@ -27,8 +27,8 @@ class Makers:
 
     def of(self, namespace: str, pod: str) -> Workload | None:
         """The workload, the one with the longest name where several fit (``api`` and ``api-worker``); None: none fits."""
-        fitting: Sequence[Workload] = [one for pattern, one in self._patterns[namespace] if pattern.fullmatch(pod)]
-        return max(fitting, key=lambda one: len(one.name), default=None)
+        fitting: Sequence[Workload] = [owner for pattern, owner in self._patterns[namespace] if pattern.fullmatch(pod)]
+        return max(fitting, key=lambda workload: len(workload.name), default=None)
 
 
 def usages_by_workload(snapshot: Snapshot, usages: Sequence[Usage]) -> dict[str, list[Usage]]:
@@ -38,12 +38,12 @@ def usages_by_workload(snapshot: Snapshot, usages: Sequence[Usage]) -> dict[str,
     keys = workload_keys(snapshot)
     places = {(pod.namespace, pod.name): keys[pod.uid] for pod in snapshot.pods}
     makers = Makers(snapshot.workloads)
-    found: defaultdict[str, list[Usage]] = defaultdict(list)
+    usages_of: defaultdict[str, list[Usage]] = defaultdict(list)
     for usage in usages:
         key = places.get((usage.namespace, usage.pod))
         if key is None:
             maker = makers.of(usage.namespace, usage.pod)
             key = maker.key if maker else ""
         if key:
-            found[key].append(usage)
-    return found
+            usages_of[key].append(usage)
+    return usages_of

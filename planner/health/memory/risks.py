@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import count, measured_bytes, written
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
@@ -45,17 +45,17 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
             groups.setdefault(key, []).append((pod, container))
             if container.working_set_bytes is not None or container.anonymous_bytes is not None:
                 measured.setdefault(key, []).append((pod, container))
-    told = (rule(groups[key], measured.get(key, []), cluster.settings) for key in groups for rule in _RULES)
-    found = [finding for finding in told if finding]
-    found.extend(_best_effort_on_gpu_nodes(cluster.nodes))
+    findings_or_none = (rule(groups[key], measured.get(key, []), cluster.settings) for key in groups for rule in _RULES)
+    findings = [finding for finding in findings_or_none if finding]
+    findings.extend(_best_effort_on_gpu_nodes(cluster.nodes))
     for node in cluster.nodes:
         if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
-            said = str(node.sentence).removesuffix(".")
-            found.append(_risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said))
+            sentence = str(node.sentence).removesuffix(".")
+            findings.append(_risk("memory-node-near-eviction", NODE.key("", node.name), sentence=sentence))
     if unknown := sum(pod.working_set_bytes is None for pod in pods):
-        found.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(pods), "pod")))
+        findings.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(pods), "pod")))
     severity = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
+    return tuple(sorted(findings, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
 
 _TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))
@@ -116,7 +116,7 @@ def _near_limit(group: _Found, measured: _Found, _settings: KubeletSettings) -> 
 
 def _priority_does_not_protect(group: _Found, _measured: _Found, _settings: KubeletSettings) -> Finding | None:
     """Priority orders evictions; the limit of a container is the kernel's, and knows no priority."""
-    hit = [(pod, one) for pod, one in group if 0 < pod.priority <= HIGHEST_USER_PRIORITY and one.limit_bytes]
+    hit = [(pod, member) for pod, member in group if 0 < pod.priority <= HIGHEST_USER_PRIORITY and member.limit_bytes]
     if not hit:
         return None
     pod, container = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)

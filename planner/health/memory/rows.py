@@ -70,29 +70,47 @@ CLASS: Final[tuple[Column[ClassLine], ...]] = (
 def _file(field: str, file: str) -> Column[Held]:
     """A file of the cgroup: as it stands there, ``-`` where nothing is written."""
 
-    def written(held: Held) -> int | None:
-        value: int | None = getattr(held[1].cgroup, field)
+    def written(container_in_pod: Held) -> int | None:
+        value: int | None = getattr(container_in_pod[1].cgroup, field)
         return value
 
-    return Column(field, written, heading=file, words=lambda held: "-" if written(held) is None else str(written(held)))
+    return Column(
+        field,
+        written,
+        heading=file,
+        words=lambda pod_container: "-" if written(pod_container) is None else str(written(pod_container)),
+    )
 
 
 CONTAINER: Final[tuple[Column[Held], ...]] = (
-    Column("node", lambda held: held[0].node, heading=None),
-    Column("pod", lambda held: held[0].key, heading=None),
-    Column("container", lambda held: held[1].name, words=lambda held: f"{held[0].key}/{held[1].name}"),
-    Column("is_sidecar", lambda held: held[1].is_sidecar, heading=None),
-    Column("qos_class", lambda held: str(held[0].qos), heading=None),
-    Column("working_set_bytes", lambda held: held[1].working_set_bytes, heading=None),
-    Column("anonymous_bytes", lambda held: held[1].anonymous_bytes, heading=None),
+    Column("node", lambda container_in_pod: container_in_pod[0].node, heading=None),
+    Column("pod", lambda container_in_pod: container_in_pod[0].key, heading=None),
+    Column(
+        "container",
+        lambda pod_container: pod_container[1].name,
+        words=lambda pod_container: f"{pod_container[0].key}/{pod_container[1].name}",
+    ),
+    Column("is_sidecar", lambda container_in_pod: container_in_pod[1].is_sidecar, heading=None),
+    Column("qos_class", lambda container_in_pod: str(container_in_pod[0].qos), heading=None),
+    Column("working_set_bytes", lambda container_in_pod: container_in_pod[1].working_set_bytes, heading=None),
+    Column("anonymous_bytes", lambda container_in_pod: container_in_pod[1].anonymous_bytes, heading=None),
     _file("memory_max", "memory.max"),
     _file("memory_high", "memory.high"),
     _file("memory_min", "memory.min"),
     _file("memory_low", "memory.low"),
     _file("memory_swap_max", "memory.swap.max"),
     _file("oom_score_adj", "oom_score_adj"),
-    Column("oom_score", lambda held: None if held[1].oom_score is None else round(held[1].oom_score, 1), heading=None),
-    Column("oom_rank", lambda held: held[1].oom_rank, heading="killed", words=lambda held: _place(held[1].oom_rank)),
+    Column(
+        "oom_score",
+        lambda pod_container: None if pod_container[1].oom_score is None else round(pod_container[1].oom_score, 1),
+        heading=None,
+    ),
+    Column(
+        "oom_rank",
+        lambda pod_container: pod_container[1].oom_rank,
+        heading="killed",
+        words=lambda pod_container: _place(pod_container[1].oom_rank),
+    ),
 )
 
 

@@ -74,12 +74,12 @@ class Suggestion(Record):
     @property
     def text(self) -> str:
         """``memory request 2Gi, limit 2Gi, CPU request 500m``."""
-        said = []
+        lines = []
         for resource, word in ((MEMORY, "memory"), (CPU, "CPU")):
-            amounts = ((kind, given.get(resource)) for kind, given in self._values.items())
+            amounts = ((kind, resource_amounts.get(resource)) for kind, resource_amounts in self._values.items())
             texts = [f"{kind} {format_amount(amount, resource)}" for kind, amount in amounts if amount is not None]
-            said += [f"{word} {', '.join(texts)}"] if texts else []
-        return ", ".join(said)
+            lines += [f"{word} {', '.join(texts)}"] if texts else []
+        return ", ".join(lines)
 
     @property
     def _values(self) -> dict[str, dict[str, int]]:
@@ -87,13 +87,13 @@ class Suggestion(Record):
         requests = {MEMORY: self.memory_request_bytes or None, CPU: self.cpu_request_millicores}
         limits = {MEMORY: self.memory_limit_bytes, CPU: self.cpu_limit_millicores}
         return {
-            kind: {name: amount for name, amount in given.items() if amount is not None}
-            for kind, given in (("request", requests), ("limit", limits))
+            kind: {name: amount for name, amount in resource_amounts.items() if amount is not None}
+            for kind, resource_amounts in (("request", requests), ("limit", limits))
         }
 
     def applied(self, container: Container) -> Container:
         """`container` with the values."""
-        requests, limits = (FrozenMap({**of, **given}) for of, given in
+        requests, limits = (FrozenMap({**of, **suggested_amounts}) for of, suggested_amounts in
                             zip((container.requests, container.limits), self._values.values(), strict=True))  # fmt: skip
         return replace(container, requests=requests, limits=limits)
 
@@ -108,9 +108,9 @@ class Suggestion(Record):
     def patch(self) -> Object:
         """The values as a strategic merge patch of the workload."""
         resources: Object = {
-            f"{kind}s": {name: format_amount(amount, name) for name, amount in given.items()}
-            for kind, given in self._values.items()
-            if given
+            f"{kind}s": {name: format_amount(amount, name) for name, amount in resource_amounts.items()}
+            for kind, resource_amounts in self._values.items()
+            if resource_amounts
         }
         return container_patch(self.container, resources)
 
@@ -178,13 +178,13 @@ def _from_use(
         candidates.append((_plus_percent(peer_peak, MARGIN_PERCENT), Basis.PEERS))
     given_limit = 0
     if starved and candidates and peer_peak is None:
-        candidates += [(request, Basis.GIVEN) for one in working if (request := one.requests.get(MEMORY))]
-        given_limit = max((one.limits.get(MEMORY, 0) for one in working), default=0)
+        candidates += [(request, Basis.GIVEN) for peer in working if (request := peer.requests.get(MEMORY))]
+        given_limit = max((peer.limits.get(MEMORY, 0) for peer in working), default=0)
     if not candidates:
         return None
     need, basis = max(candidates)
     used = (*own, *peers) if starved else tuple(own)
-    seen = max((usage.working_set_bytes for usage in used), default=0)
+    peak_bytes = max((usage.working_set_bytes for usage in used), default=0)
     is_one_moment = all(usage.samples <= 1 for usage in used)
     request = need if basis is Basis.GIVEN else round_up_bytes(need)
     cpu = _cpu_request(container, own, peers, raise_only=is_one_moment)
@@ -197,11 +197,11 @@ def _from_use(
         memory_limit_bytes=None if limit is None else max(today if keeps else request, limit, given_limit),
         cpu_request_millicores=cpu,
         cpu_limit_millicores=cpu_limit,
-        seen_bytes=seen,
+        seen_bytes=peak_bytes,
         basis=basis,
         is_one_moment=is_one_moment,
         is_starved=starved,
-        rule=_rule(basis, seen, limit, request)
+        rule=_rule(basis, peak_bytes, limit, request)
         + (f"; kept at {format_amount(today, MEMORY)}" if keeps else "")
         + ("; the CPU limit goes along, since no request may be above its limit" if cpu_limit is not None else ""),
         source=_source(used),
@@ -221,13 +221,13 @@ def _plus_percent(amount: int, percent: int) -> int:
 def _cpu_request(container: Container, own: Sequence[Usage], peers: Sequence[Usage], *, raise_only: bool) -> int | None:
     """None where nothing was measured, or nothing is to be changed."""
     limit = container.limits.get(CPU)
-    seen = _most_cpu(own)
-    if seen is not None and limit is not None and seen * 100 >= limit * CPU_BOUND_PERCENT:
-        seen = max(seen, _most_cpu(peers) or 0)
-    if seen is None:
+    peak_cpu = _most_cpu(own)
+    if peak_cpu is not None and limit is not None and peak_cpu * 100 >= limit * CPU_BOUND_PERCENT:
+        peak_cpu = max(peak_cpu, _most_cpu(peers) or 0)
+    if peak_cpu is None:
         return None
     request = max(
-        _CPU_STEP_MILLICORES, -(-_plus_percent(seen, MARGIN_PERCENT) // _CPU_STEP_MILLICORES) * _CPU_STEP_MILLICORES
+        _CPU_STEP_MILLICORES, -(-_plus_percent(peak_cpu, MARGIN_PERCENT) // _CPU_STEP_MILLICORES) * _CPU_STEP_MILLICORES
     )
     return None if raise_only and request <= container.requests.get(CPU, 0) else request
 
@@ -241,14 +241,14 @@ def _cpu_limit(container: Container, request: int | None, working: Sequence[Cont
     today = container.limits.get(CPU)
     if request is None or today is None or request <= today:
         return None
-    return max(request, *(one.limits.get(CPU, 0) for one in working), 0)
+    return max(request, *(peer.limits.get(CPU, 0) for peer in working), 0)
 
 
 def _as_where_it_works(container: Container, working: Sequence[Container]) -> Suggestion | None:
     """What the same program is given in pods that work, where nothing was measured: the most of each, never less than today."""
     requests, limits = (
         {
-            name: max((given for one in working if (given := getattr(one, kind).get(name)) is not None), default=0)
+            name: max((amount for peer in working if (amount := getattr(peer, kind).get(name)) is not None), default=0)
             for name in (MEMORY, CPU)
         }
         for kind in ("requests", "limits")
@@ -275,18 +275,18 @@ def _as_where_it_works(container: Container, working: Sequence[Container]) -> Su
     )
 
 
-def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:
-    result = f"rounded up to {format_amount(request, MEMORY)}"
+def _rule(basis: Basis, peak_bytes: int, limit: int | None, request: int) -> str:
+    rounding_text = f"rounded up to {format_amount(request, MEMORY)}"
     if basis is Basis.OOM and limit is not None:
         died_at = format_amount(limit, MEMORY)
-        return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT}% and at least 100 MiB, {result}"
+        return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT}% and at least 100 MiB, {rounding_text}"
     if basis is Basis.GIVEN:
         return (
             f"the same program works with a request of {format_amount(request, MEMORY)}; what it uses there wasn't "
             "measured, so this is the least it needs, and metrics would tell how much"
         )
     where = "in pods of the same program that work, " if basis is Basis.PEERS else ""
-    return f"largest working set seen {where}{measured_bytes(seen)}, plus {MARGIN_PERCENT}%, {result}"
+    return f"largest working set seen {where}{measured_bytes(peak_bytes)}, plus {MARGIN_PERCENT}%, {rounding_text}"
 
 
 def _source(usages: Sequence[Usage]) -> str:

@@ -120,18 +120,18 @@ def apply(snapshot: Snapshot, change: MemoryChange) -> Snapshot:
     """
     workloads = workload_keys(snapshot)
     changed: dict[PodSpec, PodSpec] = {}
-    found = False
+    is_matched = False
     pods: list[Pod] = []
     for pod in snapshot.pods:
         names = {container.name for container in (*pod.spec.containers, *pod.spec.init_containers)}
         if workloads[pod.uid].lower() != change.workload.lower() or change.container not in names:
             pods.append(pod)
             continue
-        found = True
+        is_matched = True
         if pod.spec not in changed:
             changed[pod.spec] = _changed_spec(pod.spec, change)
         pods.append(replace(pod, spec=changed[pod.spec], qos_class=""))
-    if not found:
+    if not is_matched:
         raise ChangeError(
             f'no pod of {change.workload} has a container "{change.container}"',
             mend="Choose a workload that runs, and one of its containers",
@@ -141,7 +141,10 @@ def apply(snapshot: Snapshot, change: MemoryChange) -> Snapshot:
 
 def _changed_spec(spec: PodSpec, change: MemoryChange) -> PodSpec:
     def each(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(changed_container(one, change) if one.name == change.container else one for one in containers)
+        return tuple(
+            changed_container(container, change) if container.name == change.container else container
+            for container in containers
+        )
 
     return replace(spec, containers=each(spec.containers), init_containers=each(spec.init_containers))
 
@@ -156,8 +159,8 @@ def patch(container: Container, change: MemoryChange, *, is_init: bool = False) 
         "requests": _patched(container.requests, after.requests),
         "limits": _patched(container.limits, after.limits),
     }
-    given = {name: values for name, values in resources.items() if values}
-    return container_patch(container.name, given, is_init=is_init)
+    resource_patch = {name: values for name, values in resources.items() if values}
+    return container_patch(container.name, resource_patch, is_init=is_init)
 
 
 def _patched(before: Amounts, after: Amounts) -> dict[str, str | None]:
@@ -172,9 +175,9 @@ def differences(before: ClusterMemory, after: ClusterMemory) -> tuple[Difference
     """Every value that differs between two views of the same pods: class, cgroup values, ranks, room left."""
     pods = {pod.key: pod for pod in after.pods}
     nodes = {node.name: node for node in after.nodes}
-    found = [difference for pod in before.pods if pod.key in pods for difference in _of_pod(pod, pods[pod.key])]
-    found += [one for node in before.nodes if node.name in nodes for one in _of_node(node, nodes[node.name])]
-    return tuple(found)
+    changes = [difference for pod in before.pods if pod.key in pods for difference in _of_pod(pod, pods[pod.key])]
+    changes += [change for node in before.nodes if node.name in nodes for change in _of_node(node, nodes[node.name])]
+    return tuple(changes)
 
 
 def _of_node(before: NodeReport, after: NodeReport) -> Iterator[Difference]:

@@ -22,6 +22,7 @@ from planner.health.restarts.causes_start import (
     not_created,
     not_started,
 )
+from planner.health.restarts.known_messages import Sign
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence
 from planner.health.restarts.population import FEW_CHILD_KILLS, ContainerCase
 from planner.health.restarts.question import (
@@ -35,7 +36,6 @@ from planner.health.restarts.question import (
     spec,
     status,
 )
-from planner.health.restarts.signs import Sign
 from planner.health.restarts.status_messages import with_message
 from planner.kubernetes.status_reasons import UNTOLD, outcome_of
 
@@ -44,11 +44,13 @@ SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEG
 
 def diagnose(question: TroubledCase) -> Diagnosis:
     """The first rule's answer that fits, for a container in trouble (`is_troubled`)."""
-    found = next(found for rule in RULES if (found := rule(question)) is not None)
+    verdict = next(verdict for rule in RULES if (verdict := rule(question)) is not None)
     untold = [
-        evidence for reason, evidence in _reasons(question) if not any(reason in one.text for one in found.evidence)
+        evidence
+        for reason, evidence in _reasons(question)
+        if not any(reason in evidence_line.text for evidence_line in verdict.evidence)
     ]
-    return replace(found, evidence=(*untold, *found.evidence)) if untold else found
+    return replace(verdict, evidence=(*untold, *verdict.evidence)) if untold else verdict
 
 
 def _reasons(question: TroubledCase) -> Iterator[tuple[str, Evidence]]:
@@ -104,8 +106,8 @@ def _completed(question: TroubledCase) -> Diagnosis | None:
     if question.exit_code != 0 or question.ended_as not in ("Completed", ""):
         return None
     container, policy = question.case.container, question.case.pod.spec.restart_policy
-    given = (("startup", container.startup_probe), ("liveness", container.liveness_probe))
-    probes_set = [name for name, probe in given if probe is not None]
+    container_probes = (("startup", container.startup_probe), ("liveness", container.liveness_probe))
+    probes_set = [name for name, probe in container_probes if probe is not None]
     in_back_off = question.case.state.reason == "CrashLoopBackOff"
     is_certain = bool(question.ended_as) and (question.has_end_events or (in_back_off and not probes_set))
     evidence = [ending(question)]
@@ -137,10 +139,10 @@ def _unknown(question: TroubledCase) -> Diagnosis:
     warned = [event_told(event) for event in question.case.events if event.kind == "Warning"][-2:]
     if state.state == "waiting" and state.reason and outcome_of("waiting", state.reason) != UNTOLD:
         return diagnosis("unknown.reason", *warned, reason=with_message(state.reason, state.message))
-    said = f"waiting: {state.reason}" if state.state == "waiting" and state.reason else ""
+    waiting_text = f"waiting: {state.reason}" if state.state == "waiting" and state.reason else ""
     ended = [ending(question)] if question.exit_code is not None else []
-    kept = [] if ended else [status(said or f"{count(state.restart_count, 'restart')}, no last state kept")]
-    return diagnosis("unknown.restarted" if state.restart_count else "unknown.start", *kept, *ended, *warned)
+    evidence = [] if ended else [status(waiting_text or f"{count(state.restart_count, 'restart')}, no last state kept")]
+    return diagnosis("unknown.restarted" if state.restart_count else "unknown.start", *evidence, *ended, *warned)
 
 
 RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (

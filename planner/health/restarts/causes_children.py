@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.words import count, duration
+from planner.health.restarts.known_messages import Hit, Sign
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.population import FEW_CHILD_KILLS
 from planner.health.restarts.question import (
@@ -15,7 +16,6 @@ from planner.health.restarts.question import (
     probe_evidence,
     spec,
 )
-from planner.health.restarts.signs import Hit, Sign
 
 
 def killed_children(question: TroubledCase) -> Diagnosis | None:
@@ -33,19 +33,19 @@ def _late_children(question: TroubledCase, late: tuple[Hit, ...]) -> Diagnosis:
     case, short = question.case, question.pressure
     program = next((hit.program for hit in late if hit.program), "") or case.container.program or "its supervisor"
     life = case.signs.seconds_until_timeout()
-    said = []
+    guess_texts = []
     if guesses := case.signs.of(Sign.CHILD_SIGKILL):
         is_own = f" is {program}'s own kill after the timeout, not the kernel's: no container of this pod was OOMKilled"
         lines = count(len(guesses), "line")
-        said.append(f"“{guesses[0].template}” ({lines}){is_own if question.ended_as != 'OOMKilled' else ''}")
+        guess_texts.append(f"“{guesses[0].template}” ({lines}){is_own if question.ended_as != 'OOMKilled' else ''}")
     if boots := case.signs.of(Sign.WORKER_BOOT):
         each = f", each {duration(life)} after its start (median)" if life is not None else ""
-        said.append(f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late{each}")
+        guess_texts.append(f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late{each}")
     has_probe = question.events("Unhealthy", having="Readiness")
     return diagnosis(
         "children.starved" if short.root else "children.late",
         counted(late),
-        *(Evidence(EvidenceSource.LOG, text) for text in said),
+        *(Evidence(EvidenceSource.LOG, text) for text in guess_texts),
         *probe_evidence(question),
         *how_it_stands(question),
         *short.evidence,

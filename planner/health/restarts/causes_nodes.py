@@ -43,8 +43,8 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
     preempted, evicted = question.events("Preempted"), question.events("Evicted")
     outcome = outcome_of("pod", pod.reason)
     if preempted or outcome.startswith("node.preempted"):
-        told = _last_of(preempted, f"pod: {with_message(pod.reason, pod.message)}")
-        return diagnosis("node.preempted" if preempted else outcome, told, node=pod.node_name)
+        evidence = _last_of(preempted, f"pod: {with_message(pod.reason, pod.message)}")
+        return diagnosis("node.preempted" if preempted else outcome, evidence, node=pod.node_name)
     if evicted or outcome == "evicted":
         return _evicted(question, pod.message or (evicted[-1].message if evicted else ""))
     unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error")
@@ -58,7 +58,7 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
     if not (is_missing or is_down or is_lost or is_untold or is_ended):
         return None
     is_on_spot = node is not None and is_spot(node)
-    said = (
+    status_texts = (
         (is_missing, f"node {pod.node_name} isn't in the {'cluster any more' if case.has_every_node else 'input'}"),
         (is_down, f"node {pod.node_name} isn't Ready"),
         (is_lost, f"pod: {with_message(pod.reason, pod.message)}"),
@@ -66,7 +66,7 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
     )
     return diagnosis(
         "node.lost",
-        *(status(text) for is_so, text in said if is_so),
+        *(status(text) for is_so, text in status_texts if is_so),
         *map(event_told, rebooted[-1:]),
         *([spec(f"node {pod.node_name} is a spot or preemptible node")] if is_on_spot else []),
         confidence=Confidence.CERTAIN if is_lost or (is_missing and case.has_every_node) else Confidence.LIKELY,
@@ -113,11 +113,11 @@ def refused(question: TroubledCase) -> Diagnosis | None:
         confidence = None if pod.message.startswith(_REJECTED) else Confidence.LIKELY
     if not outcome.startswith("refused."):
         return None
-    told = map(event_told, question.events(pod.reason)[-1:])
+    event_evidence = map(event_told, question.events(pod.reason)[-1:])
     return diagnosis(
         outcome,
         question.told_as("pod", pod.reason, pod.message),
-        *told,
+        *event_evidence,
         confidence=confidence,
         reason=pod.reason,
         node=pod.node_name,
@@ -147,10 +147,10 @@ def _asked_for(pod: Pod) -> str:
     """``4 nvidia.com/gpu, 1 cpu``: what a NUMA node would have to give, devices first."""
     requests = pod_requests(pod.spec)
     order = sorted(requests, key=lambda name: (not is_extended_resource(name), name))
-    asked = [
+    request_texts = [
         f"{format_amount(requests[name], name)} {name}" for name in order if is_extended_resource(name) or name == CPU
     ]
-    return listing(asked) or "what it asks for"
+    return listing(request_texts) or "what it asks for"
 
 
 def probes(question: TroubledCase) -> Diagnosis | None:

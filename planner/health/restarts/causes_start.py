@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.health.restarts.lines import template
+from planner.health.restarts.known_messages import GPU_PROGRAMS, Sign
+from planner.health.restarts.log_lines import template
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.question import OUTCOMES, TroubledCase, counted, diagnosis, ending, event_told, status
-from planner.health.restarts.signs import GPU_PROGRAMS, Sign
 from planner.health.restarts.status_messages import outcome_of_message, quoted, with_message
 from planner.kubernetes.status_reasons import outcome_of
 
@@ -34,9 +34,11 @@ def image(question: TroubledCase) -> Diagnosis | None:
     if outcome_of("waiting", state.reason) != "image":
         return None
     failed = question.events("Failed", "FailedToPullImage", "InspectFailed", "ErrImageNeverPull")
-    told = " ".join((state.message, *(event.message for event in failed))).lower()
-    said = next((why for why, words in _NO_IMAGE.items() if any(word in told for word in words)), "image.unsaid")
-    outcome = {"InvalidImageName": "image.name", "ErrImageNeverPull": "image.never"}.get(state.reason, said)
+    messages = " ".join((state.message, *(event.message for event in failed))).lower()
+    outcome_name = next(
+        (why for why, words in _NO_IMAGE.items() if any(word in messages for word in words)), "image.unsaid"
+    )
+    outcome = {"InvalidImageName": "image.name", "ErrImageNeverPull": "image.never"}.get(state.reason, outcome_name)
     evidence = status(f"waiting: {with_message(state.reason, state.message)}"), *map(event_told, failed[-1:])
     return diagnosis(outcome, *evidence, image=question.case.container.image)
 
@@ -47,9 +49,9 @@ def config(question: TroubledCase) -> Diagnosis | None:
     if outcome_of("waiting", state.reason) == "config":
         message = state.message or next((e.message for e in reversed(question.events("Failed"))), "")
         outcome, words = outcome_of_message("config", message)
-        said = f": {quoted(message)}" if message else ""
+        message_text = f": {quoted(message)}" if message else ""
         waits = status(f"waiting: {with_message(state.reason, message)}")
-        return diagnosis(outcome or "config.unsaid", waits, said=said, **words)
+        return diagnosis(outcome or "config.unsaid", waits, said=message_text, **words)
     mounts = [event for event in question.case.start_failures if event.reason in _OF_VOLUMES]
     if not mounts or state.state != "waiting":
         return None
@@ -70,12 +72,12 @@ def not_started(question: TroubledCase) -> Diagnosis | None:
         if outcome == "start":
             return _runtime_error(question, reason, message)
         if outcome in OUTCOMES:
-            said = f": {quoted(message)}" if message else ""
+            message_text = f": {quoted(message)}" if message else ""
             evidence = [
                 question.told_as(place, reason, message),
                 *map(event_told, question.events("FailedPostStartHook")),
             ]
-            return diagnosis(outcome, *evidence, node=question.case.pod.node_name, said=said)
+            return diagnosis(outcome, *evidence, node=question.case.pod.node_name, said=message_text)
     failed = question.events("FailedPostStartHook")
     if not failed or question.exit_code not in (0, 137, 143):
         return None

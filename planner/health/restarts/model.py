@@ -17,9 +17,9 @@ class Worded(StrEnum):
     words: str
 
     def __new__(cls, value: str, words: str) -> Self:
-        one = str.__new__(cls, value)
-        one._value_, one.words = value, words
-        return one
+        member = str.__new__(cls, value)
+        member._value_, member.words = value, words
+        return member
 
 
 class Cause(Worded):

@@ -25,13 +25,13 @@ def judge(failing: Sequence[ContainerCase], population: Population) -> tuple[Log
     if not logged:
         return ()
     peers = [peer for peer in population.peers(failing[0]) if peer.has_log]
-    mine = Counter(
+    failing_counts = Counter(
         text
         for case in {id(container_case): container_case for container_case in (*failing, *peers)}.values()
         if case.works
         for text in case.digest.alarming
     )
-    elsewhere = {text: number - mine[text] for text, number in population.printed_by_working.items()}
+    elsewhere = {text: number - failing_counts[text] for text, number in population.printed_by_working.items()}
     templates: dict[str, int] = {}
     for case in logged:
         for text, lines in case.digest.alarming.items():
@@ -80,12 +80,14 @@ def _judge(
     )
 
 
-def _sentence(verdict: LineVerdict, working: int, peers: int, elsewhere: int, here: float, there: float | None) -> str:
+def _sentence(
+    verdict: LineVerdict, working: int, peers: int, elsewhere: int, here: float, working_rate: float | None
+) -> str:
     also = f", and in {count(elsewhere, 'working pod')} of other programs" if elsewhere else ""
     if verdict is LineVerdict.NOISE:
         if not peers:
             return f"Noise: {count(elsewhere, 'working pod')} of other programs print it as well"
-        rate = f", {here:.3g} a start here, {there:.3g} there" if there is not None else ""
+        rate = f", {here:.3g} a start here, {working_rate:.3g} there" if working_rate is not None else ""
         return f"Noise: {working:,} of {count(peers, 'working pod')} of the same program print it as well{rate}{also}"
     if verdict is LineVerdict.ONLY_FAILING:
         return f"Only here: none of {count(peers, 'working pod')} of the same program prints it{also}"

@@ -9,10 +9,10 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
-from planner.health.restarts import signs as signs_of
-from planner.health.restarts.lines import Digest, content, digest
+from planner.health.restarts import known_messages as signs_of
+from planner.health.restarts.known_messages import Sign, Signs
+from planner.health.restarts.log_lines import Digest, content, digest
 from planner.health.restarts.model import Peers
-from planner.health.restarts.signs import Sign, Signs
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
@@ -120,9 +120,10 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
     for log in snapshot.logs:
         logs[log.namespace, log.pod].append(log)
     measured = {
-        (one.namespace, one.pod, one.container): one for one in (usage_now(snapshot) if usages is None else usages)
+        (usage.namespace, usage.pod, usage.container): usage
+        for usage in (usage_now(snapshot) if usages is None else usages)
     }
-    found: list[ContainerCase] = []
+    container_cases: list[ContainerCase] = []
     for pod in snapshot.pods:
         if pod.phase == "Succeeded":
             continue
@@ -130,11 +131,11 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
         of_pod, has_log = pod_events.get(name, ()), name in logs
         states = {state.name: state for state in pod.containers}
         alone = len(pod.spec.containers) + len(pod.spec.init_containers) == 1
-        for is_init, container in [(False, one) for one in pod.spec.containers] + [
-            (True, one) for one in pod.spec.init_containers
+        for is_init, container in [(False, main_container) for main_container in pod.spec.containers] + [
+            (True, init_container) for init_container in pod.spec.init_containers
         ]:
             lines, previous = _lines_of(logs[name], container.name, alone=alone) if has_log else ((), ())
-            found.append(
+            container_cases.append(
                 ContainerCase(
                     pod=pod,
                     workload=workloads[pod.uid],
@@ -157,7 +158,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
                     usage=measured.get((pod.namespace, pod.name, container.name)),
                 )
             )
-    return tuple(found)
+    return tuple(container_cases)
 
 
 def _events(snapshot: Snapshot) -> tuple[dict[tuple[str, str], tuple[Event, ...]], dict[str, tuple[Event, ...]]]:
@@ -168,7 +169,9 @@ def _events(snapshot: Snapshot) -> tuple[dict[tuple[str, str], tuple[Event, ...]
             of_pods[event.namespace, event.object_name].append(event)
         elif event.object_kind == NODE.name:
             of_nodes[event.object_name].append(event)
-    return {key: tuple(some) for key, some in of_pods.items()}, {key: tuple(some) for key, some in of_nodes.items()}
+    return {key: tuple(pod_events) for key, pod_events in of_pods.items()}, {
+        key: tuple(node_events) for key, node_events in of_nodes.items()
+    }
 
 
 def _is_about(event: Event, pod: Pod, container: str) -> bool:
@@ -177,7 +180,7 @@ def _is_about(event: Event, pod: Pod, container: str) -> bool:
     if event.object_uid and pod.uid and event.object_uid != pod.uid:
         return False
     words = set(event.message.replace("=", " ").replace('"', " ").replace(",", " ").split())
-    named = {one.name for one in (*pod.spec.containers, *pod.spec.init_containers)} & words
+    named = {spec_container.name for spec_container in (*pod.spec.containers, *pod.spec.init_containers)} & words
     return container in named or not named
 
 
@@ -199,15 +202,15 @@ def image_repository(image: str) -> str:
     return f"{head}{slash}{last.partition(':')[0]}"
 
 
-def is_same_program(one: Container, other: Container) -> bool:
+def is_same_program(container: Container, other: Container) -> bool:
     """Whether two containers run the same program: the same image repository, or (environments often have registries
     of their own) the same last part of it under the same container name."""
-    mine, theirs = image_repository(one.image), image_repository(other.image)
-    if not mine or not theirs:
+    own_repository, theirs = image_repository(container.image), image_repository(other.image)
+    if not own_repository or not theirs:
         return False
-    if mine == theirs:
-        return one.name == other.name or one.program == other.program
-    return mine.rpartition("/")[2] == theirs.rpartition("/")[2] and one.name == other.name
+    if own_repository == theirs:
+        return container.name == other.name or container.program == other.program
+    return own_repository.rpartition("/")[2] == theirs.rpartition("/")[2] and container.name == other.name
 
 
 _Program = tuple[str, str, str]
@@ -247,9 +250,11 @@ class Population:
         program = _program(case.container)
         if program not in self._peers:
             alike = self._working[_last_part(case.container.image)]
-            self._peers[program] = tuple(one for one in alike if is_same_program(case.container, one.container))
-        found = self._peers[program]
-        return tuple(container_case for container_case in found if container_case is not case) if case.works else found
+            self._peers[program] = tuple(
+                peer_case for peer_case in alike if is_same_program(case.container, peer_case.container)
+            )
+        peers = self._peers[program]
+        return tuple(container_case for container_case in peers if container_case is not case) if case.works else peers
 
     def summary(self, case: ContainerCase) -> Peers | None:
         """What the program is given and uses where it works; None where it works nowhere else."""
@@ -270,7 +275,9 @@ class Population:
             cpu_request_millicores=_largest(peer.container.requests.get(CPU) for peer in peers),
             cpu_limit_millicores=_largest(peer.container.limits.get(CPU) for peer in peers),
             working_set_bytes=_largest(peer.usage.working_set_bytes for peer in peers if peer.usage),
-            startup_seconds=max((one for peer in peers if (one := peer.startup_seconds) is not None), default=None),
+            startup_seconds=max(
+                (startup for peer in peers if (startup := peer.startup_seconds) is not None), default=None
+            ),
         )
 
 

@@ -39,17 +39,21 @@ def pressure(case: ContainerCase, peers: Peers | None) -> Pressure:
 
 def _memory(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidence]]:
     limit = case.container.limits.get(MEMORY)
-    seen = case.usage.working_set_bytes if case.usage else None
+    working_set = case.usage.working_set_bytes if case.usage else None
     evidence: list[Evidence] = []
-    is_full = is_starved(limit, seen)
-    if seen is not None:
-        share = f", {seen / limit:.0%} of its limit of {format_amount(limit, MEMORY)}" if limit else ", without a limit"
-        evidence.append(Evidence(EvidenceSource.METRICS, f"working set {measured_bytes(seen)}{share}"))
+    is_full = is_starved(limit, working_set)
+    if working_set is not None:
+        share = (
+            f", {working_set / limit:.0%} of its limit of {format_amount(limit, MEMORY)}"
+            if limit
+            else ", without a limit"
+        )
+        evidence.append(Evidence(EvidenceSource.METRICS, f"working set {measured_bytes(working_set)}{share}"))
     elsewhere = peers.working_set_bytes if peers else None
     is_small = limit is not None and elsewhere is not None and elsewhere > limit
     if peers is not None and elsewhere is not None and limit is not None:
-        given = peers.memory_limit_bytes
-        of = f" under a limit of {format_amount(given, MEMORY)}" if given is not None else ""
+        peer_limit = peers.memory_limit_bytes
+        of = f" under a limit of {format_amount(peer_limit, MEMORY)}" if peer_limit is not None else ""
         evidence.append(
             Evidence(
                 EvidenceSource.PEERS,
@@ -59,8 +63,8 @@ def _memory(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidenc
     if limit is None or not (is_full or is_small):
         return "", evidence
     parts = []
-    if is_full and seen is not None:
-        parts.append(f"memory is full ({measured_bytes(seen)} of {format_amount(limit, MEMORY)})")
+    if is_full and working_set is not None:
+        parts.append(f"memory is full ({measured_bytes(working_set)} of {format_amount(limit, MEMORY)})")
     else:
         parts.append(f"its memory limit is {format_amount(limit, MEMORY)}")
     if is_small and elsewhere is not None and peers is not None:
@@ -70,26 +74,26 @@ def _memory(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidenc
 
 def _cpu(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidence]]:
     limit, request = case.container.limits.get(CPU), case.container.requests.get(CPU)
-    seen = case.usage.cpu_millicores if case.usage else None
+    used_millicores = case.usage.cpu_millicores if case.usage else None
     evidence: list[Evidence] = []
-    if seen is not None:
+    if used_millicores is not None:
         against = (
             f"limit {format_amount(limit, CPU)}" if limit else f"request {format_amount(request or 0, CPU)}, no limit"
         )
-        evidence.append(Evidence(EvidenceSource.METRICS, f"CPU {seen}m used ({against})"))
-    given = peers.cpu_request_millicores if peers else None
-    if peers is not None and given and request and given > request:
+        evidence.append(Evidence(EvidenceSource.METRICS, f"CPU {used_millicores}m used ({against})"))
+    peer_request = peers.cpu_request_millicores if peers else None
+    if peers is not None and peer_request and request and peer_request > request:
         evidence.append(
             Evidence(
                 EvidenceSource.PEERS,
-                f"CPU request {format_amount(request, CPU)}, {ratio(request, given)} of "
-                f"{format_amount(given, CPU)} in {names(peers)}",
+                f"CPU request {format_amount(request, CPU)}, {ratio(request, peer_request)} of "
+                f"{format_amount(peer_request, CPU)} in {names(peers)}",
             )
         )
     if not limit:
         return "", evidence
-    if seen is not None and seen * 100 >= limit * CPU_BOUND_PERCENT:
-        return f"CPU is throttled ({seen}m used of a limit of {format_amount(limit, CPU)})", evidence
+    if used_millicores is not None and used_millicores * 100 >= limit * CPU_BOUND_PERCENT:
+        return f"CPU is throttled ({used_millicores}m used of a limit of {format_amount(limit, CPU)})", evidence
     roomier = peers is not None and (peers.cpu_limit_millicores is None or peers.cpu_limit_millicores >= 2 * limit)
     if peers is not None and roomier:
         theirs = peers.cpu_limit_millicores

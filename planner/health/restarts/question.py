@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.ground import typed
-from planner.ground.beside import table_beside
+from planner.ground import typed_json
+from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.words import count
-from planner.health.restarts.lines import last_words, template
+from planner.health.restarts.known_messages import Hit
+from planner.health.restarts.log_lines import last_words, template
 from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Peers
 from planner.health.restarts.population import ContainerCase
 from planner.health.restarts.pressure import Pressure
-from planner.health.restarts.signs import Hit
 from planner.health.restarts.status_messages import with_message
 from planner.kubernetes.records import EMPTY, Event
 from planner.kubernetes.status_reasons import Place
@@ -33,7 +33,7 @@ class _Outcome(Record):
 
 
 _TABLE: Final = table_beside(__name__, "causes.json")
-OUTCOMES: Final = typed.decode(_TABLE, dict[str, _Outcome])
+OUTCOMES: Final = typed_json.decode(_TABLE, dict[str, _Outcome])
 
 
 def diagnosis(
@@ -45,14 +45,14 @@ def diagnosis(
     **words: object,
 ) -> Diagnosis:
     """An outcome of a rule in words; what is given goes before what stands in the table. `behind`: as `Pressure` has it."""
-    told = OUTCOMES[outcome]
+    outcome_definition = OUTCOMES[outcome]
     return Diagnosis(
-        cause=cause or told.cause,
-        confidence=confidence or told.confidence,
-        what=told.what.format_map(words),
+        cause=cause or outcome_definition.cause,
+        confidence=confidence or outcome_definition.confidence,
+        what=outcome_definition.what.format_map(words),
         evidence=evidence,
-        cure=told.cure.format_map(words),
-        **{"wants_memory": told.wants_memory, **behind},
+        cure=outcome_definition.cure.format_map(words),
+        **{"wants_memory": outcome_definition.wants_memory, **behind},
     )
 
 

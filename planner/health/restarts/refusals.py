@@ -63,8 +63,8 @@ def refusals(failing: Sequence[ContainerCase], siblings: Sequence[ContainerCase]
     if not all(is_refused(case.pod) for case in failing):
         return None
     refused = [case.pod for case in failing]
-    made = sorted(at for pod in refused if (at := pod.created_at) is not None)
-    newest = made[-1] if made else None
+    pod_ages = sorted(at for pod in refused if (at := pod.created_at) is not None)
+    newest = pod_ages[-1] if pod_ages else None
     successors = [case.pod for case in siblings if _succeeds(case.pod, newest)]
     makers = sorted({pod.owner.kind for pod in refused if pod.owner is not None})
     is_young = newest is not None and failing[0].taken_at - newest <= LOOPING_SECONDS
@@ -80,7 +80,7 @@ def refusals(failing: Sequence[ContainerCase], siblings: Sequence[ContainerCase]
         nodes=tuple(sorted({pod.node_name for pod in refused})),
         maker=listing(makers),
         activity=activity,
-        seconds_between=(made[-1] - made[0]) / (len(made) - 1) if len(made) > 1 else None,
+        seconds_between=(pod_ages[-1] - pod_ages[0]) / (len(pod_ages) - 1) if len(pod_ages) > 1 else None,
     )
 
 

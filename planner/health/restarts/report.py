@@ -13,7 +13,7 @@ from planner.health.memory.pod_names import usages_by_workload
 from planner.health.memory.suggestion import Suggestion, suggest
 from planner.health.restarts import noise
 from planner.health.restarts.causes import diagnose, is_troubled
-from planner.health.restarts.gone import gone
+from planner.health.restarts.deleted_pods import gone
 from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.health.restarts.population import ContainerCase, Population, cases
 from planner.health.restarts.pressure import pressure
@@ -63,13 +63,13 @@ Diagnosed = tuple[ContainerCase, Diagnosis]
 
 
 def _diagnosed(population: Population) -> list[Diagnosed]:
-    found: list[Diagnosed] = []
+    diagnoses: list[Diagnosed] = []
     for case in population.cases:
         if not is_troubled(case):
             continue
         peers = population.summary(case)
-        found.append((case, diagnose(TroubledCase(case=case, peers=peers, pressure=pressure(case, peers)))))
-    return found
+        diagnoses.append((case, diagnose(TroubledCase(case=case, peers=peers, pressure=pressure(case, peers)))))
+    return diagnoses
 
 
 def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
@@ -82,19 +82,19 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
         by_container[case.key][diagnosis.cause].append((case, diagnosis))
     groups: list[list[Diagnosed]] = []
     for by_cause in by_container.values():
-        told = [cause for cause in by_cause if cause not in VAGUE]
+        specific_causes = [cause for cause in by_cause if cause not in VAGUE]
         vague = [cause for cause in by_cause if cause in VAGUE]
-        if len(told) == 1 and vague:
+        if len(specific_causes) == 1 and vague:
             for cause in vague:
-                by_cause[told[0]] += by_cause.pop(cause)
+                by_cause[specific_causes[0]] += by_cause.pop(cause)
         groups += by_cause.values()
     return groups
 
 
 def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
-    group.sort(key=lambda one: one[0].pod.name)
+    group.sort(key=lambda diagnosed_case: diagnosed_case[0].pod.name)
     clearest, diagnosis = max(
-        group, key=lambda one: (one[1].cause not in VAGUE, rank(one[1].confidence), len(one[1].evidence))
+        group, key=lambda pair: (pair[1].cause not in VAGUE, rank(pair[1].confidence), len(pair[1].evidence))
     )
     failing = [case for case, _ in group]
     siblings = population.siblings(clearest)
@@ -102,7 +102,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     ends = [case.ended_at for case in failing if case.ended_at is not None]
     restarted = sum(case.state.restart_count for case in failing)
     attempts = refusals(failing, siblings)
-    seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
+    working_set = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
     loop = Loop(
         workload=clearest.workload,
         namespace=clearest.pod.namespace,
@@ -121,7 +121,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
         diagnosis=diagnosis if attempts is None else attempts.with_cure(diagnosis),
         memory_limit_bytes=clearest.container.limits.get(MEMORY),
         memory_request_bytes=clearest.container.requests.get(MEMORY),
-        seen_bytes=seen,
+        seen_bytes=working_set,
         peers=peers,
         suggestion=_suggestion(clearest, diagnosis, population, used),
         lines=noise.judge(failing, population),

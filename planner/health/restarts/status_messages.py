@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from planner.ground.beside import table_beside
+from planner.ground.data_files import table_beside
 from planner.inventory.masking import masked
 
 _LINES: Final = table_beside(__name__, "status_messages.tsv").decode().splitlines()

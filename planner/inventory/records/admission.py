@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground.records import replace
-from planner.inventory.records.places import METADATA, Kept, Many, Place, at, each, of
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.field_paths import METADATA, FieldPath, Many, RecordLayout, at, each, of
+from planner.inventory.records.read_context import Shared
 from planner.kubernetes import records as model
 
 
-def _always(value: str) -> Place:
+def _always(value: str) -> FieldPath:
     return of(lambda _: value)
 
 
-_RULE = Kept(
+_RULE = RecordLayout(
     model.AdmissionRule,
     is_object=False,
     operations="operations",
@@ -24,9 +24,9 @@ _RULE = Kept(
 )
 
 
-def _webhooks(kind: str) -> Kept:
+def _webhooks(kind: str) -> RecordLayout:
     """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration."""
-    hook = Kept(
+    hook = RecordLayout(
         model.AdmissionHook,
         is_object=False,
         kind=_always(kind),
@@ -39,16 +39,18 @@ def _webhooks(kind: str) -> Kept:
 
     def hooks(shared: Shared, metadata: Any, written: Any) -> tuple[model.AdmissionHook, ...]:
         return tuple(
-            replace(one, name=f"{metadata.name}/{one.name}")
-            for one in (hook.read(shared, each) for each in written or ())
+            replace(webhook, name=f"{metadata.name}/{webhook.name}")
+            for webhook in (hook.read(shared, each) for each in written or ())
         )
 
-    return Kept(model.WebhookConfiguration, kind=_always(kind), hooks=of(hooks, METADATA, ("webhooks", Many(hook))))
+    return RecordLayout(
+        model.WebhookConfiguration, kind=_always(kind), hooks=of(hooks, METADATA, ("webhooks", Many(hook)))
+    )
 
 
-def _policy(kind: str) -> Kept:
+def _policy(kind: str) -> RecordLayout:
     """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; what it says applies where a binding names it."""
-    return Kept(
+    return RecordLayout(
         model.AdmissionHook,
         kind=_always(kind),
         rules=each("spec.matchConstraints.resourceRules", _RULE),
@@ -57,9 +59,9 @@ def _policy(kind: str) -> Kept:
     )
 
 
-def _binding(kind: str) -> Kept:
+def _binding(kind: str) -> RecordLayout:
     """A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding, by `kind` of the policy."""
-    return Kept(
+    return RecordLayout(
         model.AdmissionPolicyBinding,
         policy_kind=_always(kind),
         policy="spec.policyName",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.inventory import wire
-from planner.inventory.records.places import OWNER, Kept, at, each, of
+from planner.inventory.records.field_paths import OWNER, RecordLayout, at, each, of
+from planner.inventory.records.read_context import Shared, amount, amount_or_none, given
 from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
-from planner.inventory.records.shared import Shared, amount, amount_or_none, given
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
@@ -34,13 +34,13 @@ def _device(_: Shared, device: wire.Device) -> model.Device:
             if value is not None:
                 attributes[name] = value
     capacity = {
-        name: amount(given if isinstance(given, str) else given.value, name)
-        for name, given in (body.capacity or {}).items()
+        name: amount(device_capacity if isinstance(device_capacity, str) else device_capacity.value, name)
+        for name, device_capacity in (body.capacity or {}).items()
     }
     policies = {
-        name: _policy(given.request_policy, name)
-        for name, given in (body.capacity or {}).items()
-        if not isinstance(given, str) and given.request_policy is not None
+        name: _policy(device_capacity.request_policy, name)
+        for name, device_capacity in (body.capacity or {}).items()
+        if not isinstance(device_capacity, str) and device_capacity.request_policy is not None
     }
     is_shared = bool(body.allow_multiple_allocations)
     is_complex = bool(body.binding_conditions or (is_shared and body.consumes_counters))
@@ -63,7 +63,7 @@ def _policy(policy: wire.CapacityPolicy, name: str) -> model.CapacityPolicy:
     steps = policy.valid_range or wire.CapacityRange()
     return model.CapacityPolicy(
         default=amount_or_none(policy.default, name),
-        values=tuple(amount(one, name) for one in policy.valid_values or ()),
+        values=tuple(amount(amount_text, name) for amount_text in policy.valid_values or ()),
         minimum=amount_or_none(steps.min, name),
         maximum=amount_or_none(steps.max, name),
         step=amount_or_none(steps.step, name),
@@ -83,7 +83,9 @@ def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, s
 
 
 def _device_request(shared: Shared, request: wire.DeviceRequest) -> model.DeviceRequest:
-    alternatives = tuple(_exact_request(shared, one.name, one) for one in request.first_available or ())
+    alternatives = tuple(
+        _exact_request(shared, subrequest.name, subrequest) for subrequest in request.first_available or ()
+    )
     if alternatives:
         return model.DeviceRequest(name=request.name, first_available=alternatives)
     return _exact_request(shared, request.name, request.exactly or request)
@@ -102,25 +104,25 @@ def _exact_request(shared: Shared, name: str, exact: wire.ExactRequest) -> model
     )
 
 
-_CONSTRAINT = Kept(
+_CONSTRAINT = RecordLayout(
     model.DeviceConstraint,
     is_object=False,
     requests="requests",
     match_attribute="matchAttribute",
     distinct_attribute="distinctAttribute",
 )
-_CLAIM = Kept(
+_CLAIM = RecordLayout(
     model.ClaimSpec,
     is_object=False,
     requests=each("devices.requests", wire.DeviceRequest, _device_request),
     constraints=each("devices.constraints", _CONSTRAINT),
 )
-DEVICE_CLASS = Kept(
+DEVICE_CLASS = RecordLayout(
     model.DeviceClass,
     selectors=at("spec.selectors", list[wire.DeviceSelector], _cel),
     extended_resource_name="spec.extendedResourceName",
 )
-RESOURCE_SLICE = Kept(
+RESOURCE_SLICE = RecordLayout(
     model.ResourceSlice,
     driver="spec.driver",
     pool="spec.pool.name",
@@ -131,7 +133,9 @@ RESOURCE_SLICE = Kept(
     node_selector=at("spec.nodeSelector", wire.NodeSelector, lambda _, selector: _first_term(selector)),
     is_per_device="spec.perDeviceNodeSelection",
     counters=at(
-        "spec.sharedCounters", list[wire.CounterSet], lambda _, sets: _counters((one.name, one) for one in sets)
+        "spec.sharedCounters",
+        list[wire.CounterSet],
+        lambda _, sets: _counters((counter_set.name, counter_set) for counter_set in sets),
     ),
     devices=each("spec.devices", wire.Device, _device),
 )
@@ -140,7 +144,7 @@ RESOURCE_SLICE = Kept(
 def _taken(allocation: wire.Allocation) -> list[wire.AllocatedDevice]:
     """The devices of an allocation that it takes: with admin access it takes nothing."""
     results = (allocation.devices.results or ()) if allocation.devices else ()
-    return [result for result in results if not result.admin_access]
+    return [allocated_device for allocated_device in results if not allocated_device.admin_access]
 
 
 def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ...]:
@@ -150,7 +154,7 @@ def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ..
 
 
 _ALLOCATION = "status.allocation"
-RESOURCE_CLAIM = Kept(
+RESOURCE_CLAIM = RecordLayout(
     model.ResourceClaim,
     spec=at("spec", _CLAIM),
     owner=OWNER,
@@ -158,15 +162,17 @@ RESOURCE_CLAIM = Kept(
     allocated=at(
         _ALLOCATION,
         wire.Allocation,
-        lambda _, one: tuple((each.driver, each.pool, each.device) for each in _taken(one)),
+        lambda _, allocation: tuple((each.driver, each.pool, each.device) for each in _taken(allocation)),
     ),
     consumed=at(_ALLOCATION, wire.Allocation, _consumed),
     node_selector=at(
-        _ALLOCATION, wire.Allocation, lambda _, one: read_terms(one.node_selector) if one.node_selector else None
+        _ALLOCATION,
+        wire.Allocation,
+        lambda _, allocation: read_terms(allocation.node_selector) if allocation.node_selector else None,
     ),
     reserved_for=each("status.reservedFor", wire.ObjectReference, lambda _, user: user.uid or ""),
 )
-RESOURCE_CLAIM_TEMPLATE = Kept(model.ResourceClaimTemplate, spec=at("spec.spec", _CLAIM))
+RESOURCE_CLAIM_TEMPLATE = RecordLayout(model.ResourceClaimTemplate, spec=at("spec.spec", _CLAIM))
 
 
 def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint | None) -> model.Taint:
@@ -177,7 +183,7 @@ def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint 
 
 
 _SELECTOR = "spec.deviceSelector"
-DEVICE_TAINT_RULE = Kept(
+DEVICE_TAINT_RULE = RecordLayout(
     model.DeviceTaintRule,
     taint=of(_taint, (_SELECTOR, wire.DeviceTaintSelector), ("spec.taint", wire.Taint)),
     driver=at(_SELECTOR, wire.DeviceTaintSelector, lambda _, where: where.driver),

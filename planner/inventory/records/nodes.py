@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
 from planner.inventory import wire
 from planner.inventory.kubelets import of_arguments
-from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, UID, Kept, at, of
+from planner.inventory.records.field_paths import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of
+from planner.inventory.records.read_context import Shared, annotations_of
 from planner.inventory.records.selectors import read_taints
-from planner.inventory.records.shared import Shared, annotations_of
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap, Labels
@@ -31,26 +31,26 @@ def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
     It writes JSON since 2.6; before, the fields of a card with commas (its id, that number, memory, …) and a colon behind it
     (Project-HAMi, docs/develop/protocol.md).
     """
-    given = annotations_of(metadata)
-    if not given.keys().isdisjoint(NODE_ARGS):
-        given = FrozenMap({key: value for key, value in given.items() if key not in NODE_ARGS})
-    text = given.get(HAMI_REGISTER, "")
+    node_annotations = annotations_of(metadata)
+    if not node_annotations.keys().isdisjoint(NODE_ARGS):
+        node_annotations = FrozenMap({key: value for key, value in node_annotations.items() if key not in NODE_ARGS})
+    text = node_annotations.get(HAMI_REGISTER, "")
     if not text or not text.strip("0123456789x,"):
-        return given
+        return node_annotations
     try:
         if text.lstrip().startswith("["):
-            cards = typed.decode(text, list[_Card])
+            cards = typed_json.decode(text, list[_Card])
         else:
             fields = (card.split(",") for card in text.split(":") if card.count(",") > 1)
             cards = [_Card(count=int(each[1]), devmem=int(each[2])) for each in fields]
     except (msgspec.MsgspecError, ValueError):
         cards = []
-    return FrozenMap({**given, HAMI_REGISTER: ",".join(card.text for card in cards)})
+    return FrozenMap({**node_annotations, HAMI_REGISTER: ",".join(card.text for card in cards)})
 
 
 def _kubelet(_: Shared, metadata: wire.Metadata) -> model.KubeletConfiguration | None:
-    given = annotations_of(metadata)
-    return next((found for key in NODE_ARGS if (found := of_arguments(given.get(key, "")))), None)
+    node_annotations = annotations_of(metadata)
+    return next((arguments for key in NODE_ARGS if (arguments := of_arguments(node_annotations.get(key, "")))), None)
 
 
 def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
@@ -79,8 +79,8 @@ def _silent_since(
 
 
 def _images(_: Shared, images: list[wire.Image]) -> FrozenMap[int] | None:
-    found = {name: image.size_bytes or 0 for image in images for name in image.names or ()}
-    return FrozenMap(found) if found else None
+    sizes = {name: image.size_bytes or 0 for image in images for name in image.names or ()}
+    return FrozenMap(sizes) if sizes else None
 
 
 def _namespace_labels(_: Shared, metadata: wire.Metadata) -> Labels:
@@ -88,7 +88,7 @@ def _namespace_labels(_: Shared, metadata: wire.Metadata) -> Labels:
     return FrozenMap({**(metadata.labels or {}), NAMESPACE_NAME: metadata.name or ""})
 
 
-NODE = Kept(
+NODE = RecordLayout(
     model.Node,
     conditions=at("status.conditions", list[wire.NodeCondition], _conditions),
     silent_since=of(_silent_since, ("status.conditions", list[wire.NodeCondition]), ("spec.taints", list[wire.Taint])),
@@ -110,7 +110,7 @@ NODE = Kept(
     kubelet_version="status.nodeInfo.kubeletVersion",
     created_at=CREATED,
     volumes_attached=at(
-        "status.volumesAttached", list[wire.AttachedVolume], lambda _, many: tuple(one.name for one in many)
+        "status.volumesAttached", list[wire.AttachedVolume], lambda _, many: tuple(volume.name for volume in many)
     ),
 )
-NAMESPACE = Kept(model.Namespace, labels=of(_namespace_labels, METADATA), is_deleting=DELETING)
+NAMESPACE = RecordLayout(model.Namespace, labels=of(_namespace_labels, METADATA), is_deleting=DELETING)

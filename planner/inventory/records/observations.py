@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.masking import said
-from planner.inventory.records.places import ByHand, Kept, at
-from planner.inventory.records.shared import Shared, go_duration, metadata_of
+from planner.inventory.records.field_paths import ByHand, RecordLayout, at
+from planner.inventory.records.read_context import Shared, go_duration, metadata_of
 from planner.kubernetes import records as model
 
 _NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
@@ -46,7 +46,7 @@ def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[
 
 
 EVENT = ByHand(wire.Event, read_event)
-POD_METRICS = Kept(
+POD_METRICS = RecordLayout(
     model.PodMetrics,
     taken_at="timestamp",
     window_seconds=at("window", str, lambda _, text: go_duration(text)),

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.inventory import wire
 from planner.inventory.records.pods import (
@@ -40,7 +40,7 @@ from planner.inventory.records.pods import (
     taken_out,
     without_token,
 )
-from planner.inventory.records.shared import ReadObject, Shared, metadata_of, read_owner
+from planner.inventory.records.read_context import ReadObject, Shared, metadata_of, read_owner
 from planner.kubernetes.names import is_subdomain
 
 _FIELD = b'"nodeName"'
@@ -64,24 +64,24 @@ class _Learnt(NamedTuple):
     nodes: bytes
 
 
-def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> ReadObject | None:
-    """The Pod whose JSON `item` is; None where it has to be decoded as a whole, which tells what is wrong with it."""
+def read_pod_text(shared: Shared, raw_object: msgspec.Raw | bytes | memoryview) -> ReadObject | None:
+    """The Pod whose JSON `raw_object` is; None where it has to be decoded as a whole, which tells what is wrong with it."""
     newest = shared.times.newest
     try:
-        pod = _decoder()(item)
+        pod = _decoder()(raw_object)
         text, pod.spec = bytes(pod.spec), wire.NO_TEXT
-        known, node = _known(shared, text)
+        cached_spec, node = _known(shared, text)
         status = pod.status or _NO_STATUS
-        if known is None or is_resized(known.spec.asked, status):
+        if cached_spec is None or is_resized(cached_spec.spec.asked, status):
             return None
         metadata: Any = metadata_of(pod)
         labels, metadata.labels = shared.written(metadata.labels, dict[str, str], Shared.labels)
         owner, metadata.owner_references = shared.written(
             metadata.owner_references, list[wire.OwnerReference], read_owner
         )
-        nodes = known.nodes and known.nodes.replace(_NODE_MARK, node.encode())
+        nodes = cached_spec.nodes and cached_spec.nodes.replace(_NODE_MARK, node.encode())
         seconds = shared.times.__getitem__
-        return finished(shared, pod, metadata, status, known.spec, nodes, node or None, seconds, labels, owner)
+        return finished(shared, pod, metadata, status, cached_spec.spec, nodes, node or None, seconds, labels, owner)
     except (msgspec.MsgspecError, InputError):
         if newest != shared.times.newest:  # it was of a pod that may turn out not to be read
             shared.times.clear()
@@ -89,22 +89,22 @@ def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> Rea
         return None
 
 
-def _as_written(type_: Any, **given: Any) -> Any:
-    """`type_`, with texts in the place of times wherever it has any; a field of a struct that is `given` has that type.
+def _as_written(type_: Any, **field_types: Any) -> Any:
+    """`type_`, with texts in the place of times wherever it has any; a field of a struct that is `field_types` has that type.
 
     Not in a `TerminatedState`: beside another state it isn't read, and its times wouldn't be looked at.
     """
     if type_ is wire.TerminatedState:
         return type_
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
-        known = msgspec.structs.fields(type_)
-        kinds = [given.get(one.name) or _as_written(one.type) for one in known]
-        if kinds == [one.type for one in known]:
+        struct_fields = msgspec.structs.fields(type_)
+        kinds = [field_types.get(struct_field.name) or _as_written(struct_field.type) for struct_field in struct_fields]
+        if kinds == [struct_field.type for struct_field in struct_fields]:
             return type_
         fields = []
-        for one, kind in zip(known, kinds, strict=True):
-            default = wire.NO_TEXT if kind is msgspec.Raw else one.default
-            fields.append((one.name, kind, msgspec.field(name=one.encode_name, default=default)))
+        for field, kind in zip(struct_fields, kinds, strict=True):
+            default = wire.NO_TEXT if kind is msgspec.Raw else field.default
+            fields.append((field.name, kind, msgspec.field(name=field.encode_name, default=default)))
         return msgspec.defstruct(type_.__name__, fields, kw_only=True, omit_defaults=True, gc=False)
     if get_origin(type_) in (Union, UnionType):
         return reduce(or_, map(_as_written, get_args(type_)))
@@ -119,7 +119,7 @@ def _decoder() -> Callable[[Any], Any]:
     metadata = _as_written(
         wire.Metadata, labels=msgspec.Raw, owner_references=msgspec.Raw, deletion_timestamp=datetime | None
     )
-    return typed.decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw))
+    return typed_json.decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw))
 
 
 _NO_STATUS = wire.PodStatus()
@@ -160,7 +160,7 @@ class _Text(NamedTuple):
         starts, ends = [0, *(end for _, end in holes)], [*(start for start, _ in holes), len(with_holes)]
         around = tuple((start, with_holes[start:end]) for start, end in zip(starts, ends, strict=True))
         tokens = tuple(slice(*hole) for hole in holes if with_holes[slice(*hole)] == _TOKEN_HOLE)
-        return cls(learnt, around, tuple(hole for one in holes if (hole := slice(*one)) not in tokens), tokens)
+        return cls(learnt, around, tuple(hole for bounds in holes if (hole := slice(*bounds)) not in tokens), tokens)
 
 
 _HOLE = re.compile(rb'"(?:\x00+|\x01+)"')
@@ -190,26 +190,26 @@ def _known(shared: Shared, text: bytes) -> tuple[_Learnt | None, str]:
         return last.learnt, name
     with_holes, node = _with_holes(shared, text)
     key = sha256(with_holes).digest()
-    known = shared.spec_texts.get(key)
-    if known is None:
+    cached_spec = shared.spec_texts.get(key)
+    if cached_spec is None:
         shared.spec_texts[key] = _SEEN
-    elif known is _SEEN:
-        known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
-    if not isinstance(known, _Learnt):
+    elif cached_spec is _SEEN:
+        cached_spec = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
+    if not isinstance(cached_spec, _Learnt):
         return None, node
-    shared.last_texts[len(text)] = _Text.of(with_holes, known)
-    return known, node
+    shared.last_texts[len(text)] = _Text.of(with_holes, cached_spec)
+    return cached_spec, node
 
 
 def _node_called(shared: Shared, written: bytes) -> str:
     """The name that may leave a hole, "" of one that mayn't."""
-    known = shared.node_names.get(written)
-    if known is None:
+    node_name = shared.node_names.get(written)
+    if node_name is None:
         name = written[1:-1]
         if not _NODE_NAME.fullmatch(name) or name in _FIELDS or not is_subdomain(name.decode()):
             return ""
-        known = shared.node_names[written] = name.decode()
-    return known
+        node_name = shared.node_names[written] = name.decode()
+    return node_name
 
 
 def _hole(length: int) -> bytes:
@@ -237,8 +237,8 @@ def _learnt(shared: Shared, text: bytes, node: str) -> _Learnt | None:
     affinity = taken_out(spec)
     spec.volumes = without_token(spec.volumes)
     nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
-    kept = wire.encode(spec)
-    if _NODE_MARK in kept or _TOKEN_MARK in kept + nodes:
+    spec_bytes = wire.encode(spec)
+    if _NODE_MARK in spec_bytes or _TOKEN_MARK in spec_bytes + nodes:
         return None
     try:
         return _Learnt(known_spec(shared, cut(spec)), nodes)

@@ -8,19 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from planner.ground import quantity, typed
+from planner.ground import quantity, typed_json
 from planner.ground.errors import QuantityError
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.masking import said, without_login
-from planner.inventory.records.selectors import (
-    read_selector,
-    read_term,
-    read_terms,
-    read_tolerations,
-)
-from planner.inventory.records.shared import (
+from planner.inventory.records.read_context import (
     ReadObject,
     Shared,
     amount,
@@ -31,9 +25,15 @@ from planner.inventory.records.shared import (
     read_owner,
     seconds_of,
 )
+from planner.inventory.records.selectors import (
+    read_selector,
+    read_term,
+    read_terms,
+    read_tolerations,
+)
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.sealed import is_sealed
 from planner.inventory.start import read_start, slept_seconds, start_of, written_start
+from planner.inventory.template_digests import is_sealed
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.pods import system_directory
@@ -70,16 +70,16 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
     metadata = metadata_of(pod)
     spec = pod.spec or wire.PodSpec()
     status = pod.status or wire.PodStatus()
-    for one, counted in [*allocated(spec, status)]:
-        one.resources = counted
+    for holder, counted in [*allocated(spec, status)]:
+        holder.resources = counted
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
     names.check_reference("spec.nodeName", node_name)
     affinity = taken_out(spec)
-    known = known_spec(shared, cut(spec))
+    cached_spec = known_spec(shared, cut(spec))
     pod.spec = None
     nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
     labels, owner = shared.labels(metadata.labels), read_owner(shared, metadata.owner_references)
-    return finished(shared, pod, metadata, status, known, nodes, node_name, shared.seconds, labels, owner)
+    return finished(shared, pod, metadata, status, cached_spec, nodes, node_name, shared.seconds, labels, owner)
 
 
 def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
@@ -94,16 +94,16 @@ def finished(
     pod: wire.Object,
     metadata: wire.Metadata,
     status: wire.PodStatus,
-    known: KnownSpec,
+    cached_spec: KnownSpec,
     nodes: bytes,
     node_name: str | None,
     seconds: Callable[[Any], float | None],
     labels: Labels,
     owner: model.Owner | None,
 ) -> ReadObject:
-    """The record of `pod`, which has lost its spec: that is `known`, for the nodes of the affinity that `nodes` is the text of,
+    """The record of `pod`, which has lost its spec: that is `cached_spec`, for the nodes of the affinity that `nodes` is the text of,
     where it isn't empty, and bound to `node_name`. `seconds` reads its times."""
-    pod_spec = known.record
+    pod_spec = cached_spec.record
     if nodes:
         pod_spec = shared.pod_specs.get((id(pod_spec), nodes)) or _elsewhere(shared, pod_spec, nodes)
     text = shared.text
@@ -129,17 +129,17 @@ def finished(
         qos_class=text(status.qos_class), reason=text(status.reason), message=said(status.message or ""),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )  # fmt: skip
-    content = b"".join((b"Pod", wire.encode(pod), known.digest, nodes, (node_name or "").encode()))
+    content = b"".join((b"Pod", wire.encode(pod), cached_spec.digest, nodes, (node_name or "").encode()))
     return ReadObject(record=record, digest=wire.digest(content), metadata=metadata)
 
 
 def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSpec:
     where = shared.node_affinities.get(nodes)
     if where is None:
-        where = _node_affinity(typed.decode(nodes, wire.NodeAffinity))
+        where = _node_affinity(typed_json.decode(nodes, wire.NodeAffinity))
         shared.node_affinities[nodes] = where
-    made = shared.pod_specs[id(spec), nodes] = replace(spec, node_affinity=where)
-    return made
+    relocated_spec = shared.pod_specs[id(spec), nodes] = replace(spec, node_affinity=where)
+    return relocated_spec
 
 
 def taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
@@ -169,12 +169,15 @@ def allocated(
             yield spec, counted
     if not _says_resources(status):
         return
-    statuses = {one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
-    sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
+    statuses = {
+        status_of.name: status_of
+        for status_of in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    }
+    sidecars = [sidecar for sidecar in spec.init_containers or () if sidecar.restart_policy == "Always"]
     for container in (*(spec.containers or ()), *sidecars):
-        known = statuses.get(container.name)
-        if known is not None and known.resources is not None and container.resources is not None:
-            counted = _effective(container.resources, known, status)
+        container_status = statuses.get(container.name)
+        if container_status is not None and container_status.resources is not None and container.resources is not None:
+            counted = _effective(container.resources, container_status, status)
             if counted is not container.resources:
                 yield container, counted
 
@@ -194,52 +197,53 @@ def _says_resources(status: wire.PodStatus) -> bool:
 
 
 def _effective(
-    asked: wire.Resources, known: wire.ContainerStatus | wire.PodStatus, status: wire.PodStatus
+    resources: wire.Resources, container_status: wire.ContainerStatus | wire.PodStatus, status: wire.PodStatus
 ) -> wire.Resources:
-    own = asked.requests or {}
-    in_force = known.resources.requests if known.resources else None
-    current = [in_force or {}, known.allocated_resources or {}]
-    if all(one == own for one in current):
-        return asked
+    own = resources.requests or {}
+    in_force = container_status.resources.requests if container_status.resources else None
+    current = [in_force or {}, container_status.allocated_resources or {}]
+    if all(amounts == own for amounts in current):
+        return resources
     pending = (condition.reason for condition in status.conditions or () if condition.type == "PodResizePending")
     if "Infeasible" not in pending:
         current.append(own)
     names = dict.fromkeys(name for amounts in current for name in amounts)
     counted = {
-        name: max((one[name] for one in current if name in one), key=partial(amount, resource=name)) for name in names
+        name: max((amounts[name] for amounts in current if name in amounts), key=partial(amount, resource=name))
+        for name in names
     }
-    return wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
+    return wire.Resources(requests=counted, limits=resources.limits, claims=resources.claims)
 
 
 def _container_states(
     status: wire.PodStatus, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
 ) -> tuple[model.ContainerState, ...]:
-    found = []
+    states = []
     for many, is_init in ((status.container_statuses, False), (status.init_container_statuses, True)):
-        for one in many or ():
-            now, before = one.state, one.last_state
+        for status_of in many or ():
+            now, before = status_of.state, status_of.last_state
             has_before = before and (before.running or before.waiting or before.terminated)
             if now is not None and now.running is not None and not has_before:
                 # nearly all: a field that is given takes its time even where it is its default
-                found.append(
+                states.append(
                     model.ContainerState(
-                        name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,
-                        restart_count=one.restart_count or 0, state="running", started_at=seconds(now.running.started_at),
+                        name=text(status_of.name), is_init=is_init, ready=bool(status_of.ready), started=status_of.started,
+                        restart_count=status_of.restart_count or 0, state="running", started_at=seconds(now.running.started_at),
                     )
                 )  # fmt: skip
                 continue
             state, reason, message, exit_code, signal, started_at, finished_at = _state(now, text, seconds)
             last = _state(before, text, seconds)
-            found.append(
+            states.append(
                 model.ContainerState(
-                    name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,
-                    restart_count=one.restart_count or 0, state=state, reason=reason, message=message, exit_code=exit_code,
+                    name=text(status_of.name), is_init=is_init, ready=bool(status_of.ready), started=status_of.started,
+                    restart_count=status_of.restart_count or 0, state=state, reason=reason, message=message, exit_code=exit_code,
                     signal=signal, started_at=started_at, finished_at=finished_at, last_state=last[0], last_reason=last[1],
                     last_message=last[2],
                     last_exit_code=last[3], last_signal=last[4], last_started_at=last[5], last_finished_at=last[6],
                 )
             )  # fmt: skip
-    return tuple(found)
+    return tuple(states)
 
 
 def _state(
@@ -277,8 +281,8 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
                     hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
     for volume in spec.volumes or ():
         if (place := volume.host_path) is not None and place.path is not None:  # the path itself has no owner business
-            known = place.directory if is_sealed(place.path) else system_directory(place.path)
-            volume.host_path = wire.HostPath(directory=known or None)
+            host_directory = place.directory if is_sealed(place.path) else system_directory(place.path)
+            volume.host_path = wire.HostPath(directory=host_directory or None)
     spec.volumes = without_token(spec.volumes)
     return spec
 
@@ -295,10 +299,10 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
     containers, init_containers = (
         shared.once(
             "host-containers" if host_network else "containers",
-            some or [],
+            container_list or [],
             lambda many: tuple(_container(shared, container, host_network) for container in many),
         )
-        for some in (spec.containers, spec.init_containers)
+        for container_list in (spec.containers, spec.init_containers)
     )
     pod_requests, pod_limits = _pod_level(shared, spec.resources, containers, init_containers)
     for field, name in (
@@ -494,7 +498,7 @@ def asked_at_once(
     containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str
 ) -> int:
     """What containers ask for together."""
-    return at_once(containers, init_containers, lambda one: one.requests.get(resource, 0))
+    return at_once(containers, init_containers, lambda container: container.requests.get(resource, 0))
 
 
 def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:
@@ -540,7 +544,8 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
     return model.NodeAffinity(
         required=read_terms(affinity.required) if affinity.required else None,
         preferred=tuple(
-            model.PreferredTerm(weight=one.weight, term=read_term(one.preference)) for one in affinity.preferred or ()
+            model.PreferredTerm(weight=preference.weight, term=read_term(preference.preference))
+            for preference in affinity.preferred or ()
         ),
     )
 
@@ -552,7 +557,7 @@ def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
         return model.Volume(name=volume.name, kind="ephemeral", claim_template=claim)
     empty = volume.empty_dir or wire.EmptyDir()
     kind, source = next(
-        ((kind, one) for name, kind in _SOURCES.items() if (one := getattr(volume, name)) is not None),
+        ((kind, disk_source) for name, kind in _SOURCES.items() if (disk_source := getattr(volume, name)) is not None),
         ("emptyDir", empty),
     )
     disk = source if isinstance(source, wire.Disk) else wire.Disk()
@@ -578,9 +583,9 @@ def _disk_id(kind: str, disk: wire.Disk) -> str:
 
 
 def _pod_claim(claim: wire.PodResourceClaim) -> model.PodClaim:
-    given = claim.source or claim
+    claim_source = claim.source or claim
     return model.PodClaim(
         name=claim.name,
-        resource_claim_name=given.resource_claim_name,
-        resource_claim_template_name=given.resource_claim_template_name,
+        resource_claim_name=claim_source.resource_claim_name,
+        resource_claim_template_name=claim_source.resource_claim_template_name,
     )

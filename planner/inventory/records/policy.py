@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from planner.ground import quantity
 from planner.inventory import wire
-from planner.inventory.records.places import Kept, at, each
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.field_paths import RecordLayout, at, each
+from planner.inventory.records.read_context import Shared
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
 
-BUDGET = Kept(
+BUDGET = RecordLayout(
     model.PodDisruptionBudget,
     selector="spec.selector",
     min_available="spec.minAvailable",
@@ -20,20 +20,20 @@ BUDGET = Kept(
     desired_healthy="status.desiredHealthy",
     expected_pods="status.expectedPods",
 )
-PRIORITY_CLASS = Kept(
+PRIORITY_CLASS = RecordLayout(
     model.PriorityClass,
     value=at("value", wire.Int32),
     is_global_default="globalDefault",
     preemption_policy="preemptionPolicy",
 )
-RUNTIME_CLASS = Kept(
+RUNTIME_CLASS = RecordLayout(
     model.RuntimeClass,
     overhead="overhead.podFixed",
     node_selector="scheduling.nodeSelector",
     tolerations="scheduling.tolerations",
 )
-_SCOPE = Kept(model.Requirement, is_object=False, key="scopeName", operator="operator", values="values")
-RESOURCE_QUOTA = Kept(
+_SCOPE = RecordLayout(model.Requirement, is_object=False, key="scopeName", operator="operator", values="values")
+RESOURCE_QUOTA = RecordLayout(
     model.ResourceQuota,
     hard="spec.hard",
     used="status.used",
@@ -42,16 +42,16 @@ RESOURCE_QUOTA = Kept(
 )
 
 
-def _limit_range_item(shared: Shared, item: wire.LimitRangeItem) -> model.LimitRangeItem:
+def _limit_range_item(shared: Shared, limit: wire.LimitRangeItem) -> model.LimitRangeItem:
     """Defaults follow from one another as in `SetDefaults_LimitRangeItem` (Container items only)."""
-    maximum, minimum = shared.amounts(item.max), shared.amounts(item.min)
-    limits, requests = dict(shared.amounts(item.default)), dict(shared.amounts(item.default_request))
-    if item.type == "Container":
+    maximum, minimum = shared.amounts(limit.max), shared.amounts(limit.min)
+    limits, requests = dict(shared.amounts(limit.default)), dict(shared.amounts(limit.default_request))
+    if limit.type == "Container":
         limits = {**maximum, **limits}
         requests = {**minimum, **limits, **requests}
-    ratios = {name: float(quantity.parse_decimal(str(q))) for name, q in (item.max_limit_request_ratio or {}).items()}
+    ratios = {name: float(quantity.parse_decimal(str(q))) for name, q in (limit.max_limit_request_ratio or {}).items()}
     return model.LimitRangeItem(
-        kind=item.type,
+        kind=limit.type,
         minimum=minimum,
         maximum=maximum,
         default_limits=FrozenMap(limits),
@@ -60,4 +60,4 @@ def _limit_range_item(shared: Shared, item: wire.LimitRangeItem) -> model.LimitR
     )
 
 
-LIMIT_RANGE = Kept(model.LimitRange, items=each("spec.limits", wire.LimitRangeItem, _limit_range_item))
+LIMIT_RANGE = RecordLayout(model.LimitRange, items=each("spec.limits", wire.LimitRangeItem, _limit_range_item))

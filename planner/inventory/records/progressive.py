@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.inventory import wire
-from planner.inventory.records.shared import go_duration
+from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.kinds import BLUE_GREEN, CANARY, ROLLING_UPDATE, Kind
 from planner.kubernetes.progressive import (
     LEADER_CREATED,
@@ -67,9 +67,9 @@ def _refused(canary: wire.Canary) -> str:
     routing, steps = canary.traffic_routing, canary.steps or ()
     for number, step in enumerate(steps, 1):
         names = zip(step.__struct_fields__, step.__struct_encode_fields__, strict=True)
-        said = [shown for name, shown in names if getattr(step, name) is not None]
-        if len(said) > 1:
-            return f"step {number} says several things ({', '.join(said)})"
+        step_fields = [shown for name, shown in names if getattr(step, name) is not None]
+        if len(step_fields) > 1:
+            return f"step {number} says several things ({', '.join(step_fields)})"
         if step.set_canary_scale is not None and routing is None:
             return "setCanaryScale without trafficRouting"
         if step.set_weight is not None and step.set_weight > _whole(canary):
@@ -157,25 +157,25 @@ def seconds(duration: int | str | None) -> float | None:
         return duration
     if duration.isascii() and duration.isdecimal():
         return float(duration)
-    found = go_duration(duration, whole=True)
-    if found is None:
+    period = go_duration(duration, whole=True)
+    if period is None:
         raise InputError(f'the pause\'s duration "{duration[:40]}" is none: 30, "30s" or "1h" would be')
-    return found
+    return period
 
 
-def _blue_green(one: wire.BlueGreen, refused: str) -> BlueGreen:
-    delay = one.scale_down_delay_seconds
-    if one.active_service and one.active_service == one.preview_service:
+def _blue_green(blue_green: wire.BlueGreen, refused: str) -> BlueGreen:
+    delay = blue_green.scale_down_delay_seconds
+    if blue_green.active_service and blue_green.active_service == blue_green.preview_service:
         refused = refused or "activeService and previewService are the same"
     return BlueGreen(
-        abort_delay_seconds=one.abort_scale_down_delay_seconds,
-        preview_replicas=one.preview_replica_count,
-        promotes_itself=one.auto_promotion_enabled is not False,
-        promotion_seconds=one.auto_promotion_seconds or 0,
+        abort_delay_seconds=blue_green.abort_scale_down_delay_seconds,
+        preview_replicas=blue_green.preview_replica_count,
+        promotes_itself=blue_green.auto_promotion_enabled is not False,
+        promotion_seconds=blue_green.auto_promotion_seconds or 0,
         scale_down_delay_seconds=SCALE_DOWN_DELAY_SECONDS if delay is None else delay,
-        unmodelled=("antiAffinity",) if one.anti_affinity is not None else (),
+        unmodelled=("antiAffinity",) if blue_green.anti_affinity is not None else (),
         refused=refused,
-        written=wire.encode(one).decode(),
+        written=wire.encode(blue_green).decode(),
     )
 
 
@@ -235,7 +235,7 @@ def strategy_document(strategy: Strategy) -> dict[str, Any] | None:
     if strategy.canary is not None:
         written = json.loads(strategy.canary.written)
         shares = {"maxSurge": strategy.max_surge, "maxUnavailable": strategy.max_unavailable}
-        return {"canary": written | {key: one for key, one in shares.items() if one is not None}}
+        return {"canary": written | {key: share for key, share in shares.items() if share is not None}}
     if strategy.blue_green is not None:
         return {"blueGreen": json.loads(strategy.blue_green.written)}
     return None
@@ -243,18 +243,18 @@ def strategy_document(strategy: Strategy) -> dict[str, Any] | None:
 
 def groups_document(groups: Groups, leader: str | bytes, worker: str | bytes) -> dict[str, Any]:
     """``spec.leaderWorkerTemplate``, of the manifests of its templates."""
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "size": groups.size,
         "restartPolicy": groups.restarts,
         "workerTemplate": json.loads(worker),
     }
     if groups.has_leader_template:
-        found["leaderTemplate"] = json.loads(leader)
+        document["leaderTemplate"] = json.loads(leader)
     if groups.sub_group_size:
-        found["subGroupPolicy"] = {
+        document["subGroupPolicy"] = {
             "subGroupSize": groups.sub_group_size,
             "type": groups.sub_group_kind or "LeaderWorker",
         }
     if groups.has_claims:
-        found["volumeClaimTemplates"] = [{}]
-    return found
+        document["volumeClaimTemplates"] = [{}]
+    return document

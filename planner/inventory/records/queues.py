@@ -11,9 +11,20 @@ from typing import Any
 from planner.ground import quantity
 from planner.ground.vocabulary import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
 from planner.inventory import wire
-from planner.inventory.records.places import CONDITIONS, CREATED, METADATA, UID, Kept, at, each, first, is_there, of
+from planner.inventory.records.field_paths import (
+    CONDITIONS,
+    CREATED,
+    METADATA,
+    UID,
+    RecordLayout,
+    at,
+    each,
+    first,
+    is_there,
+    of,
+)
 from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.shared import Shared, amount, amount_or_none, annotations_of, given, read_owner
+from planner.inventory.records.read_context import Shared, amount, amount_or_none, annotations_of, given, read_owner
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import FrozenMap
@@ -46,12 +57,16 @@ def _policy(_: Shared, text: str) -> str | None:
 
 def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | None) -> Any:
     of_some = ((rule.name, tuple(rule.on_flavors or ())) for rule in rules or ())
-    return (*((one, ()) for one in named or ()), *of_some)
+    return (*((check_name, ()) for check_name in named or ()), *of_some)
 
 
 _GROUPS = each("spec.resourceGroups", wire.ResourceGroup, _quota_group)
 _WEIGHT = at("spec.fairSharing.weight", wire.Quantity, lambda _, text: float(quantity.parse_decimal(str(text))))
-_ACTIVE = at("status.conditions", _TOLD, lambda _, many: {one.type: one.status == "True" for one in many}.get("Active"))
+_ACTIVE = at(
+    "status.conditions",
+    _TOLD,
+    lambda _, many: {condition.type: condition.status == "True" for condition in many}.get("Active"),
+)
 
 
 def _names_of(*paths: tuple[str, Any]) -> Any:
@@ -64,7 +79,7 @@ def _names_of(*paths: tuple[str, Any]) -> Any:
     return of(read, *paths)
 
 
-CLUSTER_QUEUE = Kept(
+CLUSTER_QUEUE = RecordLayout(
     model.ClusterQueue,
     cohort=first("spec.cohortName", "spec.cohort"),
     groups=_GROUPS,
@@ -88,29 +103,35 @@ CLUSTER_QUEUE = Kept(
     has_share=is_there("status.fairSharing"),
     unmodelled=_names_of(("spec.admissionScope", wire.Present), ("spec.concurrentAdmissionPolicy", wire.Present)),
 )
-COHORT = Kept(model.Cohort, parent=first("spec.parentName", "spec.parent"), groups=_GROUPS, weight=_WEIGHT)
-LOCAL_QUEUE = Kept(model.LocalQueue, cluster_queue="spec.clusterQueue", stop="spec.stopPolicy")
-RESOURCE_FLAVOR = Kept(
+COHORT = RecordLayout(model.Cohort, parent=first("spec.parentName", "spec.parent"), groups=_GROUPS, weight=_WEIGHT)
+LOCAL_QUEUE = RecordLayout(model.LocalQueue, cluster_queue="spec.clusterQueue", stop="spec.stopPolicy")
+RESOURCE_FLAVOR = RecordLayout(
     model.ResourceFlavor,
     node_labels="spec.nodeLabels",
     taints="spec.nodeTaints",
     tolerations="spec.tolerations",
     topology="spec.topologyName",
 )
-WORKLOAD_PRIORITY_CLASS = Kept(model.WorkloadPriorityClass, value=at("value", wire.Int32))
-ADMISSION_CHECK = Kept(model.AdmissionCheck, controller="spec.controllerName", is_active=_ACTIVE)
-TOPOLOGY = Kept(model.Topology, levels=each("spec.levels", wire.TopologyLevel, lambda _, level: level.node_label))
+WORKLOAD_PRIORITY_CLASS = RecordLayout(model.WorkloadPriorityClass, value=at("value", wire.Int32))
+ADMISSION_CHECK = RecordLayout(model.AdmissionCheck, controller="spec.controllerName", is_active=_ACTIVE)
+TOPOLOGY = RecordLayout(
+    model.Topology, levels=each("spec.levels", wire.TopologyLevel, lambda _, level: level.node_label)
+)
 
 
 _MAIN = of(lambda shared, name: shared.text(name or "main"), ("name", str))
 _COUNT = of(lambda _, count: given(count, 1), ("count", wire.Count))
-_SET = Kept(
+_SET = RecordLayout(
     model.QueuedSet,
     is_object=False,
     name=_MAIN,
     count=_COUNT,
     least="minCount",
-    spec=at("template", wire.PodTemplate, lambda shared, one: one.spec and known_spec(shared, cut(one.spec)).record),
+    spec=at(
+        "template",
+        wire.PodTemplate,
+        lambda shared, template: template.spec and known_spec(shared, cut(template.spec)).record,
+    ),
     is_topological=of(
         lambda _, *levels: any(level is not None and level is not False for level in levels),
         *((f"topologyRequest.{name}", str) for name in ("required", "preferred")),
@@ -125,7 +146,7 @@ _SET = Kept(
     ),
     group="topologyRequest.podSetGroupName",
 )
-_GRANTED = Kept(
+_GRANTED = RecordLayout(
     model.GrantedSet,
     is_object=False,
     name=_MAIN,
@@ -135,7 +156,7 @@ _GRANTED = Kept(
 )
 
 
-_COUNTED = Kept(model.CountedSet, is_object=False, name=_MAIN, asks="resources")
+_COUNTED = RecordLayout(model.CountedSet, is_object=False, name=_MAIN, asks="resources")
 
 
 def _owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
@@ -145,16 +166,16 @@ def _owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
         return owner
     notes, references = annotations_of(metadata), metadata.owner_references or ()
     kind, name = notes.get(KUEUE_OWNER_KIND, "").rpartition("Kind=")[2], notes.get(KUEUE_OWNER_NAME, "")
-    for one in references:
-        if (one.kind, one.name) == (kind, name) or (not kind and one.kind != POD.name):
-            return shared.owner(one.kind, one.name, one.uid, one.api_version)
+    for reference in references:
+        if (reference.kind, reference.name) == (kind, name) or (not kind and reference.kind != POD.name):
+            return shared.owner(reference.kind, reference.name, reference.uid, reference.api_version)
     version = notes.get(KUEUE_OWNER_KIND, "").partition(",")[0]
     return shared.owner(kind, name, "", version) if kind and name else None
 
 
 def _is_group(_: Shared, metadata: wire.Metadata) -> bool:
     """Whether Pods are let in together by it."""
-    pods = [one for one in metadata.owner_references or () if one.kind == POD.name and not one.controller]
+    pods = [owner for owner in metadata.owner_references or () if owner.kind == POD.name and not owner.controller]
     return bool(pods) or annotations_of(metadata).get(KUEUE_IS_GROUP) == "true"
 
 
@@ -163,7 +184,7 @@ def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
 
 
-WORKLOAD = Kept(
+WORKLOAD = RecordLayout(
     model.QueuedWorkload,
     uid=UID,
     queue="spec.queueName",
@@ -181,12 +202,12 @@ WORKLOAD = Kept(
     checks=at(
         "status.admissionChecks",
         list[wire.CheckState],
-        lambda _, many: FrozenMap({one.name: one.state or "Pending" for one in many}),
+        lambda _, many: FrozenMap({check.name: check.state or "Pending" for check in many}),
     ),
     gone=at(
         "status.reclaimablePods",
         list[wire.ReclaimablePods],
-        lambda _, many: FrozenMap({one.name: one.count for one in many}),
+        lambda _, many: FrozenMap({pod_set.name: pod_set.count for pod_set in many}),
     ),
     longest_seconds="spec.maximumExecutionTimeSeconds",
     unmodelled=_names_of(("spec.preemptionGates", list[wire.Present]), ("status.clusterName", str)),

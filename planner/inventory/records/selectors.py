@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.inventory import wire
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.read_context import Shared
 from planner.kubernetes import records as model
 
 

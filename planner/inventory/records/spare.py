@@ -8,9 +8,9 @@ kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.
 from __future__ import annotations
 
 from planner.inventory import wire
-from planner.inventory.records.places import CONDITIONS, DELETING, LABELS, Kept, at, of
+from planner.inventory.records.field_paths import CONDITIONS, DELETING, LABELS, RecordLayout, at, of
 from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.read_context import Shared
 from planner.kubernetes import records as model
 
 
@@ -18,30 +18,36 @@ def _spec(shared: Shared, spec: wire.PodSpec | None) -> model.PodSpec:
     return known_spec(shared, cut(spec or wire.PodSpec())).record
 
 
-POD_TEMPLATE = Kept(
+POD_TEMPLATE = RecordLayout(
     model.PodTemplate, labels="template.metadata.labels", spec=of(_spec, ("template.spec", wire.PodSpec))
 )
-CAPACITY_BUFFER = Kept(
+CAPACITY_BUFFER = RecordLayout(
     model.CapacityBuffer,
     template="status.podTemplateRef.name",
     replicas="status.replicas",
     strategy="status.provisioningStrategy",
     conditions=CONDITIONS,
 )
-PROVISIONING_REQUEST = Kept(model.ProvisioningRequest, class_name="spec.provisioningClassName", conditions=CONDITIONS)
+PROVISIONING_REQUEST = RecordLayout(
+    model.ProvisioningRequest, class_name="spec.provisioningClassName", conditions=CONDITIONS
+)
 _TOLD = list[wire.TypedCondition]
 
 
 def _launched(shared: Shared, conditions: list[wire.TypedCondition]) -> float | None:
-    launched = next((one for one in conditions if (one.type, one.status) == ("Launched", "True")), None)
+    launched = next(
+        (condition for condition in conditions if (condition.type, condition.status) == ("Launched", "True")), None
+    )
     return shared.seconds(launched.last_transition_time) if launched else None
 
 
-NODE_POOL = Kept(
+NODE_POOL = RecordLayout(
     model.NodePool,
     is_deleting=DELETING,
     is_ready=at(
-        "status.conditions", _TOLD, lambda _, told: all(one.status == "True" for one in told if one.type == "Ready")
+        "status.conditions",
+        _TOLD,
+        lambda _, conditions: all(condition.status == "True" for condition in conditions if condition.type == "Ready"),
     ),
     limits="spec.limits",
     replicas=at("spec.replicas", wire.Int64),
@@ -52,14 +58,16 @@ NODE_POOL = Kept(
     taints="spec.template.spec.taints",
     requirements="spec.template.spec.requirements",
 )
-NODE_CLAIM = Kept(
+NODE_CLAIM = RecordLayout(
     model.NodeClaim,
     is_deleting=DELETING,
     node="status.nodeName",
     is_initialized=at(
         "status.conditions",
         _TOLD,
-        lambda _, told: any((one.type, one.status) == ("Initialized", "True") for one in told),
+        lambda _, conditions: any(
+            (condition.type, condition.status) == ("Initialized", "True") for condition in conditions
+        ),
     ),
     launched_at=at("status.conditions", _TOLD, _launched),
     capacity="status.capacity",

@@ -10,9 +10,19 @@ from planner.ground.vocabulary import (
     SELECTED_NODE,
 )
 from planner.inventory import wire
-from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, Kept, at, each, is_there, of
+from planner.inventory.records.field_paths import (
+    CREATED,
+    DELETING,
+    LABELS,
+    METADATA,
+    RecordLayout,
+    at,
+    each,
+    is_there,
+    of,
+)
+from planner.inventory.records.read_context import Shared, amount_or_none, annotations_of
 from planner.inventory.records.selectors import read_selector, read_terms
-from planner.inventory.records.shared import Shared, amount_or_none, annotations_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
@@ -35,8 +45,8 @@ def read_claim_template(
 
 def _csi_driver(_: Shared, csi: wire.CsiSource | None, *in_tree: object) -> str:
     """Its CSI driver, or the one that stands in for its in-tree plugin; "" for other volumes."""
-    there = (driver for driver, source in zip(IN_TREE_DRIVERS.values(), in_tree, strict=True) if source is not None)
-    return csi.driver if csi is not None else next(there, "")
+    drivers = (driver for driver, source in zip(IN_TREE_DRIVERS.values(), in_tree, strict=True) if source is not None)
+    return csi.driver if csi is not None else next(drivers, "")
 
 
 def _handle(_: Shared, csi: wire.CsiSource | None, iscsi: wire.IscsiSource | None) -> str:
@@ -46,15 +56,15 @@ def _handle(_: Shared, csi: wire.CsiSource | None, iscsi: wire.IscsiSource | Non
     return f"{iscsi.target_portal}:{iscsi.iqn}:{iscsi.lun}" if iscsi is not None else ""
 
 
-PERSISTENT_VOLUME = Kept(
+PERSISTENT_VOLUME = RecordLayout(
     model.PersistentVolume,
     labels=LABELS,
     node_affinity=at("spec.nodeAffinity", wire.VolumeNodeAffinity, lambda _, affinity: read_terms(affinity.required)),
     claim=at(
-        "spec.claimRef", wire.ObjectReference, lambda _, one: (one.namespace or DEFAULT_NAMESPACE, one.name or "")
+        "spec.claimRef", wire.ObjectReference, lambda _, claim: (claim.namespace or DEFAULT_NAMESPACE, claim.name or "")
     ),
     storage_class_name="spec.storageClassName",
-    capacity_bytes=at("spec.capacity", wire.Quantities, lambda shared, one: shared.amounts(one).get("storage")),
+    capacity_bytes=at("spec.capacity", wire.Quantities, lambda shared, amounts: shared.amounts(amounts).get("storage")),
     access_modes="spec.accessModes",
     phase="status.phase",
     csi_driver=of(
@@ -63,13 +73,13 @@ PERSISTENT_VOLUME = Kept(
     handle=of(_handle, ("spec.csi", wire.CsiSource), ("spec.iscsi", wire.IscsiSource)),
     is_local=is_there("spec.local"),
     is_san=of(
-        lambda _, *sources: any(one is not None for one in sources),
+        lambda _, *sources: any(source is not None for source in sources),
         ("spec.iscsi", wire.IscsiSource),
         ("spec.fc", wire.Present),
     ),
     volume_mode="spec.volumeMode",
 )
-PERSISTENT_VOLUME_CLAIM = Kept(
+PERSISTENT_VOLUME_CLAIM = RecordLayout(
     model.PersistentVolumeClaim,
     volume_name=at("spec", wire.PersistentVolumeClaimSpec, lambda _, spec: spec.volume_name or ""),
     template=at("spec", wire.PersistentVolumeClaimSpec, read_claim_template),
@@ -77,14 +87,19 @@ PERSISTENT_VOLUME_CLAIM = Kept(
     selected_node=of(lambda _, metadata: annotations_of(metadata).get(SELECTED_NODE), METADATA),
     is_deleting=DELETING,
 )
-_TOPOLOGY = Kept(model.Requirement, is_object=False, key="key", operator=of(lambda _: "In"), values="values")
-_TERM = Kept(model.NodeSelectorTerm, is_object=False, match_expressions=each("matchLabelExpressions", _TOPOLOGY))
+_TOPOLOGY = RecordLayout(model.Requirement, is_object=False, key="key", operator=of(lambda _: "In"), values="values")
+_TERM = RecordLayout(
+    model.NodeSelectorTerm, is_object=False, match_expressions=each("matchLabelExpressions", _TOPOLOGY)
+)
 
 
-STORAGE_CLASS = Kept(
+STORAGE_CLASS = RecordLayout(
     model.StorageClass,
     is_default=of(
-        lambda _, metadata: any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS), METADATA
+        lambda _, metadata: any(
+            annotations_of(metadata).get(annotation) == "true" for annotation in DEFAULT_STORAGE_CLASS
+        ),
+        METADATA,
     ),
     created_at=CREATED,
     provisioner=at("provisioner", str, lambda _, name: IN_TREE_PROVISIONERS.get(name, name)),
@@ -96,18 +111,22 @@ STORAGE_CLASS = Kept(
 def _limits(_: Shared, drivers: list[wire.CsiNodeDriver]) -> FrozenMap[int]:
     """How many volumes each CSI driver attaches to the node."""
     return FrozenMap(
-        {one.name: one.allocatable.count for one in drivers if one.allocatable and one.allocatable.count is not None}
+        {
+            driver.name: driver.allocatable.count
+            for driver in drivers
+            if driver.allocatable and driver.allocatable.count is not None
+        }
     )
 
 
-CSI_NODE = Kept(model.CsiNode, limits=at("spec.drivers", list[wire.CsiNodeDriver], _limits))
-CSI_DRIVER = Kept(
+CSI_NODE = RecordLayout(model.CsiNode, limits=at("spec.drivers", list[wire.CsiNodeDriver], _limits))
+CSI_DRIVER = RecordLayout(
     model.CsiDriver,
     driver=of(lambda _, metadata: metadata.name, METADATA),
     tells_capacity="spec.storageCapacity",
     attaches="spec.attachRequired",
 )
-VOLUME_ATTACHMENT = Kept(
+VOLUME_ATTACHMENT = RecordLayout(
     model.VolumeAttachment,
     volume_name=at("spec.source", wire.AttachedSource, lambda _, source: source.persistent_volume_name),
     node_name="spec.nodeName",
@@ -115,7 +134,7 @@ VOLUME_ATTACHMENT = Kept(
 )
 
 
-CSI_STORAGE_CAPACITY = Kept(
+CSI_STORAGE_CAPACITY = RecordLayout(
     model.CsiStorageCapacity,
     storage_class_name="storageClassName",
     nodes="nodeTopology",

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from planner.ground import typed
+from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, ISTIO_ANNOTATIONS, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
@@ -17,12 +17,12 @@ from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.masking import said
 from planner.inventory.records import progressive
-from planner.inventory.records.places import METADATA, ByHand, Kept, of
+from planner.inventory.records.field_paths import METADATA, ByHand, RecordLayout, of
 from planner.inventory.records.pods import cut, known_spec
+from planner.inventory.records.read_context import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.selectors import read_selector
-from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.sealed import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
+from planner.inventory.template_digests import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import (
     CANARY,
@@ -54,19 +54,21 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
 
     def read(text: bytes) -> model.Template:
         labels = shared.labels(metadata.labels)
-        told = typed.decode(text, dict[str, msgspec.Raw])
-        whole = bytes(told.pop("spec", b"null"))
+        raw_fields = typed_json.decode(text, dict[str, msgspec.Raw])
+        whole = bytes(raw_fields.pop("spec", b"null"))
         of_spec = shared.once_written("spec of a template", whole, lambda _: _ReadSpec.of(shared, whole, spec))
-        rest = seal_but_spec({key: msgspec.json.decode(one) for key, one in told.items()})
-        kept = msgspec.to_builtins(template) if has_manifest else None
+        sealed_fields = seal_but_spec({key: msgspec.json.decode(raw_field) for key, raw_field in raw_fields.items()})
+        plain_template = msgspec.to_builtins(template) if has_manifest else None
         injection = {key: value for key, value in annotations.items() if key in ISTIO_ANNOTATIONS}
         spec_record = replace(of_spec.record, injection=FrozenMap(injection)) if injection else of_spec.record
         return model.Template(
             labels=labels,
             spec=spec_record,
             annotations=annotations,
-            manifest=wire.encode(with_kept({**rest, "spec": of_spec.sealed}, kept)) if kept is not None else b"{}",
-            unread=unread(rest, of_spec.unread),
+            manifest=wire.encode(with_kept({**sealed_fields, "spec": of_spec.sealed}, plain_template))
+            if plain_template is not None
+            else b"{}",
+            unread=unread(sealed_fields, of_spec.unread),
         )
 
     text = wire.encode(raw) if isinstance(raw, dict) else raw
@@ -161,8 +163,8 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
 def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
     """A LeaderWorkerSet's groups, its workers' template, and its leaders' as it is written."""
     spec = workload.spec or wire.WorkloadSpec()
-    found = raw.get("leaderWorkerTemplate") if isinstance(raw, dict) else None
-    both = found if isinstance(found, dict) else {}
+    groups_field = raw.get("leaderWorkerTemplate") if isinstance(raw, dict) else None
+    both = groups_field if isinstance(groups_field, dict) else {}
     workers = both.get("workerTemplate") or {}
     template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
     worker = read_template(shared, template.worker_template, workers, has_manifest=True)
@@ -194,18 +196,20 @@ def _condition(status: wire.WorkloadStatus, called: str) -> wire.WorkloadConditi
 
 
 def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
-    told = _condition(status, "Progressing")
-    return shared.seconds(told.last_update_time or told.last_transition_time) if told is not None else None
+    condition = _condition(status, "Progressing")
+    return (
+        shared.seconds(condition.last_update_time or condition.last_transition_time) if condition is not None else None
+    )
 
 
 def _progressing_since(shared: Shared, status: wire.WorkloadStatus) -> float | None:
-    told = _condition(status, "Progressing")
-    return shared.seconds(told.last_transition_time) if told is not None else None
+    progress_condition = _condition(status, "Progressing")
+    return shared.seconds(progress_condition.last_transition_time) if progress_condition is not None else None
 
 
 def _refusal_message(status: wire.WorkloadStatus) -> str:
-    told = _condition(status, "ReplicaFailure")
-    return (told.message or "") if told is not None and told.status == "True" else ""
+    condition = _condition(status, "ReplicaFailure")
+    return (condition.message or "") if condition is not None and condition.status == "True" else ""
 
 
 def _on_disruption(policy: wire.FailurePolicy | None) -> str:
@@ -216,7 +220,10 @@ def _on_disruption(policy: wire.FailurePolicy | None) -> str:
     comes first is about them too.
     """
     for rule in (policy.rules if policy is not None else None) or ():
-        if any(one.type == "DisruptionTarget" and one.status in ("", "True") for one in rule.on_pod_conditions or ()):
+        if any(
+            condition.type == "DisruptionTarget" and condition.status in ("", "True")
+            for condition in rule.on_pod_conditions or ()
+        ):
             return rule.action
         codes = rule.on_exit_codes
         if codes is not None and rule.action != "Ignore":
@@ -253,18 +260,20 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
 
 
 def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) -> model.ControllerRevision:
-    """A ControllerRevision; of `data`, which other kinds' controllers use as they like, the template at most is kept.
+    """A ControllerRevision; of `decoded`, which other kinds' controllers use as they like, the template at most is kept.
 
     Source: kubernetes `pkg/controller/statefulset/stateful_set_utils.go`, `pkg/controller/daemon/update.go`, `getPatch`.
     """
     metadata = metadata_of(revision)
     owner, template = read_owner(shared, metadata.owner_references), None
-    told, revision.data = revision.data, None
+    raw_revision, revision.data = revision.data, None
     if owner is not None and owner.kind in _KEEPS_REVISIONS:
-        data = typed.convert(told, wire.RevisionData)
-        if data.spec is not None and data.spec.template is not None:
-            template = read_template(shared, data.spec.template, told["spec"]["template"], has_manifest=False)
-            revision.data = data
+        decoded = typed_json.convert(raw_revision, wire.RevisionData)
+        if decoded.spec is not None and decoded.spec.template is not None:
+            template = read_template(
+                shared, decoded.spec.template, raw_revision["spec"]["template"], has_manifest=False
+            )
+            revision.data = decoded
     return model.ControllerRevision(
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
@@ -355,8 +364,8 @@ def _paused(annotations: Labels, status: wire.ScaledObjectStatus | None) -> tupl
     """Whether it leaves replicas alone, else which it sets first: those of its annotation, before it leaves them alone."""
     text = annotations.get(KEDA_PAUSED_REPLICAS)
     if text is None:
-        said = annotations.get(KEDA_PAUSED)
-        return said is not None and said not in _FALSE, None
+        paused_text = annotations.get(KEDA_PAUSED)
+        return paused_text is not None and paused_text not in _FALSE, None
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         return True, None  # KEDA refuses the whole object
     replicas = int(text)
@@ -372,7 +381,7 @@ def _target(_: Shared, metadata: wire.Metadata, target: wire.ScaleTarget | None)
     return f"{target.kind}/{metadata.namespace or DEFAULT_NAMESPACE}/{target.name}"
 
 
-AUTOSCALER = Kept(
+AUTOSCALER = RecordLayout(
     model.HorizontalPodAutoscaler,
     target=of(_target, METADATA, ("spec.scaleTargetRef", wire.ScaleTarget)),
     minimum="spec.minReplicas",
@@ -380,4 +389,4 @@ AUTOSCALER = Kept(
 )
 SCALED_OBJECT = ByHand(wire.ScaledObject, read_scaled_object)
 CONTROLLER_REVISION = ByHand(wire.ControllerRevision, read_controller_revision)
-SERVICE = Kept(model.Service, selector="spec.selector")
+SERVICE = RecordLayout(model.Service, selector="spec.selector")

@@ -58,29 +58,29 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
 def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]:
     """Each pause that waits for a user, waited for and ended: without that it never gets Healthy."""
     steps = workload.strategy.canary.steps if workload.strategy.canary is not None else ()
-    pauses = [place for place, one in enumerate(steps) if one.is_pause and one.pause_seconds is None]
+    pauses = [place for place, step in enumerate(steps) if step.is_pause and step.pause_seconds is None]
     places = pauses[-times:] if times and len(pauses) >= times else [None] * times
     for place in places:
         yield from commands.wait_paused(workload.key, seconds, place)
         yield commands.promote_plainly(workload.key)
 
 
-def with_cure(made: Step, cure: Step | None) -> Iterator[Step]:
+def with_cure(change_step: Step, cure: Step | None) -> Iterator[Step]:
     """The change; with what has to be done after it and before it can end, its wait comes after that."""
     if cure is None:
-        yield made
+        yield change_step
     else:
-        yield replace(made, commands=made.commands[:1])
-        yield replace(cure, commands=(*cure.commands, *made.commands[1:]))
+        yield replace(change_step, commands=change_step.commands[:1])
+        yield replace(cure, commands=(*cure.commands, *change_step.commands[1:]))
 
 
-def at_once(made: Sequence[Step]) -> Step:
+def at_once(steps: Sequence[Step]) -> Step:
     """Several changes, all applied before any is waited for."""
-    first = tuple(step.commands[0] for step in made)
-    waits = tuple(command for step in made for command in step.commands[1:])
+    first = tuple(step.commands[0] for step in steps)
+    waits = tuple(command for step in steps for command in step.commands[1:])
     return replace(
-        made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *waits),
-        undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
+        steps[0], what="Apply the changes", commands=(*dict.fromkeys(first), *waits),
+        undo=tuple(undo for step in steps for undo in step.undo), is_change=any(step.is_change for step in steps),
     )  # fmt: skip
 
 
@@ -89,19 +89,19 @@ def as_shown(what: str, undo: str, *does: str) -> Step:
     return Step(what=what, undo=(undo,), commands=does)
 
 
-def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, ...]]:
+def steps_of(outcome: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, ...]]:
     """The title and steps of the way out with that number, counted from 1; without one, those of the change itself."""
-    if result.remedies:
-        remedy = result.remedies[way_out - 1]
+    if outcome.remedies:
+        remedy = outcome.remedies[way_out - 1]
         return str(remedy.title), remedy.steps
     waits = {
         part.workload: (
             commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
         )
-        for part in result.workloads
+        for part in outcome.workloads
     }
     return "the change", tuple(
-        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in result.apply
+        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in outcome.apply
     )
 
 

@@ -60,32 +60,32 @@ def lenders(
     cluster: Cluster, own: Sequence[str], shapes: Sequence[Shape], lacking: Sequence[str], cut: list[str]
 ) -> Iterator[Lender]:
     """Workloads besides `own` whose pods are, or wait, where new pods may go, and that hold what is `lacking`."""
-    mine = np.zeros(cluster.node_count, dtype=np.bool_)
+    own_nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     for shape in shapes:
-        mine |= shape.static == Static.PASSES
+        own_nodes |= shape.static == Static.PASSES
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
-    near = {keys[pod.uid] for pod in pods if (n := cluster.node_index.get(pod.node_name)) is not None and mine[n]}
-    near |= {keys[pods[i].uid] for i in cluster.waiting if _meets(cluster, i, mine)}
-    found = []
+    near = {keys[pod.uid] for pod in pods if (n := cluster.node_index.get(pod.node_name)) is not None and own_nodes[n]}
+    near |= {keys[pods[i].uid] for i in cluster.waiting if _meets(cluster, i, own_nodes)}
+    candidates = []
     for other in cluster.snapshot.workloads:
         if other.key in own or other.key not in near or not other.traits.surges_freely or not other.replicas:
             continue
         asks = pod_requests(other.template.spec)
         if lacking and not any(name in asks for name in lacking):
             continue
-        left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
-        if left:
-            found.append(Lender(workload=other, replicas=left, bound=_bound(cluster, other)))
-    found.sort(key=lambda one: (one.bound > 0, one.bound, one.workload.key))
-    if len(found) > limits.LENDERS.most:
-        cut.append(limits.LENDERS.reached(number=len(found)))
-    yield from found[: limits.LENDERS.most]
+        replicas_left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
+        if replicas_left:
+            candidates.append(Lender(workload=other, replicas=replicas_left, bound=_bound(cluster, other)))
+    candidates.sort(key=lambda lender: (lender.bound > 0, lender.bound, lender.workload.key))
+    if len(candidates) > limits.LENDERS.most:
+        cut.append(limits.LENDERS.reached(number=len(candidates)))
+    yield from candidates[: limits.LENDERS.most]
 
 
-def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
+def _meets(cluster: Cluster, number: int, candidate_nodes: BoolArray) -> bool:
     pod = cluster.snapshot.pods[number]
     shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-    return bool(mine[shape.candidates].any())
+    return bool(candidate_nodes[shape.candidates].any())
 
 
 def _bound(cluster: Cluster, workload: Workload) -> int:
@@ -121,10 +121,10 @@ def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
     return moves_between(autoscalers_of(snapshot, workload.key), replicas) is not None
 
 
-def is_given_back(run: Run, lender: Lender, left: int) -> bool:
+def is_given_back(run: Run, lender: Lender, replicas_left: int) -> bool:
     """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
     own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
-    number = lender.disturbed(left)
+    number = lender.disturbed(replicas_left)
     return not number or has_room(run, _shape(run, lender.workload), number)
 
 
@@ -188,10 +188,10 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
     ]
     for other in others[: limits.LENDERS.most]:
         numbers = [n for n in range(1, other.replicas + 1) if stays(snapshot, other, other.replicas - n)]
-        found = fewest(numbers, partial(_without, case, other))
-        if found is not None and _comes_to_rest(case, other, other.replicas - found[0]):
-            count, run = found
-            left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
+        fewest_pods = fewest(numbers, partial(_without, case, other))
+        if fewest_pods is not None and _comes_to_rest(case, other, other.replicas - fewest_pods[0]):
+            count, run = fewest_pods
+            replicas_left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
             placed = case.revision.placed
             can_wait = placed is None or bool(placed.resource and placed.waits)
             is_lent = can_wait and has_room(run, _shape(run, other), count)
@@ -199,11 +199,11 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
             yield case.remedy(
                 RemedyKind.FREE_CAPACITY,
                 f"{pods} of {other.namespace}/{other.name} fewer {until}",
-                f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {case.at_worst(run)}{_autoscaled(case, other, left)}",
+                f"{replicas_left:,} of {other.replicas:,} {other.namespace}/{other.name}; {case.at_worst(run)}{_autoscaled(case, other, replicas_left)}",
                 run,
-                first=(scale(other, left),),
+                first=(scale(other, replicas_left),),
                 last=(scale_back(other),) if is_lent else (),
-                disturbs=max(0, _bound(case.cluster, other) - left),
+                disturbs=max(0, _bound(case.cluster, other) - replicas_left),
                 lenders=1,
             )
             return
@@ -222,12 +222,14 @@ def _makes_room(case: StuckRollout, shape: Shape, other: Workload) -> bool:
     owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
     indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
     names = Counter(cluster.snapshot.pods[i].node_name for i in indices)
-    given = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
+    freed_amounts = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
     candidates = set(shape.candidates.tolist())
     for name, count in names.items():
         node = cluster.node_index.get(name)
         if node is not None and node in candidates:
-            if all(int(state.free[row, node]) + count * given.get(row, 0) >= amount for row, amount in shape.asks):
+            if all(
+                int(state.free[row, node]) + count * freed_amounts.get(row, 0) >= amount for row, amount in shape.asks
+            ):
                 return True
     return False
 
@@ -237,14 +239,14 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
     workload, shape = case.workload, case.shape
     if not workload.traits.surges_freely or shape is None:
         return
-    known = workloads_by_key(case.cluster)
+    workload_by_key = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
-    others = [w for key in keys if (w := known.get(key)) is not None and w.traits.part and w.owner is None]
+    others = [w for key in keys if (w := workload_by_key.get(key)) is not None and w.traits.part and w.owner is None]
     then = replace(workload, strategy=ONE_BY_ONE.strategy)
     if not others or len(others) < len(keys) or case.attempt(then) is not None:
         return
     run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))
-    if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
+    if run is not None and all(_comes_to_rest(case, rival, 0) for rival in others):
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         whom = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
@@ -254,7 +256,7 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
             run,
             patch=patch_of(workload, ONE_BY_ONE),
             what=ONE_BY_ONE.title,
-            first=tuple(scale(one, 0) for one in others),
+            first=tuple(scale(rival, 0) for rival in others),
             last=tuple(map(scale_back, others)),
             disturbs=sum(_bound(case.cluster, other) for other in others),
             lenders=len(others),

@@ -39,18 +39,18 @@ def steps(
 ) -> tuple[Step, ...]:
     """What a user does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
     of others the Ready ones of their workload are waited for."""
-    first, names, made, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
+    first, names, move_steps, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
     as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
-    does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
-    held = [one.acts for one in does]
-    last = [{uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held]
+    does = [replay for replay in plan.replays if replay.does(len(plan.moves.hosts))]
+    acts_by_replay = [replay.acts for replay in does]
+    last = [{uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in acts_by_replay]
     # A pod that starts in every draw is waited for in the last of its stages.
-    surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
+    surely = {uid: max(acts[uid] for acts in last) for uid in first.started if all(uid in acts for acts in last)}
     ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
     come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
     looks = commands.untouched([names[node] for node in ever], come)
-    made.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
+    move_steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
         closed, opened = (
             [names[node] for node in sorted(some - as_it_is)] for some in (stage.shut - shut, shut - stage.shut)
@@ -59,20 +59,20 @@ def steps(
         if closed:
             what = f"Stage {number}: cordon {listing(closed)}, so that no other pod takes the room"
             undo = (commands.uncordon(*closed),)
-            made.append(Step(what=what, commands=(commands.cordon(*closed),), undo=undo, is_lent=True))
+            move_steps.append(Step(what=what, commands=(commands.cordon(*closed),), undo=undo, is_lent=True))
         if opened:
             what = f"Stage {number}: uncordon {listing(opened)}"
-            made.append(Step(what=what, commands=(commands.uncordon(*opened),)))
+            move_steps.append(Step(what=what, commands=(commands.uncordon(*opened),)))
         if act.moved:
-            some = [pods[uid] for uid, _ in act.moved if uid in pods]
+            moved_pods = [pods[uid] for uid, _ in act.moved if uid in pods]
             evictions = [
-                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
+                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in moved_pods
             ]  # fmt: skip
             together = limits.EVICTED_AT_ONCE.most
-            done = [commands.at_once(evictions[i : i + together]) for i in range(0, len(some), together)]
-            done += _ready(cluster, [acts[number - 1] for acts in held], keys, some)
-            what = f"Stage {number}: evict {listing([name(pod) for pod in some])}"
-            made.append(Step(what=what, commands=tuple(done)))
+            done = [commands.at_once(evictions[i : i + together]) for i in range(0, len(moved_pods), together)]
+            done += _ready(cluster, [acts[number - 1] for acts in acts_by_replay], keys, moved_pods)
+            what = f"Stage {number}: evict {listing([name(pod) for pod in moved_pods])}"
+            move_steps.append(Step(what=what, commands=tuple(done)))
         start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
         if start and not is_of_places:
             theirs = [pod for pod in start if pod.uid in named]
@@ -81,8 +81,8 @@ def steps(
             ready = ((key, min(_ready_pods(one.snapshot, key) for one in does)) for key in new)
             until += [_ready_wait(cluster, key, _LATE, least) for key, least in ready]
             who = [*map(name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
-            made.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
-    return tuple(made)
+            move_steps.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
+    return tuple(move_steps)
 
 
 def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
@@ -98,10 +98,10 @@ def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], mov
 
 def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:
     """Until so many are Ready; "" where none is, or the object doesn't say."""
-    kind, known = kind_in(key), workloads_by_key(cluster).get(key)
+    kind, workload = kind_in(key), workloads_by_key(cluster).get(key)
     if not number or not (kind.has_scale or kind.waits.endswith("=")):
         return ""
-    return commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0))
+    return commands.wait_ready(key, patience, number + (workload.succeeded_pods if workload else 0))
 
 
 def _ready_pods(snapshot: Snapshot, key: str) -> int:

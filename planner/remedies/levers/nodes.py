@@ -64,12 +64,12 @@ def growing(
     cluster: Cluster, revisions: Sequence[Revision], shapes: Sequence[Shape], pools: Sequence[NodePool], cut: list[str], *, past_limits: bool
 ) -> Iterator[Growing]:  # fmt: skip
     """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""
-    known, wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
+    pool_by_name, nodes_wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
     for template in _templates(cluster, shapes, cut):
         name = pool_key(template)
-        limit = known.get(name)
+        limit = pool_by_name.get(name)
         room = None if past_limits or limit is None else limit.room_by_hand(capacity_of(cluster, limit))
-        most = wanted if room is None else min(wanted, room)
+        most = nodes_wanted if room is None else min(nodes_wanted, room)
         if most > limits.NODES.most:
             most = limits.NODES.most
             cut.append(limits.NODES.reached(pool=name))
@@ -84,11 +84,11 @@ def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
 
 def _templates(cluster: Cluster, shapes: Sequence[Shape], cut: list[str]) -> list[Node]:
     """One node of each pool that matches a pod and is large enough for it when empty."""
-    found: dict[str, Node] = {}
+    templates: dict[str, Node] = {}
     for shape in shapes:
         for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
-            found.setdefault(pool_key(node), node)
-    return _first_pools(list(found.values()), cut)
+            templates.setdefault(pool_key(node), node)
+    return _first_pools(list(templates.values()), cut)
 
 
 class NewNode(Record, eq=False):
@@ -106,21 +106,21 @@ def _by_place(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNo
     for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
         where = (zone(node), *(node.labels.get(key, "") for key in keys))
         pools.setdefault(_pool_or_size(node), {}).setdefault(where, []).append(node)
-    found = []
+    places = []
     for pool, by_place in sorted(pools.items()):
-        some = [NewNode(template=min(nodes, key=_size), place=_place_words(where, keys) if len(by_place) > 1 else "")
+        new_nodes = [NewNode(template=min(nodes, key=_size), place=_place_words(where, keys) if len(by_place) > 1 else "")
                 for where, nodes in sorted(by_place.items())]  # fmt: skip
-        some = some[:1] if shape.is_plain else some
-        if len(some) > limits.PLACES_OF_A_POOL.most:
-            cut.append(limits.PLACES_OF_A_POOL.reached(number=len(some), pool=pool))
-        found.append(some[: limits.PLACES_OF_A_POOL.most])
-    return _first_pools(found, cut)
+        new_nodes = new_nodes[:1] if shape.is_plain else new_nodes
+        if len(new_nodes) > limits.PLACES_OF_A_POOL.most:
+            cut.append(limits.PLACES_OF_A_POOL.reached(number=len(new_nodes), pool=pool))
+        places.append(new_nodes[: limits.PLACES_OF_A_POOL.most])
+    return _first_pools(places, cut)
 
 
 def _topology_keys(spec: PodSpec) -> tuple[str, ...]:
     """Labels by which its spread and its affinity tell nodes apart, but for those that each node has of its own or `zone` reads."""
     terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
-    keys = {*(one.topology_key for one in spec.topology_spread), *(one.topology_key for one in terms)}
+    keys = {*(spread.topology_key for spread in spec.topology_spread), *(term.topology_key for term in terms)}
     return tuple(sorted(key for key in keys if key != HOSTNAME and not key.endswith(("/zone", "/region"))))
 
 
@@ -136,7 +136,7 @@ def _place_words(where: tuple[str, ...], keys: tuple[str, ...]) -> str:
 
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
     """Places of nodes that match and are large enough; not like those on which pods of DaemonSets would be preempted."""
-    asks, found = pod_requests(shape.spec).items(), list[int]()
+    asks, nodes = pod_requests(shape.spec).items(), list[int]()
     pushing: dict[str, None] = {}
     for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
@@ -144,20 +144,20 @@ def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
             if cluster.remember(_pushes_daemons, i):
                 pushing[pool_key(node)] = None
             else:
-                found.append(i)
-    known = {pool_key(cluster.nodes[i]) for i in found}
+                nodes.append(i)
+    pool_keys = {pool_key(cluster.nodes[i]) for i in nodes}
     cut += [
         f"pods of DaemonSets would be preempted on new nodes of {name}, which isn't played"
         for name in pushing
-        if name not in known
+        if name not in pool_keys
     ]
-    return found
+    return nodes
 
 
-def _first_pools(found: list[T], cut: list[str]) -> list[T]:
-    if len(found) > limits.POOLS.most:
-        cut.append(limits.POOLS.reached(number=len(found)))
-    return found[: limits.POOLS.most]
+def _first_pools(pools: list[T], cut: list[str]) -> list[T]:
+    if len(pools) > limits.POOLS.most:
+        cut.append(limits.POOLS.reached(number=len(pools)))
+    return pools[: limits.POOLS.most]
 
 
 def _pool_or_size(node: Node) -> str:
@@ -169,13 +169,17 @@ def _pushes_daemons(cluster: Cluster, place: int) -> bool:
     """Whether a pending pod would preempt pods of DaemonSets of a new node like that of a place, where their share is only set
     aside."""
     node = cluster.nodes[place]
-    lowest = min((cluster.priority_of(one.template.spec) for one in daemons_on(cluster.snapshot, node)), default=None)
+    lowest = min(
+        (cluster.priority_of(daemon.template.spec) for daemon in daemons_on(cluster.snapshot, node)), default=None
+    )
     if lowest is None:
         return False
-    left = empty_copy(cluster, node, 0).allocatable
-    mine = (asks for asks, priority in cluster.remember(_preempting) if priority > lowest)
+    allocatable = empty_copy(cluster, node, 0).allocatable
+    daemon_amounts = (asks for asks, priority in cluster.remember(_preempting) if priority > lowest)
     return any(
-        left.get(name, 0) < amount <= node.allocatable.get(name, 0) for asks in mine for name, amount in asks.items()
+        allocatable.get(name, 0) < amount <= node.allocatable.get(name, 0)
+        for asks in daemon_amounts
+        for name, amount in asks.items()
     )
 
 
@@ -191,33 +195,36 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     """As few as do of each pool. How many hangs on whose rollouts are in flight, and would take them."""
     if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
         return
-    wanted = most_wanted(case.cluster, case.revisions)
-    most = min(wanted, limits.NODES.most)
+    nodes_wanted = most_wanted(case.cluster, case.revisions)
+    most = min(nodes_wanted, limits.NODES.most)
     for templates in _by_place(case.cluster, case.shape, case.reached):
-        tried = [(one, fewest(range(1, most + 1), partial(_with_nodes, case, one.template))) for one in templates]
-        enough = [(*found, one) for one, found in tried if found is not None]
+        tried = [
+            (new_node, fewest(range(1, most + 1), partial(_with_nodes, case, new_node.template)))
+            for new_node in templates
+        ]
+        enough = [(*fewest_nodes, new_node) for new_node, fewest_nodes in tried if fewest_nodes is not None]
         if not enough:
-            if wanted > most:
+            if nodes_wanted > most:
                 pool = node_pool(templates[0].template) or templates[0].template.name
                 case.reached.append(limits.NODES.reached(pool=pool))
             continue
-        count, run, new = min(enough, key=lambda one: one[0])
+        count, run, new = min(enough, key=lambda candidate: candidate[0])
         is_anywhere = len(enough) == len(tried) and all(number == count for number, *_ in enough)
-        template, kept = new.template, len(kept_nodes(run, count))
+        template, staying_nodes = new.template, len(kept_nodes(run, count))
         step = added(case.cluster, template, count, place="" if is_anywhere else new.place)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
-            f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, kept)}",
+            f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, staying_nodes)}",
             run,
             step=step,
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
             change=f"add:{node_pool(template)}={count}" if node_pool(template) else "",
-            is_kept=kept > 0,
-            kept_nodes=kept,
+            is_kept=staying_nodes > 0,
+            kept_nodes=staying_nodes,
             first_seconds=arrival,
             arrival_seconds=arrival,
         )
@@ -227,14 +234,14 @@ def _with_nodes(case: StuckRollout, template: Node, count: int, draws: bool) -> 
     return case.attempt(case.workload, case.grown(case.cluster, template, count), draws=draws)
 
 
-def _afterwards(nodes: int, kept: int) -> str:
+def _afterwards(nodes: int, staying_nodes: int) -> str:
     """What becomes of added nodes: ``1 of them stays in use afterwards, the other node can be removed``."""
-    if not kept:
+    if not staying_nodes:
         return f"the {plural(nodes, 'node')} can be removed afterwards"
-    if kept == nodes:
+    if staying_nodes == nodes:
         return plural(nodes, "the node stays in use afterwards", "the nodes stay in use afterwards")
-    stay = f"{kept:,} of them {plural(kept, 'stays', 'stay')} in use afterwards"
-    return f"{stay}, the other {plural(nodes - kept, 'node', 'nodes')} can be removed"
+    stay = f"{staying_nodes:,} of them {plural(staying_nodes, 'stays', 'stay')} in use afterwards"
+    return f"{stay}, the other {plural(nodes - staying_nodes, 'node', 'nodes')} can be removed"
 
 
 def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) -> Remedy:
@@ -251,8 +258,8 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
         )
         command = commands.chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
         return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
-    said = pool.grows(remedy.extra_nodes, used)
-    return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
+    limit_sentence = pool.grows(remedy.extra_nodes, used)
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {limit_sentence}")) if limit_sentence else remedy
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -261,20 +268,24 @@ def added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step
     for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses."""
     pool = node_pool(like)
     size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
-    there = f", {place}" if place else ""
-    what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{there}"
+    place_text = f", {place}" if place else ""
+    what = (
+        f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{place_text}"
+    )
     if not pool:
-        more, again = f"add {words.count(number, 'node')} like {like.name}{there}", "remove what was added"
+        more, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
         return Step(what=what, commands=(commands.remark(more),), undo=(commands.remark(again),))
     if brings := brings_of(pool_label(like)):
         return Step(what=what, commands=(commands.remark(brings.replace("{}", pool)),), undo=(commands.remark("they go again by themselves"),))  # fmt: skip
-    made, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
-    made += commands.comment(f"the new nodes have to be in {place}") if made and place else ""
-    if not made:
-        made = commands.remark(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{there}")
+    resize_command, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
+    resize_command += commands.comment(f"the new nodes have to be in {place}") if resize_command and place else ""
+    if not resize_command:
+        resize_command = commands.remark(
+            f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{place_text}"
+        )
         undone = commands.remark(f"give node pool {pool} its {words.count(size, 'node')} again")
     return Step(
-        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
+        what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
 
 
@@ -294,12 +305,12 @@ def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
         return None
     then = {name: format_amount(amount, name) for name, amount, _ in binding}
     today = {name: format_amount(limit, name) for name, _, limit in binding}
-    made, undone = (
-        commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": one}}))
-        for one in (then, today)
+    command, undone = (
+        commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": limits_patch}}))
+        for limits_patch in (then, today)
     )  # fmt: skip
     what = f"Raise the limits of NodePool {pool.name}: {words.listing([f'{name} to {amount}' for name, amount in then.items()], None)}"
     return Step(
-        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool.name}/limits", before=json.dumps(today),
+        what=what, commands=(command,), undo=(undone,), target=f"NodePool/{pool.name}/limits", before=json.dumps(today),
         after=json.dumps(then),
     )  # fmt: skip

@@ -21,8 +21,8 @@ from planner.scheduling.cluster import Cluster
 
 def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
-    flying = [one.key for one in case.run.others if one.is_rolling]
-    if not flying or case.cluster.later or any(one.key == case.workload.key for one in in_flight(case.cluster)):
+    flying = [flight.key for flight in case.run.others if flight.is_rolling]
+    if not flying or case.cluster.later or any(flight.key == case.workload.key for flight in in_flight(case.cluster)):
         return
     run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
     if run is None:
@@ -50,18 +50,18 @@ def orders(cluster: Cluster, revisions: Sequence[Revision], run: Run, cut: list[
         yield from permutations(range(number))
     elif number > 1:
         cut.append(limits.ORDERED.reached(number=number))
-    own, flying = {r.after.key for r in revisions}, {one.key for one in in_flight(cluster)}
-    if not own & flying and any(one.is_rolling for one in run.others):
+    own, flying = {r.after.key for r in revisions}, {flight.key for flight in in_flight(cluster)}
+    if not own & flying and any(flight.is_rolling for flight in run.others):
         yield None
 
 
 def wait(cluster: Cluster, flying: Sequence[str], seconds: float, what: str) -> Step:
     """A command for each that is rolling out, which waits until it has; it may take twice the `seconds` that are estimated."""
-    known, most = workloads_by_key(cluster), limits.AWAITED.most
+    workloads, most = workloads_by_key(cluster), limits.AWAITED.most
     waits = [
-        commands.wait(key, PATIENCE * seconds, pods=known[key].replicas, strategy=known[key].strategy.kind)
+        commands.wait(key, PATIENCE * seconds, pods=workloads[key].replicas, strategy=workloads[key].strategy.kind)
         for key in flying[:most]
-        if key in known
+        if key in workloads
     ]
     if len(flying) > most:
         waits.append(commands.remark(limits.AWAITED.reached(number=len(flying) - most)))

@@ -27,7 +27,7 @@ from planner.rollout.cures import silent_node_cures
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.verdict import Impasse, volume_waits
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 
 _STEP_SECONDS: Final = 60  # between the end of the stuck rollout and what is done then, and from one to the next
 
@@ -74,7 +74,7 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]
         drains = [Change(kind=ChangeKind.DRAIN, target=name) for name in names]
         drained = commands.command("kubectl", "drain", *names, "--ignore-daemonsets", "--delete-emptydir-data")
         yield from _away(
-            cluster, revision, RemedyKind.DRAIN_NODE, title, names, [(at, one) for one in drains], (drained,)
+            cluster, revision, RemedyKind.DRAIN_NODE, title, names, [(at, drain) for drain in drains], (drained,)
         )
         pods = {pod.number: pod for wait in waits for pod in wait.pods}
         if pods and max(pods) <= 0:  # pods that the run made have no name that anybody could evict
@@ -84,7 +84,7 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]
                 (at, Change(kind=ChangeKind.TAINT, target=name, value=f"{TAINT_UNSCHEDULABLE}:NoSchedule"))
                 for name in names
             ]
-            done += [(at + _STEP_SECONDS, Change(kind=ChangeKind.EVICT, target=one)) for one in which]
+            done += [(at + _STEP_SECONDS, Change(kind=ChangeKind.EVICT, target=pod_key)) for pod_key in which]
             evicted = [
                 commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
                 for pod in pods.values()
@@ -115,29 +115,31 @@ def _away(
 
 
 def _in_turn(happenings: Sequence[Happening]) -> tuple[Happening, ...]:
-    return tuple(replace(one, turn=turn) for turn, one in enumerate(happenings, 1))
+    return tuple(replace(happening, turn=turn) for turn, happening in enumerate(happenings, 1))
 
 
 def _others_on(cluster: Cluster, workload: Workload, names: Sequence[str]) -> int:
     """Pods of others on these nodes that a drain evicts."""
     keys = workload_keys(cluster.snapshot)
-    mine = (p for p in cluster.snapshot.pods if p.node_name in names and p.holds_room and keys[p.uid] != workload.key)
-    return sum(pod.owner is not None and not kind_in(keys[pod.uid]).is_per_node for pod in mine)
+    other_pods = (
+        p for p in cluster.snapshot.pods if p.node_name in names and p.holds_room and keys[p.uid] != workload.key
+    )
+    return sum(pod.owner is not None and not kind_in(keys[pod.uid]).is_per_node for pod in other_pods)
 
 
 def _to_zero(workload: Workload, at: float) -> Way:
     title = f"Scale it to 0 once it is stuck, and back to {workload.replicas:,} when its pods are gone"
     numbers = (0, workload.replicas)
     changes = [Change(kind=ChangeKind.REPLICAS, target=workload.key, value=str(number)) for number in numbers]
-    gone = commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
-    does = (commands.scale(workload.key, 0), gone, commands.scale(workload.key, workload.replicas))
+    wait_command = commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
+    does = (commands.scale(workload.key, 0), wait_command, commands.scale(workload.key, workload.replicas))
     happenings = [
         Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key, replicas=number) for number in numbers
     ]
     return Way(
         title=title, kind=RemedyKind.SCALE_TO_ZERO, then=Step(what=title, commands=does, undo=does[-1:], is_lent=True),
         happenings=_in_turn(happenings),
-        events=text_of([Later(after_seconds=at + wait, change=one) for wait, one in zip((0, 2 * _STEP_SECONDS), changes, strict=True)]),
+        events=text_of([Later(after_seconds=at + wait, change=change) for wait, change in zip((0, 2 * _STEP_SECONDS), changes, strict=True)]),
     )  # fmt: skip
 
 

@@ -29,17 +29,25 @@ def with_bounds(cluster: Cluster, bounds: Bounds) -> Cluster:
     snapshot = cluster.snapshot
     quotas = tuple(
         replace(
-            one, hard=FrozenMap({key: bounds.get((one.namespace, one.name, key), n) for key, n in one.hard.items()})
+            resource_quota,
+            hard=FrozenMap(
+                {
+                    key: bounds.get((resource_quota.namespace, resource_quota.name, key), n)
+                    for key, n in resource_quota.hard.items()
+                }
+            ),
         )
-        for one in snapshot.resource_quotas
+        for resource_quota in snapshot.resource_quotas
     )
     return cluster.with_snapshot(replace(snapshot, resource_quotas=quotas))
 
 
 def lifted(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
     """With no bound at all in these namespaces: what is used then says how large the quotas have to be."""
-    quotas = (one for one in cluster.snapshot.resource_quotas if one.namespace in namespaces)
-    return with_bounds(cluster, {(one.namespace, one.name, key): UNBOUNDED for one in quotas for key in one.hard})
+    quotas = (candidate for candidate in cluster.snapshot.resource_quotas if candidate.namespace in namespaces)
+    return with_bounds(
+        cluster, {(quota.namespace, quota.name, key): UNBOUNDED for quota in quotas for key in quota.hard}
+    )
 
 
 def raised(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[tuple[str, str, str, int, int]]:
@@ -61,13 +69,13 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     if free is None:
         return
     admission = free.simulation.admission
-    asked = usage(admission.prepare(workload.namespace, workload.template.spec, workload.template.labels))
+    pod_usage = usage(admission.prepare(workload.namespace, workload.template.spec, workload.template.labels))
     live = sum(1 for p in case.run.pods[workload.key] if not p.is_terminating)
     pods = max(1, rolling_limits(workload)[0], workload.replicas - live)
     most = list(raised(snapshot, free, {workload.namespace}))
     surged = []
     for space, name, key, bound, peak in most:
-        with_surge = min(peak, admission.used_at_first[space, name].get(key, 0) + pods * asked.get(key, 0))
+        with_surge = min(peak, admission.used_at_first[space, name].get(key, 0) + pods * pod_usage.get(key, 0))
         surged += [(space, name, key, bound, with_surge)] if with_surge > bound else []
     for hard in (surged, most):
         bounds = {(space, name, key): amount for space, name, key, _, amount in hard}

@@ -21,12 +21,12 @@ from planner.remedies.levers.way import Way
 from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
 from planner.rollout.choice import Weights, choose
 from planner.rollout.controllers.statefulset import takes_max_unavailable
+from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.grid import axis, play_cell
-from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_of
-from planner.rollout.prepared import pod_times_of
+from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.run import Revision
-from planner.rollout.ties import is_too_large_for_its_node
+from planner.rollout.tie_breaks import is_too_large_for_its_node
 from planner.scheduling.cluster import Cluster
 
 ONE_BY_ONE = rolling_way((0, 1))
@@ -82,7 +82,7 @@ def few(workload: Workload, replicas: int, least_ready: int, *, is_full: bool) -
     `least_ready`: of `replicas` pods; `is_full`: not one more pod finds room, so that no surge by itself does.
     """
     if workload.traits.is_custom:
-        return []  # its steps are its own to say: `planner.rollout.own_ways`
+        return []  # its steps are its own to say: `planner.rollout.custom_strategies`
     may_miss = replicas - least_ready
     missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
     surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
@@ -155,17 +155,17 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
         cut.append(limits.STRATEGIES_UP_TO.reached(number=number, field="partition", looked=len(values) - 1))
     missing: list[int | str | None] = [strategy.max_unavailable]
     if cluster.remember(takes_max_unavailable):
-        missing += [one for one in values if one and one != strategy.max_unavailable]
+        missing += [bound for bound in values if bound and bound != strategy.max_unavailable]
     for most in missing:
-        for partition in (one for one in values if one < number):
+        for partition in (ordinal for ordinal in values if ordinal < number):
             if (ROLLING_UPDATE, partition, most) == (strategy.kind, strategy.partition, strategy.max_unavailable):
                 continue
-            said = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
-            said += [] if partition == strategy.partition and said else [f"partition {partition}"]
+            change_texts = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
+            change_texts += [] if partition == strategy.partition and change_texts else [f"partition {partition}"]
             rolling = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
             field = {"type": ROLLING_UPDATE, "rollingUpdate": rolling}
             yield Way(
-                title=", ".join(said), patch={"spec": {workload.traits.strategy_field: field}},
+                title=", ".join(change_texts), patch={"spec": {workload.traits.strategy_field: field}},
                 strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
             )  # fmt: skip
 

@@ -21,7 +21,7 @@ from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
@@ -74,10 +74,10 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         if perhaps_in_flight(self.cluster):  # an unseen pod may take what it would have
             return None
         run = simulate(cluster, revisions, seed=self.seed)
-        asked = {r.after.key for r in self.revisions} - {workload.key}
+        other_keys = {r.after.key for r in self.revisions} - {workload.key}
 
         def helps(run: Run) -> bool:
-            return all(is_done for key, is_done in run.done.items() if key not in asked)
+            return all(is_done for key, is_done in run.done.items() if key not in other_keys)
 
         if not helps(run) or (draws and not holds_under_chance(cluster, revisions, run, helps, seed=self.seed)):
             return None
@@ -105,10 +105,10 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         self, lent: Sequence[Revision], revisions: Sequence[Revision] | None = None, *, draws: bool = True
     ) -> Run | None:
         """The run in which others are scaled first and the changes come once they are at rest, as the printed steps wait for them."""
-        own = {one.key for one in in_flight(self.cluster)}
+        own = {flight.key for flight in in_flight(self.cluster)}
         later = self.revisions if revisions is None else revisions
         if len(later) == 1 and self.workload.key not in own:
-            later = [replace(one, after_seconds=WHEN_AT_REST) for one in later]
+            later = [replace(rollout, after_seconds=WHEN_AT_REST) for rollout in later]
         return self.played([*lent, *later], draws=draws)
 
     def at_worst(self, run: Run) -> str:
@@ -119,8 +119,8 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         """The same of what adds no node, and that the service is down where no pod is Ready."""
         if self.lowest_ready(run) == 0:
             return "no pod is Ready for a while: the service is down while new pods start"
-        held = [name for name in pod_requests(self.workload.template.spec) if is_gpu_resource(name)]
-        extra = f", no extra {units_of(self.cluster.snapshot).nouns(held).one}" if held else ""
+        gpu_resources = [name for name in pod_requests(self.workload.template.spec) if is_gpu_resource(name)]
+        extra = f", no extra {units_of(self.cluster.snapshot).nouns(gpu_resources).one}" if gpu_resources else ""
         return f"{self.at_worst(run)}{extra}"
 
     def in_way(self, way: Way) -> Remedy | None:
@@ -151,11 +151,11 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             if is_of_pods and revision.before is not None:  # before the change it would be a rollout of its own
                 then = step
         cures = [] if step is None else [step]
-        cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
+        cure = commands.chain([command for step in cures for command in step.commands]) if cures else ""
         # A resize may answer before its node takes pods (EKS, AKS): the wait covers what comes first, as the certificate's does.
         seconds = first_seconds + self.seconds(run)
-        made, lent = change(revision, run, seconds), [then] if then and then.is_lent else []
-        done = [*first, *(() if step is then else cures), *with_cure(made, then)]
+        change_step, lent = change(revision, run, seconds), [then] if then and then.is_lent else []
+        done = [*first, *(() if step is then else cures), *with_cure(change_step, then)]
         return Remedy(
             kind=kind,
             title=title,
@@ -166,9 +166,9 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             seconds=seconds + last_seconds,
             patch_yaml=as_yaml(patch) if patch else "",
             command=commands.chain(
-                [one for step in done for one in step.commands],
-                always=[one for step in last for one in step.commands],
-                on_failure=[one for step in (*first, *lent) for one in step.undo],
+                [command for step in done for command in step.commands],
+                always=[command for step in last for command in step.commands],
+                on_failure=[undo_command for step in (*first, *lent) for undo_command in step.undo],
             )
             if first or (then and not is_of_pods)
             else cure,

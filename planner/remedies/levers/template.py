@@ -38,10 +38,10 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
     nodes = np.flatnonzero(codes == Fails.RESOURCES)
     if not len(nodes):
         return
-    asked = pod_requests(shape.spec)[name]
+    request = pod_requests(shape.spec)[name]
     step = 100 if name == "cpu" else 64 * 2**20
     free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
-    if free * 2 < asked or free <= 0:
+    if free * 2 < request or free <= 0:
         return
     template = case.workload.template
     smaller = compile_shape(case.cluster, shape.namespace, shape.labels, _asking(shape.spec, name, free))
@@ -54,7 +54,7 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
         resources: dict[str, dict[str, str]] = {"requests": {name: text}}
         yield case.remedy(
             RemedyKind.SMALLER_REQUEST,
-            f"Ask for {text} {name} instead of {format_amount(asked, name)}",
+            f"Ask for {text} {name} instead of {format_amount(request, name)}",
             f"{case.at_worst(run)}; only if the program can live with it",
             run,
             patch=_patch({"containers": [{"name": container, "resources": resources}]}),

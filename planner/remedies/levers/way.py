@@ -10,7 +10,7 @@ from planner.rollout.answers import RemedyKind, Step
 from planner.rollout.run import Revision
 from planner.rollout.silent_nodes import answering
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.cluster_event import Happening
 
 
 class Way(Record, eq=False):

@@ -21,8 +21,8 @@ from planner.ground.vocabulary import (
 from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
 from planner.kubernetes.records import ReplicaSet, Workload
 from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
-from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
@@ -50,47 +50,51 @@ class ArgoController(OverSets):
         self.canary, self.blue_green = workload.strategy.canary, workload.strategy.blue_green
         self.sets: dict[str, ReplicaSetController] = {}  # by hash, oldest first
         self.has_new_template = has_new_template
-        known = sorted(sets_by_owner(simulation.cluster).get(workload.uid, []), key=_age)
-        for replica_set in known:
+        replica_sets = sorted(sets_by_owner(simulation.cluster).get(workload.uid, []), key=_age)
+        for replica_set in replica_sets:
             self.sets[_hash(replica_set)] = self._controller(replica_set)
             self.own(simulation, self.sets[_hash(replica_set)])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
-        told = (before or workload).progress or Progress()
+        progress = (before or workload).progress or Progress()
         self.new_hash = _hash(min(equal, key=_age)) if equal else self.unused_hash()
-        if not equal and not has_new_template and told.current in self.sets:
-            self.new_hash = told.current
+        if not equal and not has_new_template and progress.current in self.sets:
+            self.new_hash = progress.current
         if has_new_template and self.new_hash in self.sets:
             self.sets[self.new_hash].adopt(simulation)
         steps = before.strategy.canary.steps if before is not None and before.strategy.canary is not None else ()
         self.steps_changed = self.canary is not None and before is not None and steps != self.canary.steps
-        self.stable, self.current, self.active = told.stable, told.current, told.active or told.stable
-        self.step = told.step or 0
-        self.weight = told.weight
-        self.is_aborted, self.has_previewed = told.is_aborted, told.has_previewed
-        self.is_paused, self.was_resumed = told.is_paused and not told.is_aborted, told.was_resumed
-        self.is_promoted_fully = told.is_promoted_fully
-        due = [_hash(one) for one in known if one.replicas and one.annotations.get(ROLLOUTS_SCALE_DOWN_DEADLINE)]
+        self.stable, self.current, self.active = progress.stable, progress.current, progress.active or progress.stable
+        self.step = progress.step or 0
+        self.weight = progress.weight
+        self.is_aborted, self.has_previewed = progress.is_aborted, progress.has_previewed
+        self.is_paused, self.was_resumed = progress.is_paused and not progress.is_aborted, progress.was_resumed
+        self.is_promoted_fully = progress.is_promoted_fully
+        due = [
+            _hash(old_set)
+            for old_set in replica_sets
+            if old_set.replicas and old_set.annotations.get(ROLLOUTS_SCALE_DOWN_DEADLINE)
+        ]
         self.delayed = dict.fromkeys(due, False)  # hash → whether the delay of its scale-down is over
 
-    def _controller(self, one: ReplicaSet) -> ReplicaSetController:
-        desired = one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, "")
+    def _controller(self, replica_set: ReplicaSet) -> ReplicaSetController:
+        desired = replica_set.annotations.get(ROLLOUTS_DESIRED_REPLICAS, "")
         return ReplicaSetController(
-            one,
+            replica_set,
             desired=int(desired) if desired.isascii() and desired.isdecimal() else None,
             desired_annotation=self.desired_annotation,
-            min_ready_seconds=one.min_ready_seconds,
+            min_ready_seconds=replica_set.min_ready_seconds,
             related=self.owners,
         )
 
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
         """Its Rollout, with how far it has come."""
-        told = Progress(
+        progress = Progress(
             stable=self.stable, current=self.current, active=self.active, step=self.step if self.steps else None, weight=self.weight,
             is_aborted=self.is_aborted, has_previewed=self.has_previewed, is_paused=self.is_paused,
             was_resumed=self.was_resumed, is_promoted_fully=self.is_promoted_fully,
         )  # fmt: skip
         for workload in super().objects(simulation):
-            yield replace(workload, progress=told)
+            yield replace(workload, progress=progress)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -103,7 +107,11 @@ class ArgoController(OverSets):
 
     def _others(self) -> list[tuple[str, ReplicaSetController]]:
         """Neither new nor stable."""
-        return [(name, one) for name, one in self.sets.items() if name not in (self.new_hash, self.stable)]
+        return [
+            (name, set_controller)
+            for name, set_controller in self.sets.items()
+            if name not in (self.new_hash, self.stable)
+        ]
 
     def _available(self, simulation: Simulation, hash_: str) -> int:
         controller = self.sets.get(hash_)
@@ -159,7 +167,10 @@ class ArgoController(OverSets):
         if self.new is None:
             return self._make_new(simulation)
         active = (self.sets.get(self.new_hash), self.sets.get(self.stable))
-        if any(one and one.replicas > 0 and one.desired not in (None, self.replicas) for one in active):
+        if any(
+            set_controller and set_controller.replicas > 0 and set_controller.desired not in (None, self.replicas)
+            for set_controller in active
+        ):
             return self._size_sets(simulation, self.weight)
         if self.current != self.new_hash or self.steps_changed:
             self._begin()
@@ -168,10 +179,10 @@ class ArgoController(OverSets):
 
     def _make_new(self, simulation: Simulation) -> bool:
         """`createDesiredReplicaSet`: without pods."""
-        made = self.new_set(simulation, 0)
-        if made is not None:
-            self.sets[self.new_hash] = made
-        return made is not None
+        new_set = self.new_set(simulation, 0)
+        if new_set is not None:
+            self.sets[self.new_hash] = new_set
+        return new_set is not None
 
     def _begin(self) -> None:
         """`resetRolloutStatus`: another template, or other steps."""
@@ -181,10 +192,10 @@ class ArgoController(OverSets):
         self.is_promoted_fully = self.has_previewed = False
         self.step = len(self.steps) if is_undo else 0
 
-    def _set(self, one: ReplicaSetController, replicas: int) -> bool:
+    def _set(self, set_controller: ReplicaSetController, replicas: int) -> bool:
         """`scaleReplicaSet`; whether its size is another now, or what it says of the desired one."""
-        changed = one.replicas != replicas or one.desired != self.replicas
-        one.replicas, one.desired = replicas, self.replicas
+        changed = set_controller.replicas != replicas or set_controller.desired != self.replicas
+        set_controller.replicas, set_controller.desired = replicas, self.replicas
         return changed
 
     # ── canary ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,8 +218,12 @@ class ArgoController(OverSets):
 
     def _counts(self, simulation: Simulation, weight: int | None) -> CanaryCounts:
         def numbers(hash_: str) -> SetNumbers | None:
-            one = self.sets.get(hash_)
-            return SetNumbers(one.replicas, one.reported_available(simulation)) if one is not None else None
+            set_controller = self.sets.get(hash_)
+            return (
+                SetNumbers(set_controller.replicas, set_controller.reported_available(simulation))
+                if set_controller is not None
+                else None
+            )
 
         assert self.canary is not None
         return CanaryCounts(
@@ -237,21 +252,21 @@ class ArgoController(OverSets):
             aimed = stable_weight if stable_weight is not None else weight
             if self._set(stable, self._counts(simulation, aimed).stable_wanted):
                 return True
-        wanted = self._kept_on_abort(simulation, new, self._counts(simulation, weight).new_wanted)
-        return self._set(new, wanted) or self._shrink_others(simulation)
+        new_replicas = self._kept_on_abort(simulation, new, self._counts(simulation, weight).new_wanted)
+        return self._set(new, new_replicas) or self._shrink_others(simulation)
 
-    def _kept_on_abort(self, simulation: Simulation, new: ReplicaSetController, wanted: int) -> int:
+    def _kept_on_abort(self, simulation: Simulation, new: ReplicaSetController, new_replicas: int) -> int:
         """`shouldDelayScaleDownOnAbort`, `reconcileNewReplicaSet`: the canary, or the preview, of one that was aborted stays for a while
         once the stable set is whole, or for good."""
         own = self.canary or self.blue_green
         is_plain = self.canary is not None and not self.canary.is_routed
         if own is None or is_plain or not self.is_aborted or self.stable not in self.sets:
-            return wanted
+            return new_replicas
         seconds = own.abort_delay_seconds
         if seconds is None and self.canary is not None and self.canary.scales_stable:
-            return wanted
+            return new_replicas
         if seconds == 0:
-            return max(wanted, new.replicas) if self.canary is not None else wanted
+            return max(new_replicas, new.replicas) if self.canary is not None else new_replicas
         if self.new_hash not in self.delayed and self._available(simulation, self.stable) >= self.replicas:
             self.delayed[self.new_hash] = (seconds or ABORT_SCALE_DOWN_DELAY_SECONDS) <= _AT_ONCE_SECONDS
         return 0 if self.delayed.get(self.new_hash) else new.replicas
@@ -272,13 +287,13 @@ class ArgoController(OverSets):
                 break
             if controller.replicas == 0:
                 continue
-            left = max(0, controller.replicas - spare)
+            remaining_replicas = max(0, controller.replicas - spare)
             if self.canary.is_routed:
                 has_delay = not self.canary.scales_stable and (self._is_promoted() or name in self.delayed)
-                left = controller.replicas if has_delay and not self._delay_is_over(name) else 0
-            taken = controller.replicas - left
+                remaining_replicas = controller.replicas if has_delay and not self._delay_is_over(name) else 0
+            taken = controller.replicas - remaining_replicas
             if taken:
-                scaled = self._set(controller, left) or scaled
+                scaled = self._set(controller, remaining_replicas) or scaled
                 spare -= taken
         return scaled
 
@@ -298,21 +313,21 @@ class ArgoController(OverSets):
         if self.canary is None or not self.canary.is_routed:
             return None
         counts, whole = self._counts(simulation, None), self.canary.whole_weight
-        wanted = 0
+        desired_weight = 0
         if self._is_promoted() or self.is_aborted or self._available(simulation, self.new_hash) == 0:
-            wanted = 0
+            desired_weight = 0
         elif self.is_promoted_fully:
-            wanted = self.weight or 0
+            desired_weight = self.weight or 0
             if self.canary.scales_stable and self.replicas:
-                wanted = whole * self._available(simulation, self.new_hash) // self.replicas
+                desired_weight = whole * self._available(simulation, self.new_hash) // self.replicas
         elif self.steps:
             if not self._is_at_counts(simulation, None):
                 earlier = (step.weight for step in reversed(self.steps[: self.step]) if step.weight is not None)
-                wanted = next(earlier, 0)
+                desired_weight = next(earlier, 0)
             else:
-                wanted = counts.set_weight
-        needs = (whole - wanted) * self.replicas // whole
-        return wanted if self._available(simulation, self.stable) >= needs else self.weight
+                desired_weight = counts.set_weight
+        needs = (whole - desired_weight) * self.replicas // whole
+        return desired_weight if self._available(simulation, self.stable) >= needs else self.weight
 
     def _is_at_counts(self, simulation: Simulation, weight: int | None) -> bool:
         """`AtDesiredReplicaCountsForCanary`."""
@@ -322,8 +337,8 @@ class ArgoController(OverSets):
             return False
         stable = self.sets.get(self.stable)
         if not self.canary.scales_stable:
-            wanted = counts.stable_wanted
-            if stable is None or not stable.replicas == wanted == stable.reported_replicas(simulation):
+            stable_replicas = counts.stable_wanted
+            if stable is None or not stable.replicas == stable_replicas == stable.reported_replicas(simulation):
                 return False
         others = sum(controller.reported_available(simulation) for _, controller in self._others())
         return self.canary.is_routed or others == 0
@@ -392,16 +407,18 @@ class ArgoController(OverSets):
             scaled = self._set(self.sets[self.stable], self.replicas)
         if new is not None and self.stable != self.new_hash:
             scaled = self._set(new, self._kept_on_abort(simulation, new, self._new_wanted())) or scaled
-        for name, one in self._others():
-            if one.replicas > 0 and name not in (self.current, self.active):
-                kept = self.replicas if name in self.delayed else one.replicas  # while its delay runs it is kept whole
-                scaled = self._set(one, 0 if self._delay_is_over(name) else kept) or scaled
+        for name, set_controller in self._others():
+            if set_controller.replicas > 0 and name not in (self.current, self.active):
+                kept_replicas = (
+                    self.replicas if name in self.delayed else set_controller.replicas
+                )  # while its delay runs it is kept whole
+                scaled = self._set(set_controller, 0 if self._delay_is_over(name) else kept_replicas) or scaled
         return scaled
 
     def _is_ready_for_pause(self, simulation: Simulation) -> bool:
         """`ReadyForPause`."""
-        new, wanted = self.new, self._new_wanted()
-        return new is not None and new.replicas == wanted == new.reported_available(simulation)
+        new, new_replicas = self.new, self._new_wanted()
+        return new is not None and new.replicas == new_replicas == new.reported_available(simulation)
 
     def _pause_blue_green(self, simulation: Simulation) -> bool:
         """`reconcileBlueGreenPause`; whether a pause has begun."""
@@ -457,9 +474,9 @@ class ArgoController(OverSets):
         return is_over and preview == self._available(simulation, self.new_hash)
 
 
-def _hash(one: ReplicaSet) -> str:
-    return one.labels.get(ROLLOUTS_POD_TEMPLATE_HASH) or one.name
+def _hash(replica_set: ReplicaSet) -> str:
+    return replica_set.labels.get(ROLLOUTS_POD_TEMPLATE_HASH) or replica_set.name
 
 
-def _age(one: ReplicaSet) -> tuple[float, str]:
-    return one.created_at or 0.0, one.name
+def _age(replica_set: ReplicaSet) -> tuple[float, str]:
+    return replica_set.created_at or 0.0, replica_set.name

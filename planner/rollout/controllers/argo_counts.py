@@ -150,26 +150,26 @@ def _share(replicas: int, weight: int, whole: int) -> int:
     return -(-replicas * weight // whole)
 
 
-def _for_scale_down(one: SetNumbers, *, ignores: bool) -> int:
+def _for_scale_down(numbers: SetNumbers, *, ignores: bool) -> int:
     """`GetReplicasForScaleDown`."""
-    return one.replicas if one.replicas < one.available or ignores else one.available
+    return numbers.replicas if numbers.replicas < numbers.available or ignores else numbers.available
 
 
-def _shrunk(one: SetNumbers, aim: int, spare: int, count: int) -> int:
+def _shrunk(numbers: SetNumbers, aim: int, spare: int, count: int) -> int:
     """`calculateScaleDownReplicaCount`."""
-    return max(aim, one.replicas - spare) if one.replicas > aim else count
+    return max(aim, numbers.replicas - spare) if numbers.replicas > aim else count
 
 
 def _within(
-    drained: SetNumbers, kept: SetNumbers | None, drained_count: int, kept_count: int, most: int, least: int
+    drained: SetNumbers, kept_numbers: SetNumbers | None, drained_count: int, kept_count: int, most: int, least: int
 ) -> tuple[int, int]:
     """`adjustReplicaWithinLimits`."""
-    if kept is None:
+    if kept_numbers is None:
         return drained_count, kept_count
     over = max(0, kept_count + drained_count - most)
     kept_count -= over
-    available = min(drained.available, drained_count) + min(kept.available, kept_count)
-    lost = max(0, kept.available - kept_count)
+    available = min(drained.available, drained_count) + min(kept_numbers.available, kept_count)
+    lost = max(0, kept_numbers.available - kept_count)
     kept_count += min(lost, max(0, least - available))
     return drained_count - max(0, kept_count + drained_count - most), kept_count
 

@@ -26,21 +26,21 @@ class AutoscalerController(Controller):
         self._target = target
 
     def sync(self, simulation: Simulation) -> bool:
-        wanted = brought_within(self._autoscalers, self._target.replicas)
-        if wanted == self._target.replicas:
+        desired_replicas = brought_within(self._autoscalers, self._target.replicas)
+        if desired_replicas == self._target.replicas:
             self.retry_at = None
             return False
         if not simulation.is_idle:
             self.retry_at = simulation.clock.ms + _LOOKS_AFTER_MS
             return False
         self.retry_at = None
-        self._target.scale(simulation, wanted)
+        self._target.scale(simulation, desired_replicas)
         return True
 
 
 def autoscalers(simulation: Simulation, controllers: Mapping[str, Controller]) -> Iterator[Controller]:
     """Those with something to do: the replicas of a workload are outside their bounds."""
     for key, controller in controllers.items():
-        known = autoscalers_of(simulation.snapshot, key)
-        if known and is_scaled(controller) and brought_within(known, controller.replicas) != controller.replicas:
-            yield AutoscalerController(known, controller)
+        scalers = autoscalers_of(simulation.snapshot, key)
+        if scalers and is_scaled(controller) and brought_within(scalers, controller.replicas) != controller.replicas:
+            yield AutoscalerController(scalers, controller)

@@ -261,8 +261,8 @@ class DaemonSetController(OverRevisions):
         self._begin(simulation)
         if not self.has_revision(simulation):
             return False
-        made, was_refused = self._fill(simulation)
-        busy = self._prune(simulation) or made
+        pods_created, was_refused = self._fill(simulation)
+        busy = self._prune(simulation) or pods_created
         if self.workload.strategy.kind != ON_DELETE and not was_refused:
             self._refresh(simulation)
             busy |= self._roll(simulation)
@@ -273,9 +273,9 @@ class DaemonSetController(OverRevisions):
         doesn't wait. Whether any was made, and whether any was refused."""
         surge, _ = self.limits(simulation)
         nodes = self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else []))
-        made = [self._create(simulation, node) for node in nodes]
-        simulation.choices += any(made) and not all(made)  # which nodes go without is up to the map's order
-        return any(made), not all(made)
+        creations = [self._create(simulation, node) for node in nodes]
+        simulation.choices += any(creations) and not all(creations)  # which nodes go without is up to the map's order
+        return any(creations), not all(creations)
 
     def _prune(self, simulation: Simulation) -> bool:
         """`podsShouldBeOnNode`: one pod a node, the oldest, or two while the new one of a surging DaemonSet gets Ready."""
@@ -311,9 +311,9 @@ class DaemonSetController(OverRevisions):
         """`nodeShouldRunDaemonPod` shouldContinueRunning: only NoExecute taints push a running pod out."""
         if not 0 <= node < simulation.cluster.node_count or node in simulation.state.absent:
             return False
-        found = simulation.cluster.nodes[node]
-        executing = [t for t in found.taints if t.effect == "NoExecute"]
-        return node_affinity_matches(self.spec, found.labels, found.name) and all(
+        node_record = simulation.cluster.nodes[node]
+        executing = [t for t in node_record.taints if t.effect == "NoExecute"]
+        return node_affinity_matches(self.spec, node_record.labels, node_record.name) and all(
             any(tolerates(t, taint) for t in self.spec.tolerations) for taint in executing
         )
 
@@ -365,9 +365,9 @@ class DaemonSetController(OverRevisions):
 
         while self._next < len(self._order) and not may(self._order[self._next]):
             self._next += 1
-        found = list(islice(filter(may, islice(self._order, self._next, None)), count + 1))
-        simulation.choices += len(found) > count
-        return found[:count]
+        picked_nodes = list(islice(filter(may, islice(self._order, self._next, None)), count + 1))
+        simulation.choices += len(picked_nodes) > count
+        return picked_nodes[:count]
 
     def _create(self, simulation: Simulation, node: int) -> bool:
         pod = simulation.create(

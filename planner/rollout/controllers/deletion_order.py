@@ -64,17 +64,17 @@ class DeletionOrder:
     def first(self, simulation: Simulation, count: int) -> list[LivePod]:
         """The first `count`, which are to be deleted now."""
         self._catch_up(simulation)
-        found: list[LivePod] = []
+        pods: list[LivePod] = []
         last: Key | None = None
-        while len(found) < count and (first := self._first()) is not None:
+        while len(pods) < count and (first := self._first()) is not None:
             (last, _), group = first
             _, number, pod = heappop(group.members)
             del self._group[number]
-            found.append(pod)
+            pods.append(pod)
         after = self._first()
         if after is not None and after[0][0] == last:
             simulation.choices += 1
-        return found
+        return pods
 
     def _first(self) -> tuple[Place, _Group] | None:
         """The group whose first is the first of all, and where it stands; what is no longer true goes."""
@@ -164,19 +164,19 @@ class DeletionOrder:
         return group
 
     def _key(self, group: _Group) -> Key:
-        beside = -self._beside[group.node] if group.node != NOWHERE else 0
-        if group.keyed != (self._aged_at, beside):  # else nothing has changed since
+        pods_on_node = -self._beside[group.node] if group.node != NOWHERE else 0
+        if group.keyed != (self._aged_at, pods_on_node):  # else nothing has changed since
             ready, leaders = 0 if group.ready_at is None else self._age(group.ready_at), group.leaders
-            group.keyed, group.key = (self._aged_at, beside), (
-                *group.state, beside, ready, leaders[0], -group.restarts, self._age(group.created_at), leaders[1],
+            group.keyed, group.key = (self._aged_at, pods_on_node), (
+                *group.state, pods_on_node, ready, leaders[0], -group.restarts, self._age(group.created_at), leaders[1],
             )  # fmt: skip
         return group.key
 
     def _age(self, time: float) -> int:
-        found = self._ages.get(time)
-        if found is None:
-            found = self._ages[time] = _age(time, self._aged_at)
-        return found
+        age = self._ages.get(time)
+        if age is None:
+            age = self._ages[time] = _age(time, self._aged_at)
+        return age
 
 
 def _age(time: float, now: float) -> int:

@@ -12,8 +12,8 @@ from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.pod_counts import Numbers
 from planner.rollout.simulation import Simulation
@@ -54,12 +54,12 @@ class DeploymentController(OverSets):
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
         self._at_rest: list[tuple[int | None, ...]] = []  # what its ReplicaSets had written when it had nothing to do
-        known = sets_by_owner(simulation.cluster).get(workload.uid, [])
+        replica_sets = sets_by_owner(simulation.cluster).get(workload.uid, [])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
-        current = min(equal, key=lambda one: (one.created_at or 0.0, one.name), default=None)
+        current = min(equal, key=lambda equal_set: (equal_set.created_at or 0.0, equal_set.name), default=None)
         if current is None and not has_new_template and not (before is not None and before.is_paused):
-            current = max(known, key=_revision, default=None)
-        for replica_set in known:
+            current = max(replica_sets, key=_revision, default=None)
+        for replica_set in replica_sets:
             controller = self._controller(replica_set, is_current=replica_set is current)
             self.own(simulation, controller)
             if replica_set is current:
@@ -86,13 +86,15 @@ class DeploymentController(OverSets):
         if has_new_template:
             is_restart = before.template.makes_the_same_pods(workload.template)
             equal = [
-                one for one in self.all_sets if not is_restart and one.template.makes_the_same_pods(workload.template)
+                replica_set
+                for replica_set in self.all_sets
+                if not is_restart and replica_set.template.makes_the_same_pods(workload.template)
             ]
-            self.new = min(equal, key=lambda one: (one.created_at, one.name), default=None)
-            self.old = [one for one in self.all_sets if one is not self.new]
+            self.new = min(equal, key=lambda replica_set: (replica_set.created_at, replica_set.name), default=None)
+            self.old = [replica_set for replica_set in self.all_sets if replica_set is not self.new]
             self.all_sets = [*self.old, self.new] if self.new is not None else [*self.old]
-            for one in self.all_sets:
-                one.hand_over(simulation, is_new=one is self.new)
+            for set_controller in self.all_sets:
+                set_controller.hand_over(simulation, is_new=set_controller is self.new)
             if is_restart:
                 self.workload = _restarted(workload, simulation)
         if self.new is not None:
@@ -114,13 +116,13 @@ class DeploymentController(OverSets):
         tallies = [controller.tally(simulation) for controller in self.all_sets]
         available = sum(tally.count(AVAILABLE, lacking=ENDING) for tally in tallies)
         # unavailable is counted from the ReplicaSets' specs: pods that quota refused are unavailable too
-        wanted = sum(s.replicas for s in self.all_sets)
+        desired_replicas = sum(s.replicas for s in self.all_sets)
         return {
             "replicas": sum(tally.count(lacking=ENDING) for tally in tallies),
             "updatedReplicas": self._updated(simulation),
             "readyReplicas": sum(tally.count(READY, lacking=ENDING) for tally in tallies),
             "availableReplicas": available,
-            "unavailableReplicas": max(0, wanted - available),
+            "unavailableReplicas": max(0, desired_replicas - available),
             "terminatingReplicas": sum(tally.count(ENDING) for tally in tallies),
         }
 
@@ -146,28 +148,32 @@ class DeploymentController(OverSets):
         In which order a step's pods start and end is the same: old ones go until as few as may be are available, new ones are made
         until there are as many as may be. What goes for want of health, since it isn't Ready yet, counts among those.
         """
-        active = sum(one.replicas > 0 for one in self.old)
+        active = sum(replica_set.replicas > 0 for replica_set in self.old)
         if self.new is None or active > 1 or self.workload.is_paused or self.strategy.kind != ROLLING_UPDATE:
             return None
-        tallies = [(one, one.tally(simulation)) for one in self.all_sets]
-        for one, tally in tallies:
-            there = tally.count(lacking=ENDING)
-            if there != one.replicas or tally.count(BOUND, lacking=ENDING) != there or one.min_ready_seconds:
+        tallies = [(replica_set, replica_set.tally(simulation)) for replica_set in self.all_sets]
+        for any_set, tally in tallies:
+            running_pods = tally.count(lacking=ENDING)
+            if (
+                running_pods != any_set.replicas
+                or tally.count(BOUND, lacking=ENDING) != running_pods
+                or any_set.min_ready_seconds
+            ):
                 return None
         starting = sum(not (pod.is_terminating or pod.is_gone) for pod in simulation.pods.starting)
         is_sound = starting == sum(tally.count(lacking=READY | ENDING) for _, tally in tallies)
         if not is_sound or self._is_scaling() or self.new.tally(simulation).count(ENDING):
             return None
-        return self._course(sum(one.replicas for one in self.old), self.new.replicas)
+        return self._course(sum(replica_set.replicas for replica_set in self.old), self.new.replicas)
 
     def _course(self, old: int, new: int) -> Iterator[Numbers]:
         ending = -1
         while new < self.replicas or old or ending:
-            kept = min(old, max(0, self.replicas - self.unavailable - new))
-            made = min(self.replicas, self.replicas + self.surge - kept) - new
-            old, ending = kept, old - kept
-            yield Numbers(old, new, made, ending)
-            new += made
+            remaining_old = min(old, max(0, self.replicas - self.unavailable - new))
+            new_replicas = min(self.replicas, self.replicas + self.surge - remaining_old) - new
+            old, ending = remaining_old, old - remaining_old
+            yield Numbers(old, new, new_replicas, ending)
+            new += new_replicas
 
     @property
     def status_when_complete(self) -> dict[str, int]:
@@ -179,14 +185,14 @@ class DeploymentController(OverSets):
     def sync(self, simulation: Simulation) -> bool:
         if self.new is None or self.strategy.kind == RECREATE:  # what it waits for isn't written in its ReplicaSets
             return self._sync(simulation)
-        seen: list[tuple[int | None, ...]] = [
-            (one.replicas, one.desired, one.maximum, (one.written or one.reported(simulation))[3])
-            for one in self.all_sets
+        set_numbers: list[tuple[int | None, ...]] = [
+            (any_set.replicas, any_set.desired, any_set.maximum, (any_set.written or any_set.reported(simulation))[3])
+            for any_set in self.all_sets
         ]
-        if seen == self._at_rest:
+        if set_numbers == self._at_rest:
             return False
         busy = self._sync(simulation)
-        self._at_rest = [] if busy else seen
+        self._at_rest = [] if busy else set_numbers
         return busy
 
     def _sync(self, simulation: Simulation) -> bool:
@@ -250,29 +256,29 @@ class DeploymentController(OverSets):
         ordered = sorted(active, key=lambda s: (-s.replicas, -s.created_at if newest_first else s.created_at))
         sizes: list[int] = []
         added = 0
-        for one in ordered:
-            share = self._proportion(one, to_add, added) if to_add else 0
-            sizes.append(one.replicas + share)
+        for replica_set in ordered:
+            share = self._proportion(replica_set, to_add, added) if to_add else 0
+            sizes.append(replica_set.replicas + share)
             added += share
         if to_add:
             sizes[0] = max(0, sizes[0] + to_add - added)
         changed = False
-        for one, size in zip(ordered, sizes, strict=True):
-            stale = one.desired != self.replicas or one.maximum != self.replicas + self.surge
-            changed = self._set(one, size) or stale or changed
-            one.desired, one.maximum = self.replicas, self.replicas + self.surge
+        for replica_set, size in zip(ordered, sizes, strict=True):
+            stale = replica_set.desired != self.replicas or replica_set.maximum != self.replicas + self.surge
+            changed = self._set(replica_set, size) or stale or changed
+            replica_set.desired, replica_set.maximum = self.replicas, self.replicas + self.surge
         return changed
 
-    def _proportion(self, one: ReplicaSetController, to_add: int, added: int) -> int:
+    def _proportion(self, replica_set: ReplicaSetController, to_add: int, added: int) -> int:
         """`GetReplicaSetProportion`, `getReplicaSetFraction`."""
-        if one.replicas == 0:
+        if replica_set.replicas == 0:
             return 0
         if self.replicas == 0:
-            fraction = -one.replicas
+            fraction = -replica_set.replicas
         else:
-            before = one.maximum or self.replicas
-            exact = one.replicas * (self.replicas + self.surge) / before
-            fraction = int(exact - 0.5 if exact < 0 else exact + 0.5) - one.replicas  # Go's RoundToInt32
+            before = replica_set.maximum or self.replicas
+            exact = replica_set.replicas * (self.replicas + self.surge) / before
+            fraction = int(exact - 0.5 if exact < 0 else exact + 0.5) - replica_set.replicas  # Go's RoundToInt32
         allowed = to_add - added
         return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 

@@ -81,11 +81,11 @@ class LeaderSet(StatefulSetController):
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
         """Itself, with the replicas of the LeaderWorkerSet that it was last made for, and the partition that it has now."""
         written = {LWS_REPLICAS: str(self.owner.replicas_told)}
-        for one in super().objects(simulation):
-            strategy, labels = replace(one.strategy, partition=self.partition), {LWS_REVISION: self.owner.revision}
+        for workload in super().objects(simulation):
+            strategy, labels = replace(workload.strategy, partition=self.partition), {LWS_REVISION: self.owner.revision}
             yield replace(
-                one, replicas=self.replicas, strategy=strategy, labels=FrozenMap({**one.labels, **labels}),
-                annotations=FrozenMap({**one.annotations, **written}),
+                workload, replicas=self.replicas, strategy=strategy, labels=FrozenMap({**workload.labels, **labels}),
+                annotations=FrozenMap({**workload.annotations, **written}),
                 owner=Owner(kind=self.owner.workload.kind, name=self.owner.workload.name, uid=self.owner.workload.uid),
             )  # fmt: skip
 
@@ -143,11 +143,11 @@ class WorkerSet(Controller):
             return bool(standing)
         taken = {pod.ordinal for pod in self.pods(simulation)}
         missing = [index for index in range(1, self.owner.groups.size) if index not in taken]
-        made = [self.owner.make_worker(simulation, self, index) for index in missing]
+        created_workers = [self.owner.make_worker(simulation, self, index) for index in missing]
         surplus = [pod for pod in self.own() if pod.ordinal >= self.owner.groups.size and not pod.is_terminating]
         for pod in surplus:
             simulation.delete(pod)
-        return any(made) or bool(surplus)
+        return any(created_workers) or bool(surplus)
 
     def is_ready(self) -> bool:
         """`StatefulsetReady`: 0.8 counts the pods that were made, since 0.9 (#705) those that are available."""
@@ -168,49 +168,58 @@ class LeaderWorkerSetController(RolloutController):
         self.is_later = simulation.cluster.remember(_is_later)
         self.key, self.replicas = workload.key, workload.replicas
         self.partition = workload.strategy.partition
-        found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
+        leader_set = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
         self.is_begun = not has_new_template
-        self.old_revision = found.labels.get(LWS_REVISION, "") if found is not None else ""
-        self.is_unseen = has_new_template or found is None  # no StatefulSet of leaders has its revision yet
+        self.old_revision = leader_set.labels.get(LWS_REVISION, "") if leader_set is not None else ""
+        self.is_unseen = has_new_template or leader_set is None  # no StatefulSet of leaders has its revision yet
         self.revision = _next_revision(self.old_revision) if self.is_unseen else self.old_revision
-        told = found.annotations.get(LWS_REPLICAS, "") if found is not None else ""
-        self.replicas_told = int(told) if told.isascii() and told.isdecimal() else self.before.replicas
-        self.leaders = self._leaders(simulation, found, has_new_template=has_new_template and found is not None)
+        replicas_text = leader_set.annotations.get(LWS_REPLICAS, "") if leader_set is not None else ""
+        self.replicas_told = (
+            int(replicas_text) if replicas_text.isascii() and replicas_text.isdecimal() else self.before.replicas
+        )
+        self.leaders = self._leaders(
+            simulation, leader_set, has_new_template=has_new_template and leader_set is not None
+        )
         self.workers: dict[int, WorkerSet] = {}  # by group
         self._own(simulation, self.leaders)
         for pod in self.leaders.all_pods(simulation):
-            found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(pod.namespace, pod.name))
-            if found is not None and found.owner is not None and found.owner.uid == pod.uid:
-                revision = found.labels.get(LWS_REVISION, "")
-                known = WorkerSet(
-                    key=found.key, uid=found.uid, owner=self, leader=pod, revision=revision, template=found.template
+            leader_set = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(pod.namespace, pod.name))
+            if leader_set is not None and leader_set.owner is not None and leader_set.owner.uid == pod.uid:
+                revision = leader_set.labels.get(LWS_REVISION, "")
+                worker_set = WorkerSet(
+                    key=leader_set.key,
+                    uid=leader_set.uid,
+                    owner=self,
+                    leader=pod,
+                    revision=revision,
+                    template=leader_set.template,
                 )
-                known.mine = [*known.pods(simulation)]
-                self.workers[pod.ordinal] = known
-                self._own(simulation, known)
+                worker_set.mine = [*worker_set.pods(simulation)]
+                self.workers[pod.ordinal] = worker_set
+                self._own(simulation, worker_set)
 
-    def _leaders(self, simulation: Simulation, found: Workload | None, *, has_new_template: bool) -> LeaderSet:
-        one = self.workload
+    def _leaders(self, simulation: Simulation, stateful_set: Workload | None, *, has_new_template: bool) -> LeaderSet:
+        lws = self.workload
         labels = FrozenMap(
-            {**one.template.labels, LWS_NAME: one.name, LWS_WORKER_INDEX: "0", LWS_REVISION: self.revision}
+            {**lws.template.labels, LWS_NAME: lws.name, LWS_WORKER_INDEX: "0", LWS_REVISION: self.revision}
         )
-        template = replace(one.template, labels=labels)
-        if found is None:
-            found = Workload(
-                kind=STATEFUL_SET.name, namespace=one.namespace, name=one.name, uid=f"{one.uid}-leaders", template=template,
-                replicas=one.replicas, pod_management_policy="Parallel", strategy=Strategy(kind=ROLLING_UPDATE),
-                selector=LabelSelector(match_labels=FrozenMap({LWS_NAME: one.name, LWS_WORKER_INDEX: "0"})),
+        template = replace(lws.template, labels=labels)
+        if stateful_set is None:
+            stateful_set = Workload(
+                kind=STATEFUL_SET.name, namespace=lws.namespace, name=lws.name, uid=f"{lws.uid}-leaders", template=template,
+                replicas=lws.replicas, pod_management_policy="Parallel", strategy=Strategy(kind=ROLLING_UPDATE),
+                selector=LabelSelector(match_labels=FrozenMap({LWS_NAME: lws.name, LWS_WORKER_INDEX: "0"})),
             )  # fmt: skip
-        after = replace(found, template=template) if has_new_template else found
-        made = LeaderSet(
-            after, found, has_new_template=has_new_template, again=self.revision, is_unseen=has_new_template
+        after = replace(stateful_set, template=template) if has_new_template else stateful_set
+        leader_set = LeaderSet(
+            after, stateful_set, has_new_template=has_new_template, again=self.revision, is_unseen=has_new_template
         )
-        made.owner = self
-        return made
+        leader_set.owner = self
+        return leader_set
 
-    def _own(self, simulation: Simulation, one: LeaderSet | WorkerSet) -> None:
-        simulation.controllers[one.key] = one
-        simulation.scales[one.key] = (self.key, self.replicas)
+    def _own(self, simulation: Simulation, set_controller: LeaderSet | WorkerSet) -> None:
+        simulation.controllers[set_controller.key] = set_controller
+        simulation.scales[set_controller.key] = (self.key, self.replicas)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def owners(self) -> tuple[str, ...]:
@@ -242,10 +251,12 @@ class LeaderWorkerSetController(RolloutController):
         if not self.is_begun:
             return False
         states = {pod.ordinal: self._state(simulation, pod) for pod in self.leaders.all_pods(simulation)}
-        wanted = [states.get(index, _State(False, False)) for index in range(self.replicas)]
+        group_states = [states.get(index, _State(False, False)) for index in range(self.replicas)]
         is_there = self.leaders.replicas == len(states) == self.replicas
         return (
-            is_there and all(one.is_ready for one in wanted) and all(one.is_updated for one in wanted[self.partition :])
+            is_there
+            and all(group_state.is_ready for group_state in group_states)
+            and all(group_state.is_updated for group_state in group_states[self.partition :])
         )
 
     def _state(self, simulation: Simulation, leader: LivePod) -> _State:
@@ -276,22 +287,24 @@ class LeaderWorkerSetController(RolloutController):
 
     def _parameters(self, simulation: Simulation) -> tuple[int, int]:
         """`rollingUpdateParameters`: (replicas, partition) of the leaders' StatefulSet."""
-        wanted, there, partition = self.replicas, self.leaders.replicas, self.leaders.partition
-        surge = min(scaled_value(self.workload.strategy.max_surge, wanted, round_up=True), wanted)
+        replicas_wanted, replicas_now, partition = self.replicas, self.leaders.replicas, self.leaders.partition
+        surge = min(scaled_value(self.workload.strategy.max_surge, replicas_wanted, round_up=True), replicas_wanted)
         if not self.is_begun:
-            return wanted if self.is_later and there < wanted else self._with_surge(wanted, surge), min(wanted, there)
-        if partition == 0 and there == wanted:
-            return wanted, 0
-        if self.is_later and there < wanted:
-            return wanted, partition
-        states = self._states(simulation, there)
-        unready = sum(not all(state) for state in states[:wanted]) + max(0, wanted - there)
+            return replicas_wanted if self.is_later and replicas_now < replicas_wanted else self._with_surge(
+                replicas_wanted, surge
+            ), min(replicas_wanted, replicas_now)
+        if partition == 0 and replicas_now == replicas_wanted:
+            return replicas_wanted, 0
+        if self.is_later and replicas_now < replicas_wanted:
+            return replicas_wanted, partition
+        states = self._states(simulation, replicas_now)
+        unready = sum(not all(state) for state in states[:replicas_wanted]) + max(0, replicas_wanted - replicas_now)
         replicas = self._with_surge(unready, surge)
-        if self.replicas_told != wanted:
-            return replicas, min(partition, wanted + surge)
-        step = scaled_value(self.workload.strategy.max_unavailable, wanted, round_up=False)
-        step += surge - (wanted + surge - there)
-        return replicas, self._partition(states, there, step, partition)
+        if self.replicas_told != replicas_wanted:
+            return replicas, min(partition, replicas_wanted + surge)
+        step = scaled_value(self.workload.strategy.max_unavailable, replicas_wanted, round_up=False)
+        step += surge - (replicas_wanted + surge - replicas_now)
+        return replicas, self._partition(states, replicas_now, step, partition)
 
     def _with_surge(self, unready: int, surge: int) -> int:
         """``wantReplicas``: surge groups are given back one by one as the last groups are replaced, by 0.8 before they are made where
@@ -301,23 +314,23 @@ class LeaderWorkerSetController(RolloutController):
         may_miss = scaled_value(self.workload.strategy.max_unavailable, self.replicas, round_up=False)
         return self.replicas + max(0, unready - (may_miss if self.is_later else 1))
 
-    def _partition(self, states: list[_State], there: int, step: int, current: int) -> int:
+    def _partition(self, states: list[_State], leader_replicas: int, step: int, current: int) -> int:
         """`rollingUpdatePartition`."""
-        done = next((place for place, one in enumerate(reversed(states)) if not all(one)), len(states))
-        lowest = max(0, there - done - step)
+        done = next((place for place, group_state in enumerate(reversed(states)) if not all(group_state)), len(states))
+        lowest = max(0, leader_replicas - done - step)
         partition = lowest + sum(not state.is_ready for state in states[:lowest])
-        for index in range(min(partition, there - 1), lowest - 1, -1):
+        for index in range(min(partition, leader_replicas - 1), lowest - 1, -1):
             if states[index].is_ready and not states[index].is_updated:
                 break
             partition = index
         return min(partition, current)
 
     def _states(self, simulation: Simulation, count: int) -> list[_State]:
-        found = [_State(False, False)] * count
+        states = [_State(False, False)] * count
         for pod in self.leaders.all_pods(simulation):
             if pod.ordinal < count:
-                found[pod.ordinal] = self._state(simulation, pod)
-        return found
+                states[pod.ordinal] = self._state(simulation, pod)
+        return states
 
     def _collect(self, simulation: Simulation) -> bool:
         """The garbage collector: workers go with their leader."""
@@ -354,10 +367,10 @@ class LeaderWorkerSetController(RolloutController):
             return False
         busy = False
         for leader in self.leaders.all_pods(simulation):
-            known = self.workers.get(leader.ordinal)
-            if leader.is_terminating or (known is not None and known.leader is leader):
+            worker_set = self.workers.get(leader.ordinal)
+            if leader.is_terminating or (worker_set is not None and worker_set.leader is leader):
                 continue
-            if known is not None and not known.is_deleted:
+            if worker_set is not None and not worker_set.is_deleted:
                 continue  # it is there still
             if self.groups.starts == LEADER_READY and not leader.is_ready:
                 continue
@@ -366,14 +379,16 @@ class LeaderWorkerSetController(RolloutController):
             revision = leader.shape.labels.get(LWS_REVISION, "")
             template = (self.workload if revision == self.revision else self.before).worker_template
             assert template is not None  # of a group made anew below the partition it is the old revision's
-            if known is not None:
-                known.begin(leader, revision, template)
+            if worker_set is not None:
+                worker_set.begin(leader, revision, template)
             else:
                 key, uid = STATEFUL_SET.key(leader.namespace, leader.name), f"{leader.uid}-workers"
-                known = WorkerSet(key=key, uid=uid, owner=self, leader=leader, revision=revision, template=template)
-                self.workers[leader.ordinal] = known
-                self._own(simulation, known)
-            simulation.clock.wake(known.key)
+                worker_set = WorkerSet(
+                    key=key, uid=uid, owner=self, leader=leader, revision=revision, template=template
+                )
+                self.workers[leader.ordinal] = worker_set
+                self._own(simulation, worker_set)
+            simulation.clock.wake(worker_set.key)
             busy = True
         return busy
 
@@ -391,18 +406,18 @@ class LeaderWorkerSetController(RolloutController):
             labels, spec = self._in_sub_group(labels, spec, name, "0")
         return FrozenMap(labels), spec
 
-    def make_worker(self, simulation: Simulation, one: WorkerSet, index: int) -> bool:
+    def make_worker(self, simulation: Simulation, workers: WorkerSet, index: int) -> bool:
         """A worker of a leader; whether the API server takes it."""
-        leader, name = one.leader, f"{one.leader.name}-{index}"
+        leader, name = workers.leader, f"{workers.leader.name}-{index}"
         labels = {
-            **one.template.labels,
+            **workers.template.labels,
             LWS_NAME: self.workload.name,
             LWS_GROUP_INDEX: str(leader.ordinal),
             LWS_GROUP_KEY: group_key(leader.namespace, leader.name),
-            LWS_REVISION: one.revision,
+            LWS_REVISION: workers.revision,
             LWS_WORKER_INDEX: str(index),
         }
-        spec = one.template.spec
+        spec = workers.template.spec
         topology = self.workload.annotations.get(LWS_EXCLUSIVE)
         if topology and leader.is_bound:
             value = simulation.cluster.nodes[leader.node].labels.get(topology)
@@ -412,11 +427,11 @@ class LeaderWorkerSetController(RolloutController):
         if self.groups.sub_group_size:
             labels, spec = self._in_sub_group(labels, spec, leader.name, self._sub_group(index))
         pod = simulation.create(
-            one.key, leader.namespace, name, FrozenMap(labels), spec, None,
-            is_new=self.is_unseen and one.revision == self.revision, ordinal=index, revision=one.revision,
+            workers.key, leader.namespace, name, FrozenMap(labels), spec, None,
+            is_new=self.is_unseen and workers.revision == self.revision, ordinal=index, revision=workers.revision,
         )  # fmt: skip
         if pod is not None:
-            one.mine.append(pod)
+            workers.mine.append(pod)
         return pod is not None
 
     def _sub_group(self, index: int) -> str:
@@ -440,8 +455,8 @@ _IMAGE = re.compile(r"(?:^|/)lws(?:-controller)?:v?(\d+)\.(\d+)")
 def _is_later(cluster: Cluster) -> bool:
     """Whether a controller of LeaderWorkerSet is seen that is 0.9 or later."""
     images = {container.image for pod in cluster.snapshot.pods for container in pod.spec.containers}
-    found = [match for image in images if (match := _IMAGE.search(image))]
-    return any((int(one[1]), int(one[2])) >= (0, 9) for one in found)
+    matches = [match for image in images if (match := _IMAGE.search(image))]
+    return any((int(image_match[1]), int(image_match[2])) >= (0, 9) for image_match in matches)
 
 
 def _next_revision(revision: str) -> str:

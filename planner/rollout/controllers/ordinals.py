@@ -55,11 +55,11 @@ class Ordinals:
     updated : pods that stand and are of the revision
     """
 
-    def __init__(self, wanted: range, revision: str, pods: Iterable[LivePod]) -> None:
-        self._wanted, self._revision = wanted, revision
+    def __init__(self, ordinals: range, revision: str, pods: Iterable[LivePod]) -> None:
+        self._wanted, self._revision = ordinals, revision
         self._pods: dict[int, dict[int, LivePod]] = {}  # by ordinal and number
         self._gone = _Ordinals()  # wanted, below `_frontier`, and without a pod
-        self._frontier = wanted.start  # below it, all that have no pod are in `_gone`
+        self._frontier = ordinals.start  # below it, all that have no pod are in `_gone`
         self._updated: set[int] = set()  # numbers
         self.unavailable, self.old = _Ordinals(), _Ordinals()
         self.surplus, self.surplus_unavailable, self.surplus_standing = _Ordinals(), _Ordinals(), _Ordinals()

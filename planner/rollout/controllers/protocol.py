@@ -77,6 +77,6 @@ class ScaledController(Protocol):
         ...
 
 
-def is_scaled(one: object) -> TypeGuard[ScaledController]:
+def is_scaled(controller: object) -> TypeGuard[ScaledController]:
     """`isinstance` of a Protocol goes through all of its members each time, tens of microseconds: here one method tells."""
-    return hasattr(one, "scale")
+    return hasattr(controller, "scale")

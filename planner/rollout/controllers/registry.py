@@ -50,8 +50,8 @@ def start(
     ChangeError
         For kinds that don't roll out (a Job's template can't be changed).
     """
-    known = _CONTROLLERS.get(workload.kind)
-    if known is None:
+    controller_type = _CONTROLLERS.get(workload.kind)
+    if controller_type is None:
         raise ChangeError(
             f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
             where=workload.key,
@@ -59,7 +59,7 @@ def start(
         )
     if workload.traits.has_replicas:
         simulation.scales[workload.key] = (workload.key, workload.replicas)
-    return known(simulation, workload, before=before, has_new_template=has_new_template)
+    return controller_type(simulation, workload, before=before, has_new_template=has_new_template)
 
 
 TAKE_CHANGES = (kinds.DEPLOYMENT.name, kinds.STATEFUL_SET.name, kinds.DAEMON_SET.name)
@@ -82,12 +82,12 @@ def change(
     simulation.clock.wake(workload.key)
 
 
-def resume(simulation: Simulation, one: InFlight) -> Controller:
+def resume(simulation: Simulation, flight: InFlight) -> Controller:
     """The controller of one that is midway, which goes on where it is."""
-    if not isinstance(one.of, Workload):
-        return ReplicaSetController(one.of)
-    before = None if one.has_new_template else one.of
-    return start(simulation, one.of, before=before, has_new_template=one.has_new_template)
+    if not isinstance(flight.of, Workload):
+        return ReplicaSetController(flight.of)
+    before = None if flight.has_new_template else flight.of
+    return start(simulation, flight.of, before=before, has_new_template=flight.has_new_template)
 
 
 def making_anew(simulation: Simulation, pod: LivePod, *, lost: int = 1) -> Controller | None:
@@ -103,8 +103,8 @@ def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
     """What makes a preempted pod anew, or fails with it, if the snapshot holds it and it isn't running yet."""
     if not pod.owner or pod.owner in simulation.controllers:
         return None
-    if found := sets_by_key(simulation.cluster).get(pod.owner):
-        return ReplicaSetController(found)
+    if replica_set := sets_by_key(simulation.cluster).get(pod.owner):
+        return ReplicaSetController(replica_set)
     workload = workloads_by_key(simulation.cluster).get(pod.owner)
     if workload is not None and workload.traits.is_batch:
         return PreemptedJob(workload)

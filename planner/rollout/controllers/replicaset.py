@@ -37,7 +37,7 @@ class ReplicaSetController(Controller):
 
     def __init__(
         self,
-        known: ReplicaSet,
+        replica_set: ReplicaSet,
         *,
         is_new: bool = False,
         desired: int | None = None,
@@ -46,12 +46,16 @@ class ReplicaSetController(Controller):
         min_ready_seconds: int = 0,
         related: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        self._known, self._desired_annotation = known, desired_annotation
-        self.key = known.key
-        self.namespace, self.name, self.uid = known.namespace, known.name, known.uid
-        self.template, self.selector, self.annotations = known.template, known.selector, known.annotations
-        self.replicas = known.replicas
-        self.created_at = known.created_at or 0.0
+        self._known, self._desired_annotation = replica_set, desired_annotation
+        self.key = replica_set.key
+        self.namespace, self.name, self.uid = replica_set.namespace, replica_set.name, replica_set.uid
+        self.template, self.selector, self.annotations = (
+            replica_set.template,
+            replica_set.selector,
+            replica_set.annotations,
+        )
+        self.replicas = replica_set.replicas
+        self.created_at = replica_set.created_at or 0.0
         self.is_new = is_new
         self.desired = desired
         self.maximum = maximum
@@ -110,10 +114,10 @@ class ReplicaSetController(Controller):
         """Itself, with the annotations that its Deployment writes when it scales it (`SetReplicasAnnotations`)."""
         numbers = {self._desired_annotation: self.desired, MAX_REPLICAS: self.maximum}
         written = {key: str(number) for key, number in numbers.items() if number is not None}
-        there, ready, _, available = self._current_status(simulation)
+        pod_count, ready, _, available = self._current_status(simulation)
         yield replace(
             self._known, replicas=self.replicas, annotations=FrozenMap({**self.annotations, **written}),
-            status_replicas=there, ready_replicas=ready, available_replicas=available,
+            status_replicas=pod_count, ready_replicas=ready, available_replicas=available,
         )  # fmt: skip
 
     def sync(self, simulation: Simulation) -> bool:
@@ -125,8 +129,8 @@ class ReplicaSetController(Controller):
         if self._to_create:
             return self._create_batch(simulation)
         tally = self._tally or self.tally(simulation)
-        seen = (self.replicas, tally.changes)
-        if self._at_rest == seen:
+        rest_state = (self.replicas, tally.changes)
+        if self._at_rest == rest_state:
             return False
         missing = self.replicas - tally.count(lacking=ENDING)
         if missing < 0:
@@ -137,7 +141,7 @@ class ReplicaSetController(Controller):
             self._failures, self.retry_at = 0, None
             if self._report(simulation):
                 return True
-            self._at_rest = seen
+            self._at_rest = rest_state
             return False
         if not self._is_backing_off(simulation):
             simulation.foresee_pods(missing)
@@ -156,10 +160,10 @@ class ReplicaSetController(Controller):
 
     def _create_batch(self, simulation: Simulation) -> bool:
         count = min(self._batch, self._to_create)
-        made = sum(self._create(simulation) for _ in range(count))
+        pods_created = sum(self._create(simulation) for _ in range(count))
         self._to_create -= count
         self._batch *= 2
-        if made < count:
+        if pods_created < count:
             self._to_create = 0
             due = simulation.clock.ms + min(_FIRST_RETRY_MS * 2**self._failures, LONGEST_RETRY_MS)
             waiting = self.retry_at is not None and self.retry_at > simulation.clock.ms
@@ -168,7 +172,7 @@ class ReplicaSetController(Controller):
             self._seen = self._own_events(simulation)
         elif not self._to_create:
             self._failures, self.retry_at = 0, None
-        return made > 0
+        return pods_created > 0
 
     def _is_backing_off(self, simulation: Simulation) -> bool:
         """After a refusal it tries again when something of its own changes, each failure doubling the delay, or when

@@ -49,8 +49,10 @@ class OverRevisions(RolloutController):
         """The hash of the revision that the template of a second change goes back to, `before` being the first's; "" where there is none."""
         if before.template.makes_the_same_pods(workload.template):
             return ""  # it is restarted
-        made = (hash_ for template, hash_ in self.made_templates if template.makes_the_same_pods(workload.template))
-        return next(made, "") or used_again(simulation, before, workload)
+        cached_hashes = (
+            hash_ for template, hash_ in self.made_templates if template.makes_the_same_pods(workload.template)
+        )
+        return next(cached_hashes, "") or used_again(simulation, before, workload)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods.of(self.key, self.workload.uid)
@@ -70,7 +72,7 @@ def unused_revision(simulation: Simulation, workload: Workload) -> str:
     taken = {_hash(pod) for pod in _pods(simulation, workload)}
     taken.update(pod.revision for pod in simulation.pods.of(workload.key, workload.uid))
     hashes = chain((NEW_REVISION,), (f"{NEW_REVISION}-{number}" for number in count(2)))
-    return next(one for one in hashes if one not in taken)
+    return next(free_hash for free_hash in hashes if free_hash not in taken)
 
 
 def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:
@@ -96,8 +98,8 @@ def newest(simulation: Simulation, workload: Workload) -> str:
 
     Without ControllerRevisions it is the latest that has pods.
     """
-    if told := revision_of(simulation.cluster, workload):
-        return told
+    if revision_name := revision_of(simulation.cluster, workload):
+        return revision_name
     pods = [pod for pod in _pods(simulation, workload) if _hash(pod)]
     return _hash(max(pods, key=_generation)) if len({_hash(pod) for pod in pods}) > 1 else ""
 

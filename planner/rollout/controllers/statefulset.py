@@ -76,9 +76,9 @@ class StatefulSetController(OverRevisions):
             self.max_unavailable = workload.strategy.max_unavailable
         self.is_parallel = workload.pod_management_policy == "Parallel"
         if has_new_template:
-            known = self.known_revision(simulation, before, workload)
-            self.update_revision = known or unused_revision(simulation, workload)
-            self.lacks_revision, self.is_changed = not known, True
+            known_revision_name = self.known_revision(simulation, before, workload)
+            self.update_revision = known_revision_name or unused_revision(simulation, workload)
+            self.lacks_revision, self.is_changed = not known_revision_name, True
             self.made_templates.append((workload.template, self.update_revision))
             for pod in self.all_pods(simulation):
                 pod.is_new = pod.revision == self.update_revision
@@ -124,8 +124,8 @@ class StatefulSetController(OverRevisions):
             return self._all_ready(simulation)
         tally = simulation.pods.tally(self.key, self.workload.uid)
         standing = tally.count() if self.is_changed and not self.partition else tally.count(lacking=ENDING)
-        wanted = max(0, self.replicas - self.partition)
-        is_updated = self._ordinals(simulation).updated >= wanted
+        updated_replicas = max(0, self.replicas - self.partition)
+        is_updated = self._ordinals(simulation).updated >= updated_replicas
         return not self.lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas
 
     def _all_ready(self, simulation: Simulation) -> bool:
@@ -135,8 +135,8 @@ class StatefulSetController(OverRevisions):
         """Its pods, brought up to date."""
         if self._pods is None:
             start = self.workload.start_ordinal
-            wanted = range(start, start + self.replicas)
-            self._pods = Ordinals(wanted, self.update_revision, self.all_pods(simulation))
+            ordinals = range(start, start + self.replicas)
+            self._pods = Ordinals(ordinals, self.update_revision, self.all_pods(simulation))
         else:
             for pod in simulation.pods.news[self._read :]:
                 if pod.owner == self.key:
@@ -166,10 +166,10 @@ class StatefulSetController(OverRevisions):
             waits_for = pods.unavailable.lowest
             if not self.is_parallel and waits_for is not None and waits_for < missing:
                 return False
-            made = self._create(simulation, missing)
-            if made is None or not self.is_parallel:
-                return busy or made is not None
-            pods.take(made)
+            new_pod = self._create(simulation, missing)
+            if new_pod is None or not self.is_parallel:
+                return busy or new_pod is not None
+            pods.take(new_pod)
             busy = True
         if not self.is_parallel and len(pods.unavailable):
             return busy
@@ -212,10 +212,12 @@ class StatefulSetController(OverRevisions):
         is_old = ordinal < self.workload.start_ordinal + self.partition
         template, revision = self.workload.template, self.update_revision
         if is_old:  # that of the current revision, which isn't `before`'s while a rollout is under way
-            held = template_of_revision(simulation.cluster, self.before, self.current_revision)
-            template, revision = held or self.before.template, self.current_revision
+            revision_template = template_of_revision(simulation.cluster, self.before, self.current_revision)
+            template, revision = revision_template or self.before.template, self.current_revision
         name = f"{self.workload.name}-{ordinal}"
-        if not all(self._has_claim(simulation, one, name) for one in self.workload.claim_templates):
+        if not all(
+            self._has_claim(simulation, claim_template, name) for claim_template in self.workload.claim_templates
+        ):
             return None
         own, spec = self._dressed(template, ordinal, name)
         labels = FrozenMap(
@@ -269,7 +271,7 @@ def spec_with_claims(workload: Workload, spec: PodSpec, pod_name: str = "") -> P
         )
         for template in workload.claim_templates
     )
-    others = tuple(v for v in spec.volumes if v.name not in {one.name for one in workload.claim_templates})
+    others = tuple(v for v in spec.volumes if v.name not in {template.name for template in workload.claim_templates})
     return replace(spec, volumes=others + claims)
 
 
@@ -280,5 +282,9 @@ def claim_name(template: ClaimTemplate, pod_name: str) -> str:
 
 def takes_max_unavailable(cluster: Cluster) -> bool:
     """Whether the feature gate shows to be on: one without it would have kept the field out."""
-    kept = (one.strategy.max_unavailable for one in cluster.snapshot.every_workload if one.traits.has_ordinals)
-    return any(value is not None for value in kept)
+    limits_set = (
+        stateful_set.strategy.max_unavailable
+        for stateful_set in cluster.snapshot.every_workload
+        if stateful_set.traits.has_ordinals
+    )
+    return any(value is not None for value in limits_set)

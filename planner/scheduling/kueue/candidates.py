@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from planner.ground.records import Record
-from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree, Use
-from planner.scheduling.kueue.wanting import Target, Wanting
+from planner.scheduling.kueue.pending_workload import PreemptionTarget, Wanting
+from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Queue, Tree, Use
 
 IN_QUEUE: Final = "InClusterQueue"
 RECLAIM: Final = "InCohortReclamation"
@@ -26,9 +26,9 @@ class Rules(NamedTuple):
     is_old: bool = False
 
 
-def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:
+def order(holder: AdmittedWorkload, queue: str) -> tuple[bool, bool, int, float, str]:
     """Who goes first: those that go anyway, those of other queues, the lowest, the youngest (`CandidatesOrdering`)."""
-    return not held.is_evicted, held.queue == queue, held.priority, -held.reserved_at, held.uid
+    return not holder.is_evicted, holder.queue == queue, holder.priority, -holder.reserved_at, holder.uid
 
 
 class Preemptor(Record):
@@ -40,17 +40,21 @@ class Preemptor(Record):
     use: Use
     short: frozenset[FlavorResource]
 
-    def evictable(self, policy: str, queue: Queue) -> list[Held]:
+    def evictable(self, policy: str, queue: Queue) -> list[AdmittedWorkload]:
         """Who of a queue holds some of what is short, and may be evicted by a policy (`SatisfiesPreemptionPolicy`)."""
-        held, mine, at = list(queue.held.values()), self.wanting.priority, self.wanting.queued_at
+        holders, own_priority, at = list(queue.held.values()), self.wanting.priority, self.wanting.queued_at
         if policy == "LowerPriority":
-            held = [one for one in held if one.priority < mine]
+            holders = [holder for holder in holders if holder.priority < own_priority]
         elif policy == "LowerOrNewerEqualPriority":
-            held = [one for one in held if one.priority < mine or (one.priority == mine and at < one.queued_at)]
+            holders = [
+                holder
+                for holder in holders
+                if holder.priority < own_priority or (holder.priority == own_priority and at < holder.queued_at)
+            ]
         elif policy != "Any":
             return []
         short = self.short
-        return [one for one in held if not short.isdisjoint(one.uses)]
+        return [holder for holder in holders if not short.isdisjoint(holder.uses)]
 
     def fits(self, may_borrow: bool) -> bool:
         for fr, amount in self.use.items():
@@ -59,21 +63,21 @@ class Preemptor(Record):
         return True
 
 
-def fill_back(tree: Tree, found: list[Target], fits: Callable[[], bool]) -> list[Target]:
+def fill_back(tree: Tree, targets: list[PreemptionTarget], fits: Callable[[], bool]) -> list[PreemptionTarget]:
     """Without those whose going isn't needed after all; those that stay out of the list hold their quota again."""
-    at = len(found) - 2
+    at = len(targets) - 2
     while at >= 0:
-        tree.hold(found[at].held)
+        tree.hold(targets[at].held)
         if fits():
-            found[at] = found[-1]
-            found.pop()
+            targets[at] = targets[-1]
+            targets.pop()
         else:
-            tree.let_go(found[at].held)
+            tree.let_go(targets[at].held)
         at -= 1
-    return found
+    return targets
 
 
-def restore(tree: Tree, found: Iterable[Target]) -> None:
+def restore(tree: Tree, targets: Iterable[PreemptionTarget]) -> None:
     """All of them hold their quota again."""
-    for one in found:
-        tree.hold(one.held)
+    for target in targets:
+        tree.hold(target.held)

@@ -13,9 +13,9 @@ from planner.kubernetes.queues import FAIR_SINCE, NEEDED, is_before, version
 from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
-from planner.scheduling.kueue.play import Outcome, Verdict, play
+from planner.scheduling.kueue.pending_workload import NO_MATCH, NO_PLACES, TOO_MUCH, Lack
+from planner.scheduling.kueue.play import AdmissionOutcome, Verdict, play
 from planner.scheduling.kueue.tree import at_nominal
-from planner.scheduling.kueue.wanting import NO_MATCH, NO_PLACES, TOO_MUCH, Lack
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
@@ -42,7 +42,10 @@ def played(snapshot: Snapshot) -> dict[str, Verdict]:
 def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) -> ClusterQueue:
     """The queue with another nominal quota of that."""
     groups = [
-        [at_nominal(one, nominal) if (one.flavor, one.resource) == (flavor, resource) else one for one in group.quotas]
+        [
+            at_nominal(quota, nominal) if (quota.flavor, quota.resource) == (flavor, resource) else quota
+            for quota in group.quotas
+        ]
         for group in queue.groups
     ]
     changed = zip(queue.groups, groups, strict=True)
@@ -50,33 +53,35 @@ def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) 
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-_ON_QUOTA: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
+_ON_QUOTA: Final = (AdmissionOutcome.QUOTA, AdmissionOutcome.NEVER, AdmissionOutcome.BEHIND)
 
 
-def name_of(one: QueuedWorkload) -> str:
+def name_of(workload: QueuedWorkload) -> str:
     """``Job/team-a/train``."""
-    return one.owner.key(one.namespace) if one.owner is not None else f"Workload/{one.key}"
+    return workload.owner.key(workload.namespace) if workload.owner is not None else f"Workload/{workload.key}"
 
 
-def why(one: Verdict, names: Mapping[str, str]) -> Text:
+def why(verdict: Verdict, names: Mapping[str, str]) -> Text:
     """What it waits for."""
-    if one.outcome is Outcome.BEHIND:
-        return Text(f"{one.why or 'the queue is StrictFIFO'}, and {names.get(one.after, one.after)} is first")
-    if one.given and one.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK):
-        got = sorted({given.flavor for each in one.given for given in each.flavors.values()})
-        said = f"quota of {listing(got)}" if got else "it asks for no quota"
-        return Text(f"{said}; {one.why}" if one.why else said)
-    if one.outcome not in _ON_QUOTA or not one.lacks:
-        return Text(one.why)
-    of_each_flavor = {(each.flavor, each.resource): each for each in one.lacks}
+    if verdict.outcome is AdmissionOutcome.BEHIND:
+        return Text(
+            f"{verdict.why or 'the queue is StrictFIFO'}, and {names.get(verdict.after, verdict.after)} is first"
+        )
+    if verdict.given and verdict.outcome in (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS, AdmissionOutcome.CHECK):
+        got = sorted({assigned_flavor.flavor for each in verdict.given for assigned_flavor in each.flavors.values()})
+        quota_text = f"quota of {listing(got)}" if got else "it asks for no quota"
+        return Text(f"{quota_text}; {verdict.why}" if verdict.why else quota_text)
+    if verdict.outcome not in _ON_QUOTA or not verdict.lacks:
+        return Text(verdict.why)
+    of_each_flavor = {(each.flavor, each.resource): each for each in verdict.lacks}
     return Text(listing(list(map(lack_words, of_each_flavor.values())), most=None))
 
 
-def lack_words(one: Lack) -> str:
+def lack_words(lack: Lack) -> str:
     """``8 nvidia.com/gpu of a100 too few are free``."""
-    if one.kind in (NO_MATCH, NO_PLACES):
-        return one.said
-    amount = f"{roughly(one.missing, one.resource)} {one.resource}"
-    if one.kind == TOO_MUCH:
-        return f"{amount} more of {one.flavor} than the queue can ever have"
-    return f"{amount} of {one.flavor} too few are free"
+    if lack.kind in (NO_MATCH, NO_PLACES):
+        return lack.said
+    amount = f"{roughly(lack.missing, lack.resource)} {lack.resource}"
+    if lack.kind == TOO_MUCH:
+        return f"{amount} more of {lack.flavor} than the queue can ever have"
+    return f"{amount} of {lack.flavor} too few are free"

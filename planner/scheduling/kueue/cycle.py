@@ -15,10 +15,10 @@ from typing import NamedTuple
 from planner.kubernetes.records import FrozenMap, QueuedSet
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
+from planner.scheduling.kueue.pending_workload import Assignment, Mode, Possible, PreemptionTarget, Wanting
 from planner.scheduling.kueue.preemption import may_evict, possible, targets
 from planner.scheduling.kueue.topology import Place, TopologyNodes, with_places
-from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Share, Tree, Use
-from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
+from planner.scheduling.kueue.tree import AdmittedWorkload, BorrowedShare, FlavorResource, Queue, QuotaNode, Tree, Use
 
 
 class CycleStatus(StrEnum):
@@ -41,26 +41,33 @@ class QuotaState(NamedTuple):
     places: Mapping[str, TopologyNodes] = FrozenMap()
 
 
-class Entry:
+class CycleEntry:
     """A workload in a cycle. `doubt`: why it isn't known what becomes of it."""
 
     __slots__ = ("assignment", "doubt", "queue", "status", "targets", "wanting")
 
     def __init__(
-        self, wanting: Wanting, queue: Queue, assignment: Assignment, found: list[Target], doubt: str = ""
+        self,
+        wanting: Wanting,
+        queue: Queue,
+        assignment: Assignment,
+        eviction_targets: list[PreemptionTarget],
+        doubt: str = "",
     ) -> None:
-        self.wanting, self.queue, self.assignment, self.targets = wanting, queue, assignment, found
+        self.wanting, self.queue, self.assignment, self.targets = wanting, queue, assignment, eviction_targets
         self.status, self.doubt = CycleStatus.SKIPPED, doubt
 
     @property
     def is_still_looking(self) -> bool:
         """Whether it stopped at a flavor that isn't the last of its group, and goes on with the next."""
-        return any(given.tried != -1 for one in self.assignment.sets for given in one.flavors.values())
+        return any(
+            assignment.tried != -1 for pod_set in self.assignment.sets for assignment in pod_set.flavors.values()
+        )
 
     @property
-    def held(self) -> Held:
+    def held(self) -> AdmittedWorkload:
         """What it holds once it is admitted."""
-        return Held(
+        return AdmittedWorkload(
             key=self.wanting.key, queue=self.queue.name, uses=self.assignment.use, priority=self.wanting.priority,
             queued_at=self.wanting.queued_at, reserved_at=inf, uid=self.wanting.uid,
         )  # fmt: skip
@@ -71,18 +78,18 @@ def nominate(
     wanting: Wanting,
     tried: Sequence[Mapping[str, int]] = (),
     allowed: Mapping[str, Mapping[str, str]] | None = None,
-) -> Entry:
+) -> CycleEntry:
     """Which flavors it would get now, with whom going; with fewer pods where it may start so."""
     tree, flavors, rules, _ = state
     queue = tree.queues[wanting.queue]
 
-    known: dict[object, list[Target]] = {}
+    cached_targets: dict[object, list[PreemptionTarget]] = {}
 
-    def whom(use: Use, short: frozenset[FlavorResource]) -> list[Target]:
+    def whom(use: Use, short: frozenset[FlavorResource]) -> list[PreemptionTarget]:
         key = frozenset(use.items()), short  # where one resource lacks, the oracle and who nominates ask the same
-        if key not in known:
-            known[key] = targets(tree, queue, wanting, use, short, rules)
-        return known[key]
+        if key not in cached_targets:
+            cached_targets[key] = targets(tree, queue, wanting, use, short, rules)
+        return cached_targets[key]
 
     def oracle(flavor: str, resource: str, amount: int) -> tuple[Possible, int]:
         fr = (flavor, resource)
@@ -90,19 +97,25 @@ def nominate(
 
     assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None)
 
-    def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[Target]]:
-        found = with_places(state.places, queue, wanting, assigner.assign(counts, tried, allowed))
-        if found.mode != Mode.PREEMPT or found.lacks_places:
-            return found, []
-        return found, whom({fr: one for fr, one in found.use.items() if one}, found.needs_preemption)
-
-    whole, gone = attempt(None)
-    if whole.mode == Mode.FIT or gone or not wanting.spare:
-        is_open = whole.mode == Mode.PREEMPT and whole.lacks_places and may_evict(tree, queue, wanting, whole.use)
-        return Entry(
-            wanting, queue, whole, gone, "whom Kueue evicts for places in a topology isn't modelled" if is_open else ""
+    def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[PreemptionTarget]]:
+        assignment = with_places(state.places, queue, wanting, assigner.assign(counts, tried, allowed))
+        if assignment.mode != Mode.PREEMPT or assignment.lacks_places:
+            return assignment, []
+        return assignment, whom(
+            {fr: amount for fr, amount in assignment.use.items() if amount}, assignment.needs_preemption
         )
-    tries: dict[int, tuple[Assignment, list[Target]]] = {}
+
+    whole, victims = attempt(None)
+    if whole.mode == Mode.FIT or victims or not wanting.spare:
+        is_open = whole.mode == Mode.PREEMPT and whole.lacks_places and may_evict(tree, queue, wanting, whole.use)
+        return CycleEntry(
+            wanting,
+            queue,
+            whole,
+            victims,
+            "whom Kueue evicts for places in a topology isn't modelled" if is_open else "",
+        )
+    tries: dict[int, tuple[Assignment, list[PreemptionTarget]]] = {}
 
     def does(step: int) -> bool:
         tries[step] = attempt(fewer(wanting, step))
@@ -110,13 +123,13 @@ def nominate(
 
     least = bisect_left(range(wanting.spare + 1), True, key=does)
     if least <= wanting.spare:
-        return Entry(wanting, queue, *tries[least])
-    return Entry(wanting, queue, whole, [])
+        return CycleEntry(wanting, queue, *tries[least])
+    return CycleEntry(wanting, queue, whole, [])
 
 
 def run(
     state: QuotaState, heads: Sequence[Wanting], tried: Mapping[str, Sequence[Mapping[str, int]]] | None = None
-) -> list[Entry]:
+) -> list[CycleEntry]:
     """One cycle: `heads`, one of each queue, in the order in which they were dealt with; who is admitted holds quota.
 
     What others are promised in the cycle is given back at its end, as Kueue's next one begins with a new snapshot.
@@ -124,156 +137,173 @@ def run(
     tree = state.tree
     entries = [nominate(state, head, (tried or {}).get(head.key, ())) for head in heads]
     promised: list[tuple[Queue, Use]] = []
-    gone: dict[str, Held] = {}
+    evicted_by_key: dict[str, AdmittedWorkload] = {}
     done = []
     order = _fairly(entries) if state.rules.fair is not None else sorted(entries, key=_turn)
-    for entry in order:
-        if use := _process(state, entry, gone):
-            entry.queue.add_all(use)
-            promised.append((entry.queue, use))
-        done.append(entry)
+    for cycle_entry in order:
+        if use := _process(state, cycle_entry, evicted_by_key):
+            cycle_entry.queue.add_all(use)
+            promised.append((cycle_entry.queue, use))
+        done.append(cycle_entry)
     for queue, use in promised:
         queue.remove_all(use)
-    for entry in done:
-        if entry.status == CycleStatus.ADMITTED:
-            tree.hold(entry.held)
+    for cycle_entry in done:
+        if cycle_entry.status == CycleStatus.ADMITTED:
+            tree.hold(cycle_entry.held)
     return done
 
 
-def _placed_sets(state: QuotaState, entry: Entry) -> Iterator[tuple[TopologyNodes, QueuedSet, Mapping[Place, int]]]:
-    sets = {each.name: each for each in entry.wanting.sets}
-    for given in entry.assignment.sets:
-        if given.places:
-            flavor = next(one.flavor for one in given.flavors.values() if one.flavor in state.places)
-            yield state.places[flavor], sets[given.name], dict(given.places)
+def _placed_sets(
+    state: QuotaState, nominee: CycleEntry
+) -> Iterator[tuple[TopologyNodes, QueuedSet, Mapping[Place, int]]]:
+    sets = {each.name: each for each in nominee.wanting.sets}
+    for assigned_set in nominee.assignment.sets:
+        if assigned_set.places:
+            flavor = next(
+                flavor_mode.flavor
+                for flavor_mode in assigned_set.flavors.values()
+                if flavor_mode.flavor in state.places
+            )
+            yield state.places[flavor], sets[assigned_set.name], dict(assigned_set.places)
 
 
-def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
+def _process(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key: dict[str, AdmittedWorkload]) -> Use:
     """What becomes of one, and what it takes for the rest of the cycle."""
-    if any(target.held.key in gone for target in entry.targets):
-        _again(state, entry, gone)
-    assignment = entry.assignment
+    if any(target.held.key in evicted_by_key for target in cycle_entry.targets):
+        _again(state, cycle_entry, evicted_by_key)
+    assignment = cycle_entry.assignment
     if assignment.mode == Mode.NO_FIT:
-        entry.status = CycleStatus.NO_FIT
+        cycle_entry.status = CycleStatus.NO_FIT
         return {}
-    if assignment.mode == Mode.PREEMPT and not entry.targets:
-        entry.status = CycleStatus.NO_CANDIDATES
-        return _reserved(entry) if reserves(entry) else {}
+    if assignment.mode == Mode.PREEMPT and not cycle_entry.targets:
+        cycle_entry.status = CycleStatus.NO_CANDIDATES
+        return _reserved(cycle_entry) if reserves(cycle_entry) else {}
     if assignment.mode == Mode.DEFERRED_FIT:
-        entry.status = CycleStatus.DEFERRED
+        cycle_entry.status = CycleStatus.DEFERRED
         return assignment.use
-    placed = list(_placed_sets(state, entry))
+    placed = list(_placed_sets(state, cycle_entry))
     if (
-        any(target.held.key in gone for target in entry.targets)
-        or not _fits(state.tree, entry, gone)
+        any(target.held.key in evicted_by_key for target in cycle_entry.targets)
+        or not _fits(state.tree, cycle_entry, evicted_by_key)
         or not all(places.fits(pods, domains) for places, pods, domains in placed)
     ):
-        entry.status = CycleStatus.SKIPPED
+        cycle_entry.status = CycleStatus.SKIPPED
         return {}
     for places, pods, domains in placed:
         places.take(pods, domains)
-    gone.update((target.held.key, target.held) for target in entry.targets)
-    entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
+    evicted_by_key.update((target.held.key, target.held) for target in cycle_entry.targets)
+    cycle_entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
     return assignment.use
 
 
-def _again(state: QuotaState, entry: Entry, gone: Mapping[str, Held]) -> None:
+def _again(state: QuotaState, nominee: CycleEntry, evicted_by_key: Mapping[str, AdmittedWorkload]) -> None:
     """Others in this cycle evict some of those it would: what it needs beyond that."""
     allowed = {
-        one.name: {resource: given.flavor for resource, given in one.flavors.items()} for one in entry.assignment.sets
+        pod_set.name: {resource: assignment.flavor for resource, assignment in pod_set.flavors.items()}
+        for pod_set in nominee.assignment.sets
     }
-    for held in gone.values():
-        state.tree.let_go(held)
-    anew = nominate(state, entry.wanting, allowed=allowed)
-    for held in gone.values():
-        state.tree.hold(held)
-    entry.assignment, entry.targets = anew.assignment, anew.targets
-    if entry.assignment.mode == Mode.FIT:
-        found = entry.assignment
-        entry.assignment = Assignment(sets=found.sets, use=found.use, borrow=found.borrow, mode=Mode.DEFERRED_FIT)
+    for holder in evicted_by_key.values():
+        state.tree.let_go(holder)
+    anew = nominate(state, nominee.wanting, allowed=allowed)
+    for holder in evicted_by_key.values():
+        state.tree.hold(holder)
+    nominee.assignment, nominee.targets = anew.assignment, anew.targets
+    if nominee.assignment.mode == Mode.FIT:
+        old_assignment = nominee.assignment
+        nominee.assignment = Assignment(
+            sets=old_assignment.sets, use=old_assignment.use, borrow=old_assignment.borrow, mode=Mode.DEFERRED_FIT
+        )
 
 
-def _fits(tree: Tree, entry: Entry, gone: Mapping[str, Held]) -> bool:
-    merged = {**gone, **{target.held.key: target.held for target in entry.targets}}
-    for held in merged.values():
-        tree.queues[held.queue].remove_all(held.uses)
-    fits = all(entry.queue.free(fr) >= amount for fr, amount in entry.assignment.use.items())
-    for held in merged.values():
-        tree.queues[held.queue].add_all(held.uses)
+def _fits(tree: Tree, cycle_entry: CycleEntry, evicted_by_key: Mapping[str, AdmittedWorkload]) -> bool:
+    merged = {**evicted_by_key, **{target.held.key: target.held for target in cycle_entry.targets}}
+    for holder in merged.values():
+        tree.queues[holder.queue].remove_all(holder.uses)
+    fits = all(cycle_entry.queue.free(fr) >= amount for fr, amount in cycle_entry.assignment.use.items())
+    for holder in merged.values():
+        tree.queues[holder.queue].add_all(holder.uses)
     return fits
 
 
-def reserves(entry: Entry) -> bool:
+def reserves(cycle_entry: CycleEntry) -> bool:
     """Whether one that would have to evict and finds no workload keeps quota from the others: where its queue may not reclaim its own of all."""
-    return entry.queue.spec.reclaim != "Any"
+    return cycle_entry.queue.spec.reclaim != "Any"
 
 
-def _reserved(entry: Entry) -> Use:
+def _reserved(cycle_entry: CycleEntry) -> Use:
     """What no other workload gets in this cycle while it waits for others to end (`quotaResourcesToReserve`)."""
-    queue, found = entry.queue, {}
-    for fr, amount in entry.assignment.use.items():
+    queue, reserved_use = cycle_entry.queue, {}
+    for fr, amount in cycle_entry.assignment.use.items():
         quota, used = queue.quota(fr), queue.use.get(fr, 0)
-        if entry.assignment.borrow > 0:
+        if cycle_entry.assignment.borrow > 0:
             limit = quota.borrowing_limit
-            found[fr] = amount if limit is None else min(amount, quota.nominal + limit - used)
+            reserved_use[fr] = amount if limit is None else min(amount, quota.nominal + limit - used)
         else:
-            found[fr] = max(0, min(amount, quota.nominal - used))
-    return found
+            reserved_use[fr] = max(0, min(amount, quota.nominal - used))
+    return reserved_use
 
 
 # ── the order ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _turn(one: Entry) -> tuple[int, int, float]:
-    return one.assignment.borrow, -one.wanting.priority, one.wanting.queued_at
+def _turn(queue_entry: CycleEntry) -> tuple[int, int, float]:
+    return queue_entry.assignment.borrow, -queue_entry.wanting.priority, queue_entry.wanting.queued_at
 
 
-def _fairly(entries: list[Entry]) -> Iterator[Entry]:
+def _fairly(entries: list[CycleEntry]) -> Iterator[CycleEntry]:
     """At each level of cohorts the one whose side would live least on others."""
-    left = {entry.queue.name: entry for entry in entries}
-    while left:
-        queue = next(iter(left.values())).queue
+    entry_by_queue = {cycle_entry.queue.name: cycle_entry for cycle_entry in entries}
+    while entry_by_queue:
+        queue = next(iter(entry_by_queue.values())).queue
         if queue.parent is None:
-            yield left.pop(queue.name)
+            yield entry_by_queue.pop(queue.name)
             continue
         root = queue.root()
-        shares = _shares(root, left)
-        winner = _winner(root, left, shares)
+        shares = _shares(root, entry_by_queue)
+        winner = _winner(root, entry_by_queue, shares)
         if winner is None:  # never: `queue` is one of those below the root
             return
-        del left[winner.queue.name]
+        del entry_by_queue[winner.queue.name]
         yield winner
 
 
-def _shares(root: QuotaNode, left: Mapping[str, Entry]) -> dict[tuple[str, str], tuple[Share, bool]]:
+def _shares(
+    root: QuotaNode, entry_by_queue: Mapping[str, CycleEntry]
+) -> dict[tuple[str, str], tuple[BorrowedShare, bool]]:
     """Of each cohort and workload below it: the share of its side with it, and whether that borrows what it asks for."""
-    found: dict[tuple[str, str], tuple[Share, bool]] = {}
+    shares: dict[tuple[str, str], tuple[BorrowedShare, bool]] = {}
     for queue in root.every_queue():
-        if (entry := left.get(queue.name)) is None:
+        if (cycle_entry := entry_by_queue.get(queue.name)) is None:
             continue
-        use = entry.assignment.use
+        use = cycle_entry.assignment.use
         queue.add_all(use)
         share = queue.share()
         for cohort in queue.ancestors():
-            found[cohort.name, queue.name] = share, any(use.get(fr, 0) > 0 for fr in share.of)
+            shares[cohort.name, queue.name] = share, any(use.get(fr, 0) > 0 for fr in share.of)
             share = cohort.share()
         queue.remove_all(use)
-    return found
+    return shares
 
 
 def _winner(
-    cohort: QuotaNode, left: Mapping[str, Entry], shares: Mapping[tuple[str, str], tuple[Share, bool]]
-) -> Entry | None:
-    found = [entry for child in cohort.cohorts if (entry := _winner(child, left, shares)) is not None]
-    found += [left[queue.name] for queue in cohort.queues if queue.name in left]
+    cohort: QuotaNode,
+    entry_by_queue: Mapping[str, CycleEntry],
+    shares: Mapping[tuple[str, str], tuple[BorrowedShare, bool]],
+) -> CycleEntry | None:
+    winners = [nominee for child in cohort.cohorts if (nominee := _winner(child, entry_by_queue, shares)) is not None]
+    winners += [entry_by_queue[queue.name] for queue in cohort.queues if queue.name in entry_by_queue]
     return (
-        reduce(lambda best, one: one if _is_before(one, best, cohort.name, shares) else best, found) if found else None
+        reduce(lambda best, candidate: candidate if _is_before(candidate, best, cohort.name, shares) else best, winners)
+        if winners
+        else None
     )
 
 
-def _is_before(a: Entry, b: Entry, cohort: str, shares: Mapping[tuple[str, str], tuple[Share, bool]]) -> bool:
-    (mine, borrows), (theirs, others_borrow) = shares[cohort, a.queue.name], shares[cohort, b.queue.name]
+def _is_before(
+    a: CycleEntry, b: CycleEntry, cohort: str, shares: Mapping[tuple[str, str], tuple[BorrowedShare, bool]]
+) -> bool:
+    (own_share, borrows), (theirs, others_borrow) = shares[cohort, a.queue.name], shares[cohort, b.queue.name]
     if borrows != others_borrow:
         return not borrows
-    if against := mine.against(theirs):
+    if against := own_share.against(theirs):
         return against < 0
     if a.wanting.priority != b.wanting.priority:
         return a.wanting.priority > b.wanting.priority

@@ -9,31 +9,31 @@ from collections.abc import Iterator
 from math import inf
 
 from planner.scheduling.kueue.candidates import FAIR, IN_QUEUE, RECLAIM, Preemptor, fill_back, order, restore
-from planner.scheduling.kueue.tree import Held, Queue, QuotaNode, Share
-from planner.scheduling.kueue.wanting import Target
+from planner.scheduling.kueue.pending_workload import PreemptionTarget
+from planner.scheduling.kueue.tree import AdmittedWorkload, BorrowedShare, Queue, QuotaNode
 
 STRATEGIES = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 """Kueue's default."""
 
 
-def fair_targets(preemptor: Preemptor, strategies: tuple[str, ...]) -> list[Target]:
+def fair_targets(preemptor: Preemptor, strategies: tuple[str, ...]) -> list[PreemptionTarget]:
     """Who would go; [] where no eviction helps."""
-    candidates = sorted(_candidates(preemptor), key=lambda one: order(one, preemptor.queue.name))
+    candidates = sorted(_candidates(preemptor), key=lambda candidate: order(candidate, preemptor.queue.name))
     if not candidates:
         return []
     preemptor.queue.add_all(preemptor.use)
-    found: list[Target] = []
-    fits, again = _first(preemptor, candidates, strategies[0], found)
+    targets: list[PreemptionTarget] = []
+    fits, again = _first(preemptor, candidates, strategies[0], targets)
     if not fits and len(strategies) > 1:
-        fits = _second(preemptor, again, found)
+        fits = _second(preemptor, again, targets)
     preemptor.queue.remove_all(preemptor.use)
     if fits:
-        found = fill_back(preemptor.tree, found, lambda: preemptor.fits(True))
-    restore(preemptor.tree, found)
-    return found if fits else []
+        targets = fill_back(preemptor.tree, targets, lambda: preemptor.fits(True))
+    restore(preemptor.tree, targets)
+    return targets if fits else []
 
 
-def _candidates(preemptor: Preemptor) -> Iterator[Held]:
+def _candidates(preemptor: Preemptor) -> Iterator[AdmittedWorkload]:
     queue = preemptor.queue
     if queue.spec.within_queue != "Never":
         yield from preemptor.evictable(queue.spec.within_queue, queue)
@@ -43,60 +43,69 @@ def _candidates(preemptor: Preemptor) -> Iterator[Held]:
                 yield from preemptor.evictable(queue.spec.reclaim, other)
 
 
-def _take(preemptor: Preemptor, one: Held, reason: str, found: list[Target]) -> bool:
+def _take(preemptor: Preemptor, candidate: AdmittedWorkload, reason: str, targets: list[PreemptionTarget]) -> bool:
     """It goes; whether that is enough."""
-    preemptor.tree.let_go(one)
-    found.append(Target(one, reason))
+    preemptor.tree.let_go(candidate)
+    targets.append(PreemptionTarget(candidate, reason))
     preemptor.queue.remove_all(preemptor.use)  # which counts as if it were in
     fits = preemptor.fits(True)
     preemptor.queue.add_all(preemptor.use)
     return fits
 
 
-def _first(preemptor: Preemptor, candidates: list[Held], strategy: str, found: list[Target]) -> tuple[bool, list[Held]]:
+def _first(
+    preemptor: Preemptor, candidates: list[AdmittedWorkload], strategy: str, targets: list[PreemptionTarget]
+) -> tuple[bool, list[AdmittedWorkload]]:
     """Who goes by the first strategy, and who may be tried by the second."""
     ordering = _Ordering(preemptor.queue, candidates)
-    again: list[Held] = []
+    again: list[AdmittedWorkload] = []
     is_within = preemptor.queue.is_within(preemptor.short)
     while (queue := ordering.next()) is not None:
         if queue is preemptor.queue or is_within:
             reason = IN_QUEUE if queue is preemptor.queue else RECLAIM
-            if _take(preemptor, ordering.pop(queue), reason, found):
+            if _take(preemptor, ordering.pop(queue), reason, targets):
                 return True, again
             continue
         own, theirs = ordering.below_common(queue)
-        mine, before = own.share(), theirs.share()
-        if mine.weighted == inf and before.weighted != inf:
+        own_share, before = own.share(), theirs.share()
+        if own_share.weighted == inf and before.weighted != inf:
             again += ordering.waiting[queue.name]
             ordering.waiting[queue.name] = []
             continue
         while ordering.waiting[queue.name]:
-            held = ordering.pop(queue)
-            if not _passes(strategy, mine, before, queue, theirs, held):
-                again.append(held)
+            holder = ordering.pop(queue)
+            if not _passes(strategy, own_share, before, queue, theirs, holder):
+                again.append(holder)
                 continue
-            if _take(preemptor, held, FAIR, found):
+            if _take(preemptor, holder, FAIR, targets):
                 return True, again
             break
     return False, again
 
 
-def _passes(strategy: str, mine: Share, before: Share, queue: Queue, theirs: QuotaNode, one: Held) -> bool:
+def _passes(
+    strategy: str,
+    own_share: BorrowedShare,
+    before: BorrowedShare,
+    queue: Queue,
+    theirs: QuotaNode,
+    candidate: AdmittedWorkload,
+) -> bool:
     if strategy == STRATEGIES[1]:
-        return mine.against(before) < 0
-    queue.remove_all(one.uses)
+        return own_share.against(before) < 0
+    queue.remove_all(candidate.uses)
     after = theirs.share()
-    queue.add_all(one.uses)
-    return mine.against(after) <= 0
+    queue.add_all(candidate.uses)
+    return own_share.against(after) <= 0
 
 
-def _second(preemptor: Preemptor, candidates: list[Held], found: list[Target]) -> bool:
+def _second(preemptor: Preemptor, candidates: list[AdmittedWorkload], targets: list[PreemptionTarget]) -> bool:
     ordering = _Ordering(preemptor.queue, candidates)
     while (queue := ordering.next()) is not None:
         own, theirs = ordering.below_common(queue)
         passes = own.share().against(theirs.share()) < 0
-        held = ordering.pop(queue)
-        if passes and _take(preemptor, held, FAIR, found):
+        holder = ordering.pop(queue)
+        if passes and _take(preemptor, holder, FAIR, targets):
             return True
         ordering.dropped.add(id(queue))
     return False
@@ -105,15 +114,15 @@ def _second(preemptor: Preemptor, candidates: list[Held], found: list[Target]) -
 class _Ordering:
     """Queues to take a workload from, the one with the highest share at each level first (`TargetClusterQueueOrdering`)."""
 
-    def __init__(self, queue: Queue, candidates: list[Held]) -> None:
+    def __init__(self, queue: Queue, candidates: list[AdmittedWorkload]) -> None:
         self._queue = queue
         self._above = {id(ancestor) for ancestor in queue.ancestors()}
-        self.waiting: dict[str, list[Held]] = {}
+        self.waiting: dict[str, list[AdmittedWorkload]] = {}
         for candidate in candidates:
             self.waiting.setdefault(candidate.queue, []).append(candidate)
         self.dropped: set[int] = set()
 
-    def pop(self, queue: Queue) -> Held:
+    def pop(self, queue: Queue) -> AdmittedWorkload:
         return self.waiting[queue.name].pop(0)
 
     def next(self) -> Queue | None:
@@ -122,22 +131,22 @@ class _Ordering:
             return self._queue if is_left else None
         root = self._queue.root()
         while id(root) not in self.dropped:
-            if (found := self._below(root)) is not None:
-                return found
+            if (queue := self._below(root)) is not None:
+                return queue
         return None
 
     def _below(self, cohort: QuotaNode) -> Queue | None:
         queue, share = self._highest_queue(cohort)
         below: QuotaNode | None = None
-        of_cohort = Share(ratio=-1.0)
+        of_cohort = BorrowedShare(ratio=-1.0)
         for child in cohort.cohorts:
             if id(child) in self.dropped:
                 continue
-            one = child.share()
-            if not one.of and id(child) not in self._above:
+            child_share = child.share()
+            if not child_share.of and id(child) not in self._above:
                 self.dropped.add(id(child))
-            elif one.against(of_cohort) >= 0:
-                below, of_cohort = child, one
+            elif child_share.against(of_cohort) >= 0:
+                below, of_cohort = child, child_share
         if below is None and queue is None:
             self.dropped.add(id(cohort))
             return None
@@ -145,19 +154,19 @@ class _Ordering:
             return self._below(below)
         return queue
 
-    def _highest_queue(self, cohort: QuotaNode) -> tuple[Queue | None, Share]:
+    def _highest_queue(self, cohort: QuotaNode) -> tuple[Queue | None, BorrowedShare]:
         highest: Queue | None = None
-        share = Share(ratio=-1.0)
+        share = BorrowedShare(ratio=-1.0)
         for queue in cohort.queues:
             if id(queue) in self.dropped:
                 continue
-            one = queue.share()
-            if (not one.of and queue is not self._queue) or not self.waiting.get(queue.name):
+            queue_share = queue.share()
+            if (not queue_share.of and queue is not self._queue) or not self.waiting.get(queue.name):
                 self.dropped.add(id(queue))
                 continue
-            against = one.against(share)
+            against = queue_share.against(share)
             if against > 0 or (against == 0 and highest is not None and self._turn(queue) < self._turn(highest)):
-                highest, share = queue, one
+                highest, share = queue, queue_share
         return highest, share
 
     def _turn(self, queue: Queue) -> tuple[bool, bool, int, float, str]:

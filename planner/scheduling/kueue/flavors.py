@@ -20,13 +20,12 @@ from planner.kubernetes.records import (
     ResourceFlavor,
 )
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.scheduling.kueue.tree import Queue, Use, lowest_that_fits
-from planner.scheduling.kueue.wanting import (
+from planner.scheduling.kueue.pending_workload import (
     NO_MATCH,
     TOO_MUCH,
     WAITS,
+    AssignedFlavor,
     Assignment,
-    Given,
     Lack,
     Mode,
     Possible,
@@ -35,6 +34,7 @@ from planner.scheduling.kueue.wanting import (
     asks,
     spare,
 )
+from planner.scheduling.kueue.tree import Queue, Use, lowest_that_fits
 
 PODS: Final = "pods"
 Oracle = Callable[[str, str, int], tuple[Possible, int]]
@@ -67,7 +67,7 @@ class Assigner:
         self._wanting, self._queue, self._flavors = wanting, queue, flavors
         self._oracle, self._is_fair = oracle, is_fair
         every = [flavors.objects.get(name) for group in queue.spec.groups for name in group.flavors]
-        self._is_topological = bool(every) and all(one is not None and one.topology for one in every)
+        self._is_topological = bool(every) and all(flavor is not None and flavor.topology for flavor in every)
 
     def assign(
         self,
@@ -87,68 +87,72 @@ class Assigner:
         for number, queued_set in enumerate(sets):
             groups.setdefault(queued_set.group or f"\0{number}", []).append(number)
         use: Use = {}
-        found: list[SetGiven] = []
+        set_assignments: list[SetGiven] = []
         borrow = 0
         for numbers in groups.values():
             members = [sets[number] for number in numbers]
-            asked = [self._asked(member) for member in members]
-            given, lacks = self._of_group(numbers, members, asked, use, tried, allowed)
+            requests = [self._asked(member) for member in members]
+            assignments, lacks = self._of_group(numbers, members, requests, use, tried, allowed)
             is_lacking = False
-            for queued_set, wants in zip(members, asked, strict=True):
-                own = {name: given[name] for name in wants if name in given} if given is not None else {}
-                found.append(SetGiven(queued_set.name, queued_set.count, own, lacks, bool(wants)))
+            for queued_set, wants in zip(members, requests, strict=True):
+                own = (
+                    {name: assignments[name] for name in wants if name in assignments}
+                    if assignments is not None
+                    else {}
+                )
+                set_assignments.append(SetGiven(queued_set.name, queued_set.count, own, lacks, bool(wants)))
                 for name, each in own.items():
                     borrow = max(borrow, each.borrow)
                     use[each.flavor, name] = use.get((each.flavor, name), 0) + wants[name]
                 is_lacking = is_lacking or (bool(wants) and not own)
             if is_lacking:
-                return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=Mode.NO_FIT)
-        mode = min((one.mode for one in found), default=Mode.NO_FIT)
-        return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=mode)
+                return Assignment(sets=tuple(set_assignments), use=use, borrow=borrow, mode=Mode.NO_FIT)
+        mode = min((set_assignment.mode for set_assignment in set_assignments), default=Mode.NO_FIT)
+        return Assignment(sets=tuple(set_assignments), use=use, borrow=borrow, mode=mode)
 
-    def _asked(self, one: QueuedSet) -> dict[str, int]:
-        wants = {name: amount * one.count for name, amount in asks(one).items()}
+    def _asked(self, queued_set: QueuedSet) -> dict[str, int]:
+        wants = {name: amount * queued_set.count for name, amount in asks(queued_set).items()}
         if self._queue.group_of(PODS) is not None:
-            wants[PODS] = one.count
+            wants[PODS] = queued_set.count
         return wants
 
     def _of_group(
         self,
         numbers: list[int],
         members: list[QueuedSet],
-        asked: list[dict[str, int]],
+        requests: list[dict[str, int]],
         use: Use,
         tried: Sequence[Mapping[str, int]],
         allowed: Mapping[str, Mapping[str, str]] | None,
-    ) -> tuple[dict[str, Given] | None, tuple[Lack, ...]]:
+    ) -> tuple[dict[str, AssignedFlavor] | None, tuple[Lack, ...]]:
         """Resource → what pod sets that go together get; None where one of them isn't had."""
         together: dict[str, int] = {}
-        for one in asked:
-            for name, amount in one.items():
+        for set_requests in requests:
+            for name, amount in set_requests.items():
                 together[name] = together.get(name, 0) + amount
-        given: dict[str, Given] = {}
+        flavor_by_resource: dict[str, AssignedFlavor] = {}
         lacks: list[Lack] = []
         for name in sorted(together):
-            if name in given or (together[name] == 0 and self._queue.group_of(name) is None):
+            if name in flavor_by_resource or (together[name] == 0 and self._queue.group_of(name) is None):
                 continue
             start = tried[numbers[0]].get(name, -1) + 1 if tried else 0
             only = {each.get(name) for member in members if (each := (allowed or {}).get(member.name, {}))}
             got, why = self._flavor_for(members, together, name, use, start, only if allowed else None)
             if not got:
                 return None, tuple(why)
-            given.update(got)
+            flavor_by_resource.update(got)
             lacks += why
-        return given, tuple(lacks)
+        return flavor_by_resource, tuple(lacks)
 
     def _flavor_for(
         self,
         members: list[QueuedSet],
-        asked: Mapping[str, int],
+        requests: Mapping[str, int],
         resource: str,
         use: Use,
         start: int,
         only: set[str | None] | None,
-    ) -> tuple[dict[str, Given], list[Lack]]:
+    ) -> tuple[dict[str, AssignedFlavor], list[Lack]]:
         """The best flavor of the resource's group, for all resources of it that are asked for."""
         group = self._queue.group_of(resource)
         if group is None:
@@ -163,37 +167,37 @@ class Assigner:
             if why := self._mismatch(flavor, members, group):
                 lacks.append(Lack(NO_MATCH, flavor, resource, 0, why))
                 continue
-            had, mode, some = self._in_flavor(flavor, group, asked, use)
-            lacks += some
+            had, mode, flavor_lacks = self._in_flavor(flavor, group, requests, use)
+            lacks += flavor_lacks
             if not _tries_next(mode, self._queue.spec):
                 best, best_mode = had, mode
                 break
             if _is_preferred(mode, best_mode, self._queue.spec):
                 best, best_mode = had, mode
         tried = -1 if last == len(group.flavors) - 1 else last
-        found = {
-            name: Given(flavor, _MODE.get(one.way, Mode.PREEMPT), one.borrow, tried)
-            for name, (one, flavor) in best.items()
+        flavors_by_resource = {
+            name: AssignedFlavor(flavor, _MODE.get(granular.way, Mode.PREEMPT), granular.borrow, tried)
+            for name, (granular, flavor) in best.items()
         }
-        return found, [] if best_mode.way == Possible.FIT else lacks
+        return flavors_by_resource, [] if best_mode.way == Possible.FIT else lacks
 
     def _in_flavor(
-        self, flavor: str, group: QuotaGroup, asked: Mapping[str, int], use: Use
+        self, flavor: str, group: QuotaGroup, requests: Mapping[str, int], use: Use
     ) -> tuple[dict[str, tuple[_Granular, str]], _Granular, list[Lack]]:
         """How each resource is had in this flavor; of all of them the worst way."""
         had: dict[str, tuple[_Granular, str]] = {}
         lacks: list[Lack] = []
         worst = _BEST
-        for name in sorted(asked):
+        for name in sorted(requests):
             if name not in group.resources:
                 continue
-            one, why = self._within_quota(flavor, name, use.get((flavor, name), 0) + asked[name])
+            granular, why = self._within_quota(flavor, name, use.get((flavor, name), 0) + requests[name])
             if why is not None:
                 lacks.append(why)
-            if _is_preferred(worst, one, self._queue.spec):
-                worst = one
+            if _is_preferred(worst, granular, self._queue.spec):
+                worst = granular
             if worst.way != Possible.NO_FIT:
-                had[name] = one, flavor
+                had[name] = granular, flavor
         return had, worst, lacks
 
     def _within_quota(self, flavor: str, name: str, amount: int) -> tuple[_Granular, Lack | None]:
@@ -228,8 +232,8 @@ class Assigner:
                 return f"flavor {name} isn't what the pods' node selector or affinity asks for"
         return ""
 
-    def _topology_mismatch(self, flavor: ResourceFlavor, one: QueuedSet, group: QuotaGroup) -> str:
-        if not one.is_topological:
+    def _topology_mismatch(self, flavor: ResourceFlavor, queued_set: QueuedSet, group: QuotaGroup) -> str:
+        if not queued_set.is_topological:
             is_implied = self._is_topological
             return (
                 f"flavor {flavor.name} is for pods that ask for a topology"
@@ -237,11 +241,11 @@ class Assigner:
                 else ""
             )
         if not flavor.topology:
-            is_met = any(amount and name in group.resources for name, amount in asks(one).items())
+            is_met = any(amount and name in group.resources for name, amount in asks(queued_set).items())
             return f"flavor {flavor.name} has no topology" if is_met else ""
         levels = self._flavors.levels.get(flavor.name)
-        if levels is not None and one.level and one.level not in levels:
-            return f"flavor {flavor.name} has no topology level {one.level}"
+        if levels is not None and queued_set.level and queued_set.level not in levels:
+            return f"flavor {flavor.name} has no topology level {queued_set.level}"
         return ""
 
 
@@ -250,11 +254,11 @@ def _narrowed(spec: PodSpec, flavor: ResourceFlavor) -> PodSpec:
     keys = flavor.node_labels
     terms: list[NodeSelectorTerm] = []
     for term in spec.node_affinity.required or ():
-        kept = tuple(expression for expression in term.match_expressions if expression.key in keys)
-        if not kept:
+        expressions = tuple(expression for expression in term.match_expressions if expression.key in keys)
+        if not expressions:
             terms = []
             break
-        terms.append(NodeSelectorTerm(match_expressions=kept))
+        terms.append(NodeSelectorTerm(match_expressions=expressions))
     return PodSpec(
         node_selector=FrozenMap({key: value for key, value in spec.node_selector.items() if key in keys}),
         node_affinity=NodeAffinity(required=tuple(terms) or None),
@@ -269,8 +273,8 @@ def _is_preferred(a: _Granular, b: _Granular, rule: ClusterQueue) -> bool:
         return b.way == Possible.NONE
     by_way = (a.way, -a.borrow), (b.way, -b.borrow)
     by_borrow = (-a.borrow, a.way), (-b.borrow, b.way)
-    mine, theirs = by_borrow if rule.preference == "PreemptionOverBorrowing" else by_way
-    return mine > theirs
+    own_rank, theirs = by_borrow if rule.preference == "PreemptionOverBorrowing" else by_way
+    return own_rank > theirs
 
 
 def _tries_next(mode: _Granular, rule: ClusterQueue) -> bool:

@@ -15,9 +15,18 @@ from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Presence, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, nominate, reserves, run
-from planner.scheduling.kueue.requests import as_counted
-from planner.scheduling.kueue.standing import (
+from planner.scheduling.kueue.cycle import CycleEntry, CycleStatus, QuotaState, nominate, reserves, run
+from planner.scheduling.kueue.pending_workload import (
+    NO_MATCH,
+    NO_PLACES,
+    TOO_MUCH,
+    Lack,
+    Mode,
+    PreemptionTarget,
+    SetGiven,
+    Wanting,
+)
+from planner.scheduling.kueue.queue_state import (
     ADMITTED,
     EVICTED,
     FINISHED,
@@ -28,14 +37,14 @@ from planner.scheduling.kueue.standing import (
     waits,
     wanting,
 )
+from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.tree import FlavorResource
-from planner.scheduling.kueue.wanting import NO_MATCH, NO_PLACES, TOO_MUCH, Lack, Mode, SetGiven, Target, Wanting
 
 ROUNDS: Final = 4
 """How often those that were set aside are tried again after a workload went; beyond that they are not known."""
 
 
-class Outcome(StrEnum):
+class AdmissionOutcome(StrEnum):
     """What a workload that waits waits for."""
 
     LET_IN = "let in"  # quota is free: Kueue's next cycles give it
@@ -65,12 +74,12 @@ class Verdict(Record):
     key: str
     queue: str
     place: int
-    outcome: Outcome
+    outcome: AdmissionOutcome
     priority: int = 0
     queued_at: float = 0.0
     given: tuple[SetGiven, ...] = ()
     lacks: tuple[Lack, ...] = ()
-    targets: tuple[Target, ...] = ()
+    targets: tuple[PreemptionTarget, ...] = ()
     uses: Mapping[FlavorResource, int] = field(default_factory=dict)
     why: str = ""
     after: str = ""
@@ -101,18 +110,18 @@ class _Play:
         self.tried: dict[str, list[dict[str, int]]] = {}
         self.waiting: dict[str, list[Wanting]] = {}
         self.aside: list[Wanting] = []
-        self.shapes: dict[object, Entry] = {}
+        self.shapes: dict[object, CycleEntry] = {}
         self.doubts: dict[str, str] = {}
 
     def root(self, queue: str) -> str:
         """The cohort above all that it lends to or borrows from, or itself; "" of one that isn't there."""
-        found = self.state.tree.queues.get(queue)
-        return "" if found is None else found.root().name
+        cluster_queue = self.state.tree.queues.get(queue)
+        return "" if cluster_queue is None else cluster_queue.root().name
 
-    def told(self, one: Wanting, outcome: Outcome, **more: object) -> None:
-        self.found[one.key] = Verdict(
-            key=one.key, queue=one.queue, place=self.places[one.key], outcome=outcome, priority=one.priority,
-            queued_at=one.queued_at, **more,  # type: ignore[arg-type]
+    def told(self, claimant: Wanting, outcome: AdmissionOutcome, **more: object) -> None:
+        self.found[claimant.key] = Verdict(
+            key=claimant.key, queue=claimant.queue, place=self.places[claimant.key], outcome=outcome, priority=claimant.priority,
+            queued_at=claimant.queued_at, **more,  # type: ignore[arg-type]
         )  # fmt: skip
 
 
@@ -121,33 +130,39 @@ def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     queues = {queue.name: queue for queue in snapshot.cluster_queues}
     is_blind = any(snapshot.presence.get(kind, Presence.ABSENT).is_lacking for kind in ("Node", "Pod"))
     checkers = {check.name: check.controller for check in snapshot.admission_checks}
-    made = _Play(state_of(snapshot, rules), queues, checkers, is_blind=is_blind)
-    _standing(made, snapshot)
-    _cycles(made)
-    _with_unknowns(made, snapshot)
-    return made.found | {verdict.key: verdict for verdict in _at_a_check(snapshot, made.checkers)}
+    kueue_play = _Play(state_of(snapshot, rules), queues, checkers, is_blind=is_blind)
+    _standing(kueue_play, snapshot)
+    _cycles(kueue_play)
+    _with_unknowns(kueue_play, snapshot)
+    return kueue_play.found | {verdict.key: verdict for verdict in _at_a_check(snapshot, kueue_play.checkers)}
 
 
 def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[Verdict]:
     """Those that have quota, and wait for what is checked after it."""
-    for one in snapshot.queued_workloads:
-        if one.admitted_by and one.is_said(RESERVED) and not any(map(one.is_said, (ADMITTED, FINISHED, EVICTED))):
+    for workload in snapshot.queued_workloads:
+        if (
+            workload.admitted_by
+            and workload.is_said(RESERVED)
+            and not any(map(workload.is_said, (ADMITTED, FINISHED, EVICTED)))
+        ):
             open_ones = [
-                f"{_check_words(checkers, check)}: {state}" for check, state in one.checks.items() if state != "Ready"
+                f"{_check_words(checkers, check)}: {state}"
+                for check, state in workload.checks.items()
+                if state != "Ready"
             ]
-            said = (
+            check_text = (
                 f"it has quota; not checked yet: {', '.join(open_ones)}"
                 if open_ones
                 else "it has quota, and isn't admitted yet"
             )
             yield Verdict(
-                key=one.key, queue=one.admitted_by, place=0, outcome=Outcome.CHECK, priority=one.priority, queued_at=queued_at(one), why=said,
+                key=workload.key, queue=workload.admitted_by, place=0, outcome=AdmissionOutcome.CHECK, priority=workload.priority, queued_at=queued_at(workload), why=check_text,
             )  # fmt: skip
 
 
-def _standing(made: _Play, snapshot: Snapshot) -> None:
+def _standing(kueue_play: _Play, snapshot: Snapshot) -> None:
     """Who stands in which queue, but those of whom it is clear that they aren't let in."""
-    labels = {one.name: one.labels for one in snapshot.namespaces}  # which say whose workloads a queue takes
+    labels = {space.name: space.labels for space in snapshot.namespaces}  # which say whose workloads a queue takes
     into = {(queue.namespace, queue.name): queue for queue in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
     for workload in as_counted(snapshot):
@@ -155,49 +170,49 @@ def _standing(made: _Play, snapshot: Snapshot) -> None:
             local = into.get((workload.namespace, workload.queue))
             name = local.cluster_queue if local is not None else ""
             of_queue.setdefault(name, []).append((wanting(workload, name), workload))
-    for name, some in of_queue.items():
-        records = {wants.key: record for wants, record in some}
-        for place, each in enumerate(in_order(wants for wants, _ in some), 1):
-            made.places[each.key] = place
+    for name, queue_records in of_queue.items():
+        records = {wants.key: record for wants, record in queue_records}
+        for place, each in enumerate(in_order(wants for wants, _ in queue_records), 1):
+            kueue_play.places[each.key] = place
             record = records[each.key]
             local = into.get((record.namespace, record.queue))
-            outcome, why = _kept_out(made, record, name, local.stop if local is not None else "", labels)
+            outcome, why = _kept_out(kueue_play, record, name, local.stop if local is not None else "", labels)
             if outcome is None:
-                made.waiting.setdefault(name, []).append(each)
+                kueue_play.waiting.setdefault(name, []).append(each)
             else:
-                made.told(each, outcome, why=why)
+                kueue_play.told(each, outcome, why=why)
 
 
 def _kept_out(
-    made: _Play, one: QueuedWorkload, name: str, stop: str, labels: Mapping[str, Labels]
-) -> tuple[Outcome | None, str]:
+    kueue_play: _Play, workload: QueuedWorkload, name: str, stop: str, labels: Mapping[str, Labels]
+) -> tuple[AdmissionOutcome | None, str]:
     """Why it isn't looked at, whatever is free."""
-    queue = made.queues.get(name)
+    queue = kueue_play.queues.get(name)
     if not name:
-        return Outcome.REFUSED, f"there is no LocalQueue {one.namespace}/{one.queue}"
+        return AdmissionOutcome.REFUSED, f"there is no LocalQueue {workload.namespace}/{workload.queue}"
     if queue is None:
-        return Outcome.REFUSED, f"there is no ClusterQueue {name}"
+        return AdmissionOutcome.REFUSED, f"there is no ClusterQueue {name}"
     if "None" not in (stop, queue.stop) or stop not in ("", "None") or queue.stop != "None":
-        return Outcome.STOPPED, "its queue is stopped (stopPolicy)"
+        return AdmissionOutcome.STOPPED, "its queue is stopped (stopPolicy)"
     if queue.is_active is False:
-        return Outcome.STOPPED, f"Kueue says that ClusterQueue {name} isn't active"
-    above = made.state.tree.queues[name].ancestors()
-    if made.state.tree.cycles and any(node.name in made.state.tree.cycles for node in above):
-        return Outcome.STOPPED, "its cohort is its own ancestor"
-    if one.namespace not in labels and queue.selector is not None and queue.selector != LabelSelector():
-        return Outcome.UNKNOWN, f"its namespace isn't in the input, and {name} takes only some"
-    if not labels_match(queue.selector, labels.get(one.namespace, Labels())):
-        return Outcome.REFUSED, f"ClusterQueue {name} takes nothing of namespace {one.namespace}"
-    if states := [f"{check}: {state}" for check, state in one.checks.items() if state in ("Retry", "Rejected")]:
-        return Outcome.CHECK, f"an admission check failed ({', '.join(states)})"
-    if limit := over_its_limit(one):
-        return Outcome.REFUSED, limit
+        return AdmissionOutcome.STOPPED, f"Kueue says that ClusterQueue {name} isn't active"
+    above = kueue_play.state.tree.queues[name].ancestors()
+    if kueue_play.state.tree.cycles and any(node.name in kueue_play.state.tree.cycles for node in above):
+        return AdmissionOutcome.STOPPED, "its cohort is its own ancestor"
+    if workload.namespace not in labels and queue.selector is not None and queue.selector != LabelSelector():
+        return AdmissionOutcome.UNKNOWN, f"its namespace isn't in the input, and {name} takes only some"
+    if not labels_match(queue.selector, labels.get(workload.namespace, Labels())):
+        return AdmissionOutcome.REFUSED, f"ClusterQueue {name} takes nothing of namespace {workload.namespace}"
+    if states := [f"{check}: {state}" for check, state in workload.checks.items() if state in ("Retry", "Rejected")]:
+        return AdmissionOutcome.CHECK, f"an admission check failed ({', '.join(states)})"
+    if limit := over_its_limit(workload):
+        return AdmissionOutcome.REFUSED, limit
     return None, ""
 
 
-def over_its_limit(one: QueuedWorkload) -> str:
+def over_its_limit(workload: QueuedWorkload) -> str:
     """Why Kueue refuses its pods by themselves (`pkg/workload/resources.go` `ValidateResources`); "" where it doesn't."""
-    for each in one.sets:
+    for each in workload.sets:
         for container in (*each.spec.init_containers, *each.spec.containers):
             for resource, amount in container.requests.items():
                 if amount > container.limits.get(resource, amount):
@@ -206,186 +221,216 @@ def over_its_limit(one: QueuedWorkload) -> str:
 
 
 # ── the cycles ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _cycles(made: _Play) -> None:
+def _cycles(kueue_play: _Play) -> None:
     again: list[Wanting] = []
     for _ in range(ROUNDS):
-        somebody_went = _until_still(made)
-        again = [one for one in made.aside if made.found[one.key].outcome == Outcome.QUOTA]
+        somebody_went = _until_still(kueue_play)
+        again = [
+            claimant
+            for claimant in kueue_play.aside
+            if kueue_play.found[claimant.key].outcome == AdmissionOutcome.QUOTA
+        ]
         if not somebody_went or not again:
             return
-        made.aside, made.shapes = [], {}
-        for one in in_order(again):
-            made.waiting.setdefault(one.queue, []).append(one)
-    for one in again:  # a workload went once more, and they weren't tried since
-        made.told(one, Outcome.UNKNOWN, why="others go and come for too long to be played")
+        kueue_play.aside, kueue_play.shapes = [], {}
+        for waiting_workload in in_order(again):
+            kueue_play.waiting.setdefault(waiting_workload.queue, []).append(waiting_workload)
+    for waiting_workload in again:  # a workload went once more, and they weren't tried since
+        kueue_play.told(waiting_workload, AdmissionOutcome.UNKNOWN, why="others go and come for too long to be played")
 
 
-def _until_still(made: _Play) -> bool:
+def _until_still(kueue_play: _Play) -> bool:
     """Cycles until no queue's first one moves; those that don't fit are set aside. Whether a workload was evicted.
 
     Who is left then is tried in every cycle, and all behind them never are: kueue `pkg/scheduler/scheduler.go` `requeueAndUpdate` puts
     back at once who was skipped, `pkg/cache/queue/cluster_queue.go` `RequeueIfNotPresent` what is of a StrictFIFO queue.
     """
     somebody_went = False
-    while heads := list(_heads(made)):
-        entries = run(made.state, heads, made.tried)
+    while heads := list(_heads(kueue_play)):
+        entries = run(kueue_play.state, heads, kueue_play.tried)
         is_moving = False
-        for entry in entries:
-            moves, went = _after(made, entry)
+        for cycle_entry in entries:
+            moves, went = _after(kueue_play, cycle_entry)
             is_moving, somebody_went = is_moving or moves, somebody_went or went
             if went:
-                made.shapes.clear()
+                kueue_play.shapes.clear()
         if not is_moving:
-            for entry in entries:
-                _wait(made, entry, is_tried_again=True)
+            for cycle_entry in entries:
+                _wait(kueue_play, cycle_entry, is_tried_again=True)
     return somebody_went
 
 
-def _shape(one: Wanting) -> object:
-    sets = tuple((each.count, each.least, each.spec, each.asks) for each in one.sets)
-    return one.queue, one.priority, sets
+def _shape(claimant: Wanting) -> object:
+    sets = tuple((each.count, each.least, each.spec, each.asks) for each in claimant.sets)
+    return claimant.queue, claimant.priority, sets
 
 
-def _heads(made: _Play) -> Iterator[Wanting]:
+def _heads(kueue_play: _Play) -> Iterator[Wanting]:
     """The first of each queue; one that is as another that was set aside is set aside with it, as Kueue does by its hash."""
-    for name in sorted(made.waiting):
-        some = made.waiting[name]
+    for name in sorted(kueue_play.waiting):
+        queue_members = kueue_play.waiting[name]
         at = 0
-        while at < len(some) and (like := made.shapes.get(_shape(some[at]))) is not None:
-            _tell_waiting(made, some[at], like)
-            made.aside.append(some[at])
+        while at < len(queue_members) and (like := kueue_play.shapes.get(_shape(queue_members[at]))) is not None:
+            _tell_waiting(kueue_play, queue_members[at], like)
+            kueue_play.aside.append(queue_members[at])
             at += 1
-        made.waiting[name] = some = some[at:]
-        if some:
-            yield some[0]
+        kueue_play.waiting[name] = queue_members = queue_members[at:]
+        if queue_members:
+            yield queue_members[0]
 
 
-def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
+def _after(kueue_play: _Play, cycle_entry: CycleEntry) -> tuple[bool, bool]:
     """Whether the queue moves, and whether a workload goes."""
-    one, queue = entry.wanting, made.waiting[entry.queue.name]
-    if entry.doubt:
-        made.told(one, Outcome.UNKNOWN, why=entry.doubt)
-        made.doubts.setdefault(made.root(one.queue), f"{one.key}: {entry.doubt}")
+    claimant, queue = cycle_entry.wanting, kueue_play.waiting[cycle_entry.queue.name]
+    if cycle_entry.doubt:
+        kueue_play.told(claimant, AdmissionOutcome.UNKNOWN, why=cycle_entry.doubt)
+        kueue_play.doubts.setdefault(kueue_play.root(claimant.queue), f"{claimant.key}: {cycle_entry.doubt}")
         queue.pop(0)
         return True, False
-    if entry.status == CycleStatus.ADMITTED:
-        checks = made.queues[one.queue].checks
-        flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
-        asked = [name for name, of in checks if not of or flavors & set(of)]
-        why = f"then checked: {', '.join(_check_words(made.checkers, name) for name in asked)}" if asked else ""
-        outcome = Outcome.CHECK if asked else Outcome.LET_IN
-        made.told(one, outcome, given=entry.assignment.sets, uses=entry.assignment.use, why=why)
+    if cycle_entry.status == CycleStatus.ADMITTED:
+        checks = kueue_play.queues[claimant.queue].checks
+        flavors = {assignment.flavor for each in cycle_entry.assignment.sets for assignment in each.flavors.values()}
+        check_names = [name for name, of in checks if not of or flavors & set(of)]
+        why = (
+            f"then checked: {', '.join(_check_words(kueue_play.checkers, name) for name in check_names)}"
+            if check_names
+            else ""
+        )
+        outcome = AdmissionOutcome.CHECK if check_names else AdmissionOutcome.LET_IN
+        kueue_play.told(claimant, outcome, given=cycle_entry.assignment.sets, uses=cycle_entry.assignment.use, why=why)
         queue.pop(0)
         return True, False
-    if entry.status == CycleStatus.PREEMPTS:
-        for target in entry.targets:
-            made.state.tree.let_go(target.held)
-            if (before := made.found.get(target.held.key)) is not None:
-                made.found[before.key] = _unknown(before, f"it is let in, and evicted again for {one.key}")
-        made.state.tree.hold(entry.held)
-        found, targets = entry.assignment, tuple(entry.targets)
-        made.told(one, Outcome.EVICTS, given=found.sets, uses=found.use, lacks=found.lacks, targets=targets)
+    if cycle_entry.status == CycleStatus.PREEMPTS:
+        for target in cycle_entry.targets:
+            kueue_play.state.tree.let_go(target.held)
+            if (before := kueue_play.found.get(target.held.key)) is not None:
+                kueue_play.found[before.key] = _unknown(before, f"it is let in, and evicted again for {claimant.key}")
+        kueue_play.state.tree.hold(cycle_entry.held)
+        granted, targets = cycle_entry.assignment, tuple(cycle_entry.targets)
+        kueue_play.told(
+            claimant,
+            AdmissionOutcome.EVICTS,
+            given=granted.sets,
+            uses=granted.use,
+            lacks=granted.lacks,
+            targets=targets,
+        )
         queue.pop(0)
         return True, True
-    if entry.is_still_looking and entry.status in (CycleStatus.NO_FIT, CycleStatus.NO_CANDIDATES):
-        tried = [{name: given.tried for name, given in each.flavors.items()} for each in entry.assignment.sets]
-        if made.tried.get(one.key) != tried:
-            made.tried[one.key] = tried
+    if cycle_entry.is_still_looking and cycle_entry.status in (CycleStatus.NO_FIT, CycleStatus.NO_CANDIDATES):
+        tried = [
+            {name: assignment.tried for name, assignment in each.flavors.items()}
+            for each in cycle_entry.assignment.sets
+        ]
+        if kueue_play.tried.get(claimant.key) != tried:
+            kueue_play.tried[claimant.key] = tried
             return True, False
-    if entry.status in (CycleStatus.SKIPPED, CycleStatus.DEFERRED):
+    if cycle_entry.status in (CycleStatus.SKIPPED, CycleStatus.DEFERRED):
         return False, False
-    if entry.queue.is_strict and entry.status == CycleStatus.NO_CANDIDATES and reserves(entry):
+    if cycle_entry.queue.is_strict and cycle_entry.status == CycleStatus.NO_CANDIDATES and reserves(cycle_entry):
         return False, False  # it stays the first, and keeps its queue's idle quota from borrowers in the cycles to come
-    _wait(made, entry)
-    if not entry.queue.is_strict:
-        made.shapes[_shape(one)] = entry
+    _wait(kueue_play, cycle_entry)
+    if not cycle_entry.queue.is_strict:
+        kueue_play.shapes[_shape(claimant)] = cycle_entry
     return True, False
 
 
 def _check_words(checkers: Mapping[str, str], name: str) -> str:
     """``nodes (a ProvisioningRequest: whether an autoscaler brings its nodes isn't known)``."""
-    said = CHECKERS.get(checkers.get(name, ""), "")
-    return f"{name} ({said})" if said else name
+    checker_text = CHECKERS.get(checkers.get(name, ""), "")
+    return f"{name} ({checker_text})" if checker_text else name
 
 
-def _wait(made: _Play, entry: Entry, *, is_tried_again: bool = False) -> None:
+def _wait(kueue_play: _Play, cycle_entry: CycleEntry, *, is_tried_again: bool = False) -> None:
     """It is set aside; in a strict queue, and behind one that is tried again in every cycle, all behind it are."""
-    one, queue = entry.wanting, made.waiting[entry.queue.name]
-    if not queue or queue[0] is not one:
+    claimant, queue = cycle_entry.wanting, kueue_play.waiting[cycle_entry.queue.name]
+    if not queue or queue[0] is not claimant:
         return
-    _tell_waiting(made, one, entry)
-    made.aside.append(queue.pop(0))
-    if entry.queue.is_strict or is_tried_again:
-        said = "" if entry.queue.is_strict else "Kueue tries the first of the queue again in every cycle"
+    _tell_waiting(kueue_play, claimant, cycle_entry)
+    kueue_play.aside.append(queue.pop(0))
+    if cycle_entry.queue.is_strict or is_tried_again:
+        retry_text = "" if cycle_entry.queue.is_strict else "Kueue tries the first of the queue again in every cycle"
         for other in queue:
-            made.told(other, Outcome.BEHIND, after=one.key, why=said)
+            kueue_play.told(other, AdmissionOutcome.BEHIND, after=claimant.key, why=retry_text)
         queue.clear()
 
 
-def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
-    lacks = entry.assignment.lacks
-    is_over = entry.assignment.mode == Mode.NO_FIT and all(each.kind in (TOO_MUCH, NO_MATCH) for each in lacks)
+def _tell_waiting(kueue_play: _Play, claimant: Wanting, cycle_entry: CycleEntry) -> None:
+    lacks = cycle_entry.assignment.lacks
+    is_over = cycle_entry.assignment.mode == Mode.NO_FIT and all(each.kind in (TOO_MUCH, NO_MATCH) for each in lacks)
     why = "" if lacks else "others of its cohort come first"
-    made.told(
-        one, Outcome.NEVER if is_over and lacks else Outcome.QUOTA, lacks=lacks, given=entry.assignment.sets, why=why
+    kueue_play.told(
+        claimant,
+        AdmissionOutcome.NEVER if is_over and lacks else AdmissionOutcome.QUOTA,
+        lacks=lacks,
+        given=cycle_entry.assignment.sets,
+        why=why,
     )
 
 
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
-def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
+def _with_unknowns(kueue_play: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
     records = {workload.key: workload for workload in snapshot.queued_workloads}
-    today = state_of(snapshot, made.state.rules)  # no pending pod has quota yet
-    doubted = dict(made.doubts)
-    for verdict in list(made.found.values()):
-        if (root := made.root(verdict.queue)) and (why := _not_modelled(made, today, verdict, records[verdict.key])):
+    today = state_of(snapshot, kueue_play.state.rules)  # no pending pod has quota yet
+    doubted = dict(kueue_play.doubts)
+    for verdict in list(kueue_play.found.values()):
+        if (root := kueue_play.root(verdict.queue)) and (
+            why := _not_modelled(kueue_play, today, verdict, records[verdict.key])
+        ):
             doubted.setdefault(root, f"{verdict.key}: {why}")
-            made.found[verdict.key] = _unknown(verdict, why)
-    for queue in made.queues.values():
+            kueue_play.found[verdict.key] = _unknown(verdict, why)
+    for queue in kueue_play.queues.values():
         if queue.unmodelled:
             why = f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
-            doubted.setdefault(made.root(queue.name), why)
+            doubted.setdefault(kueue_play.root(queue.name), why)
     for workload in snapshot.queued_workloads:
-        if workload.unmodelled and (root := made.root(workload.admitted_by)):
+        if workload.unmodelled and (root := kueue_play.root(workload.admitted_by)):
             doubted.setdefault(root, f"{workload.key} has {', '.join(workload.unmodelled)}, which isn't modelled")
-    for key, verdict in list(made.found.items()):
+    for key, verdict in list(kueue_play.found.items()):
         is_doubted = verdict.outcome in _HANG_ON_OTHERS and not _lacks_quota(today, verdict, records[key])
-        if is_doubted and (why := doubted.get(made.root(verdict.queue), "")):
-            made.found[key] = _unknown(verdict, why)
+        if is_doubted and (why := doubted.get(kueue_play.root(verdict.queue), "")):
+            kueue_play.found[key] = _unknown(verdict, why)
 
 
-_HANG_ON_OTHERS: Final = (Outcome.LET_IN, Outcome.EVICTS, Outcome.QUOTA, Outcome.BEHIND, Outcome.CHECK)
+_HANG_ON_OTHERS: Final = (
+    AdmissionOutcome.LET_IN,
+    AdmissionOutcome.EVICTS,
+    AdmissionOutcome.QUOTA,
+    AdmissionOutcome.BEHIND,
+    AdmissionOutcome.CHECK,
+)
 
 
 def _unknown(verdict: Verdict, why: str) -> Verdict:
     return Verdict(
-        key=verdict.key, queue=verdict.queue, place=verdict.place, outcome=Outcome.UNKNOWN, priority=verdict.priority,
+        key=verdict.key, queue=verdict.queue, place=verdict.place, outcome=AdmissionOutcome.UNKNOWN, priority=verdict.priority,
         queued_at=verdict.queued_at, lacks=verdict.lacks, why=why,
     )  # fmt: skip
 
 
-def _places_not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+def _places_not_modelled(kueue_play: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
     """Why it isn't known which places its pods get in a topology; "" where it is, or where they get none."""
-    flavors = made.state.flavors.objects
-    of_queue = [name for group in made.queues[verdict.queue].groups for name in group.flavors]
+    flavors = kueue_play.state.flavors.objects
+    of_queue = [name for group in kueue_play.queues[verdict.queue].groups for name in group.flavors]
     with_topology = [name for name in of_queue if name in flavors and flavors[name].topology]
     is_implied = bool(of_queue) and len(with_topology) == len(of_queue)
     if not with_topology or not (is_implied or any(each.is_topological for each in record.sets)):
         return ""
     if missing := [name for name in with_topology if name not in today.places]:
         return f"the input holds no Topology {flavors[missing[0]].topology}"
-    if made.is_blind:
+    if kueue_play.is_blind:
         return "the nodes and pods of its topology aren't all in the input"
     if any(each.group or each.has_slices for each in record.sets):
         return "slices and groups in a topology aren't modelled"
     if any(each.spec.node_affinity.preferred for each in record.sets):
         return "what preferred node affinity does in a topology isn't modelled"
-    if verdict.outcome is Outcome.EVICTS:
+    if verdict.outcome is AdmissionOutcome.EVICTS:
         return "whether it fits a topology once others are evicted isn't modelled"
     if len(with_topology) > 1:
         return "which of several flavors with a topology it gets isn't modelled"
-    mine = today.places[with_topology[0]].nodes.keys()
-    if any(name not in with_topology and not mine.isdisjoint(each.nodes) for name, each in today.places.items()):
+    own_nodes = today.places[with_topology[0]].nodes.keys()
+    if any(name not in with_topology and not own_nodes.isdisjoint(each.nodes) for name, each in today.places.items()):
         return "flavors with a topology that share nodes aren't modelled"
     return (
         ""
@@ -396,33 +441,33 @@ def _places_not_modelled(made: _Play, today: QuotaState, verdict: Verdict, recor
 
 def _are_bound(today: QuotaState, flavor: str) -> bool:
     """Whether the pods that are on a flavor's nodes by Kueue ask for as much as Workloads hold of it."""
-    held: dict[str, int] = {}
+    used_amounts: dict[str, int] = {}
     for queue in today.tree.queues.values():
         for (name, resource), amount in queue.use.items():
             if name == flavor:
-                held[resource] = held.get(resource, 0) + amount
-    return all(today.places[flavor].held(resource) == amount for resource, amount in held.items())
+                used_amounts[resource] = used_amounts.get(resource, 0) + amount
+    return all(today.places[flavor].held(resource) == amount for resource, amount in used_amounts.items())
 
 
 def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> bool:
     """Whether too little quota is free for it before anybody else is let in, and no workload may be evicted for it: then it waits, whatever a
     topology or a check says to it and to others (`flavorassigner.go` assigns quota first)."""
-    if verdict.outcome is not Outcome.QUOTA or verdict.queue not in today.tree.queues:
+    if verdict.outcome is not AdmissionOutcome.QUOTA or verdict.queue not in today.tree.queues:
         return False
-    entry = nominate(today, wanting(record, verdict.queue))
-    found = entry.assignment
-    is_quota = not found.lacks_places or any(lack.kind != NO_PLACES for lack in found.lacks)
-    return found.mode != Mode.FIT and is_quota and not entry.targets and not entry.is_still_looking
+    cycle_entry = nominate(today, wanting(record, verdict.queue))
+    assignment = cycle_entry.assignment
+    is_quota = not assignment.lacks_places or any(lack.kind != NO_PLACES for lack in assignment.lacks)
+    return assignment.mode != Mode.FIT and is_quota and not cycle_entry.targets and not cycle_entry.is_still_looking
 
 
-def _not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+def _not_modelled(kueue_play: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
     if verdict.outcome not in _HANG_ON_OTHERS or _lacks_quota(today, verdict, record):
         return ""
     if record.unmodelled:
         return f"it has {', '.join(record.unmodelled)}, which isn't modelled"
-    if why := _places_not_modelled(made, today, verdict, record):
+    if why := _places_not_modelled(kueue_play, today, verdict, record):
         return why
-    if made.state.rules.is_old and made.state.tree.queues[verdict.queue].parent is not None:
+    if kueue_play.state.rules.is_old and kueue_play.state.tree.queues[verdict.queue].parent is not None:
         return f"fair sharing of a Kueue before {FAIR_SINCE} isn't modelled"
     if not record.created_at:
         return "since when it waits isn't said"

@@ -20,12 +20,20 @@ from planner.scheduling.kueue.candidates import (
     restore,
 )
 from planner.scheduling.kueue.fair import fair_targets
-from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Tree, Use, lowest_that_fits
-from planner.scheduling.kueue.wanting import Possible, Target, Wanting
+from planner.scheduling.kueue.pending_workload import Possible, PreemptionTarget, Wanting
+from planner.scheduling.kueue.tree import (
+    AdmittedWorkload,
+    FlavorResource,
+    Queue,
+    QuotaNode,
+    Tree,
+    Use,
+    lowest_that_fits,
+)
 
 
 class _Candidate(NamedTuple):
-    held: Held
+    held: AdmittedWorkload
     reason: str
     above: QuotaNode | None  # the cohort that it shares with who wants
     only_without_borrowing: bool
@@ -33,7 +41,7 @@ class _Candidate(NamedTuple):
 
 def targets(
     tree: Tree, queue: Queue, wanting: Wanting, use: Use, short: frozenset[FlavorResource], rules: Rules
-) -> list[Target]:
+) -> list[PreemptionTarget]:
     """Who would go so that `use` fits; [] where no eviction helps. `tree` is as before afterwards."""
     preemptor = Preemptor(tree=tree, queue=queue, wanting=wanting, use=use, short=short)
     if rules.fair is not None:
@@ -49,21 +57,23 @@ def may_evict(tree: Tree, queue: Queue, wanting: Wanting, use: Use) -> bool:
     return bool(own) or any(preemptor.evictable(queue.spec.reclaim, each) for each in others)
 
 
-def possible(tree: Tree, queue: Queue, fr: FlavorResource, amount: int, found: list[Target]) -> tuple[Possible, int]:
-    """What a preemption for this resource alone would be, whose targets are `found`, and how high it would borrow then
+def possible(
+    tree: Tree, queue: Queue, fr: FlavorResource, amount: int, victims: list[PreemptionTarget]
+) -> tuple[Possible, int]:
+    """What a preemption for this resource alone would be, whose targets are `victims`, and how high it would borrow then
     (`SimulatePreemption`)."""
-    for one in found:
-        tree.queues[one.held.queue].remove_all(one.held.uses)
+    for target in victims:
+        tree.queues[target.held.queue].remove_all(target.held.uses)
     borrow, _ = lowest_that_fits(queue, fr, amount)
-    for one in found:
-        tree.queues[one.held.queue].add_all(one.held.uses)
-    if not found:
+    for target in victims:
+        tree.queues[target.held.queue].add_all(target.held.uses)
+    if not victims:
         return Possible.NONE, borrow
-    return Possible.PREEMPT if any(one.held.queue == queue.name for one in found) else Possible.RECLAIM, borrow
+    return Possible.PREEMPT if any(victim.held.queue == queue.name for victim in victims) else Possible.RECLAIM, borrow
 
 
 # ── the classical way ────────────────────────────────────────────────────────────────────────────────────────────────
-def _classical(preemptor: Preemptor) -> list[Target]:
+def _classical(preemptor: Preemptor) -> list[PreemptionTarget]:
     queue = preemptor.queue
     own, reclaimed, by_priority = _candidates(preemptor)
     ordered = _in_order(preemptor, reclaimed, by_priority, own)
@@ -76,38 +86,38 @@ def _classical(preemptor: Preemptor) -> list[Target]:
     else:
         ways = (True, False)
     for may_borrow in ways:
-        found: list[Target] = []
-        for one in ordered:
-            if not _is_valid(preemptor, one, may_borrow):
+        eviction_targets: list[PreemptionTarget] = []
+        for candidate in ordered:
+            if not _is_valid(preemptor, candidate, may_borrow):
                 continue
-            preemptor.tree.let_go(one.held)
-            found.append(Target(one.held, one.reason))
+            preemptor.tree.let_go(candidate.held)
+            eviction_targets.append(PreemptionTarget(candidate.held, candidate.reason))
             if preemptor.fits(may_borrow):
-                found = fill_back(preemptor.tree, found, partial(preemptor.fits, may_borrow))
-                restore(preemptor.tree, found)
-                return found
-        restore(preemptor.tree, found)
+                eviction_targets = fill_back(preemptor.tree, eviction_targets, partial(preemptor.fits, may_borrow))
+                restore(preemptor.tree, eviction_targets)
+                return eviction_targets
+        restore(preemptor.tree, eviction_targets)
     return []
 
 
 def _in_order(preemptor: Preemptor, *lists: list[_Candidate]) -> list[_Candidate]:
     """Those that go anyway first, each list in its order."""
-    ordered = [sorted(one, key=lambda each: order(each.held, preemptor.queue.name)) for one in lists]
-    gone = [each for one in ordered for each in one if each.held.is_evicted]
-    return gone + [each for one in ordered for each in one if not each.held.is_evicted]
+    ordered = [sorted(candidates, key=lambda each: order(each.held, preemptor.queue.name)) for candidates in lists]
+    evicted_targets = [each for candidates in ordered for each in candidates if each.held.is_evicted]
+    return evicted_targets + [each for candidates in ordered for each in candidates if not each.held.is_evicted]
 
 
-def _is_valid(preemptor: Preemptor, one: _Candidate, may_borrow: bool) -> bool:
+def _is_valid(preemptor: Preemptor, candidate: _Candidate, may_borrow: bool) -> bool:
     """Whether it still borrows, now that others before it have gone."""
-    if one.held.queue == preemptor.queue.name:
+    if candidate.held.queue == preemptor.queue.name:
         return True
-    if may_borrow and one.only_without_borrowing:
+    if may_borrow and candidate.only_without_borrowing:
         return False
-    queue = preemptor.tree.queues[one.held.queue]
+    queue = preemptor.tree.queues[candidate.held.queue]
     if queue.is_within(preemptor.short):
         return False
     for node in queue.ancestors():
-        if node is one.above:
+        if node is candidate.above:
             break
         if node.is_within(preemptor.short):
             return False
@@ -124,22 +134,22 @@ def _candidates(preemptor: Preemptor) -> tuple[list[_Candidate], list[_Candidate
     by_priority: list[_Candidate] = []
     if queue.parent is None or queue.spec.reclaim == "Never":
         return own, reclaimed, by_priority
-    has_advantage, left = _fits_in_own(queue, preemptor.use)
+    has_advantage, remaining_use = _fits_in_own(queue, preemptor.use)
     below: QuotaNode | None = None
     for root in queue.ancestors():
         into = reclaimed if has_advantage else by_priority
         for other in _in_subtree(root, below, queue, short):
             into.extend(_of_queue(preemptor, other, root, has_advantage))
-        fits, left = _fits_in_own(root, left)
+        fits, remaining_use = _fits_in_own(root, remaining_use)
         has_advantage = has_advantage or fits
         below = root
     return own, reclaimed, by_priority
 
 
-def _fits_in_own(node: QuotaNode, wanted: Use) -> tuple[bool, Use]:
+def _fits_in_own(node: QuotaNode, requested_use: Use) -> tuple[bool, Use]:
     """Whether it fits into the quota of the subtree, and what of it is left for those above (`QuantitiesFitInQuota`)."""
-    fits = not any(node.borrows_with(fr, amount) for fr, amount in wanted.items())
-    return fits, {fr: max(0, amount - node.kept_free(fr)) for fr, amount in wanted.items()}
+    fits = not any(node.borrows_with(fr, amount) for fr, amount in requested_use.items())
+    return fits, {fr: max(0, amount - node.kept_free(fr)) for fr, amount in requested_use.items()}
 
 
 def _in_subtree(
@@ -159,16 +169,16 @@ def _of_queue(preemptor: Preemptor, other: Queue, above: QuotaNode | None, has_a
     is_own = other is queue
     policy = queue.spec.within_queue if is_own else queue.spec.reclaim
     threshold = queue.spec.borrow_threshold
-    for held in preemptor.evictable(policy, other):
+    for holder in preemptor.evictable(policy, other):
         if is_own:
-            yield _Candidate(held, IN_QUEUE, above, False)
+            yield _Candidate(holder, IN_QUEUE, above, False)
         elif has_advantage:
-            yield _Candidate(held, RECLAIM, above, False)
+            yield _Candidate(holder, RECLAIM, above, False)
         elif (
             queue.spec.borrow_policy == "Never"
-            or held.priority >= wanting.priority
-            or (threshold is not None and held.priority > threshold)
+            or holder.priority >= wanting.priority
+            or (threshold is not None and holder.priority > threshold)
         ):
-            yield _Candidate(held, RECLAIM, above, True)
+            yield _Candidate(holder, RECLAIM, above, True)
         else:
-            yield _Candidate(held, RECLAIM_BORROWING, above, False)
+            yield _Candidate(holder, RECLAIM_BORROWING, above, False)

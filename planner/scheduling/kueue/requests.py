@@ -20,19 +20,19 @@ def as_counted(snapshot: Snapshot) -> tuple[QueuedWorkload, ...]:
         ranges.setdefault(limits.namespace, []).append(limits)
     runtimes = {runtime.name: runtime for runtime in snapshot.runtime_classes}
 
-    def counted(one: QueuedWorkload) -> QueuedWorkload:
-        if one.admitted_by:
-            return one
-        said = {each.name: each.asks for each in one.counted}
+    def counted(workload: QueuedWorkload) -> QueuedWorkload:
+        if workload.admitted_by:
+            return workload
+        requests_by_set = {each.name: each.asks for each in workload.counted}
         sets = []
-        for queued_set in one.sets:
-            spec = _adjusted(queued_set.spec, ranges.get(one.namespace, []), runtimes)
-            pods = queued_set.count - one.gone.get(queued_set.name, 0)
-            total = said.get(queued_set.name)
+        for queued_set in workload.sets:
+            spec = _adjusted(queued_set.spec, ranges.get(workload.namespace, []), runtimes)
+            pods = queued_set.count - workload.gone.get(queued_set.name, 0)
+            total = requests_by_set.get(queued_set.name)
             is_whole = total is not None and pods > 0 and not any(amount % pods for amount in total.values())
             asks = {name: amount // pods for name, amount in total.items()} if total is not None and is_whole else None
             sets.append(replace(queued_set, spec=spec, asks=FrozenMap(asks) if asks is not None else queued_set.asks))
-        return replace(one, sets=tuple(sets)) if tuple(sets) != one.sets else one
+        return replace(workload, sets=tuple(sets)) if tuple(sets) != workload.sets else workload
 
     return tuple(map(counted, snapshot.queued_workloads))
 
@@ -41,10 +41,10 @@ def _adjusted(spec: PodSpec, ranges: list[LimitRange], runtimes: dict[str, Runti
     runtime = runtimes.get(spec.runtime_class_name)
     if runtime is not None and not spec.overhead:
         spec = replace(spec, overhead=runtime.overhead)
-    for item in (item for limits in ranges for item in limits.items if item.kind == "Container"):
+    for limit in (range_limit for limits in ranges for range_limit in limits.items if range_limit.kind == "Container"):
         spec = replace(
             spec,
-            containers=tuple(with_defaults(one, item) for one in spec.containers),
-            init_containers=tuple(with_defaults(one, item) for one in spec.init_containers),
+            containers=tuple(with_defaults(container, limit) for container in spec.containers),
+            init_containers=tuple(with_defaults(init_container, limit) for init_container in spec.init_containers),
         )
     return spec

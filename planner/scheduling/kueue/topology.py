@@ -17,8 +17,8 @@ from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, QueuedSet, ResourceFlavor
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.scheduling.kueue.pending_workload import NO_PLACES, Assignment, Lack, Mode, Wanting
 from planner.scheduling.kueue.tree import Queue
-from planner.scheduling.kueue.wanting import NO_PLACES, Assignment, Lack, Mode, Wanting
 
 Place = tuple[str, ...]
 """The values of a domain's labels, from the highest level to its own."""
@@ -64,12 +64,12 @@ class TopologyNodes:
             self._domain(place)
 
     def _domain(self, place: Place) -> Domain:
-        known = self._at[len(place) - 1]
-        if place not in known:
-            known[place] = Domain(place)
+        domain_by_place = self._at[len(place) - 1]
+        if place not in domain_by_place:
+            domain_by_place[place] = Domain(place)
             if len(place) > 1:
-                self._domain(place[:-1]).below.append(known[place])
-        return known[place]
+                self._domain(place[:-1]).below.append(domain_by_place[place])
+        return domain_by_place[place]
 
     def use(self, pods: Iterable[Pod]) -> None:
         """Pods that are bound hold what they ask for."""
@@ -88,8 +88,8 @@ class TopologyNodes:
     def take(self, pods: QueuedSet, domains: Mapping[Place, int], *, times: int = 1) -> None:
         """The pods of a set get their places."""
         for place, count in domains.items():
-            held = self._own.setdefault(place, Counter())
-            held.update({name: amount * count * times for name, amount in _asked(pods).items()})
+            used_amounts = self._own.setdefault(place, Counter())
+            used_amounts.update({name: amount * count * times for name, amount in _asked(pods).items()})
 
     def give_back(self, pods: QueuedSet, domains: Mapping[Place, int]) -> None:
         """They give them back."""
@@ -101,13 +101,13 @@ class TopologyNodes:
 
     def find(self, pods: QueuedSet, *, is_empty: bool = False) -> TopologyAssignment:
         """Where the pods of a set go; `is_empty`: if no pod of Kueue's were there."""
-        for known in self._at:
-            for domain in known.values():
+        for domain_by_place in self._at:
+            for domain in domain_by_place.values():
                 domain.room = 0
         for place, domain in self._at[-1].items():
             domain.room = self._room(pods, place, is_empty=is_empty)
-        for known in reversed(self._at[:-1]):
-            for domain in known.values():
+        for domain_by_place in reversed(self._at[:-1]):
+            for domain in domain_by_place.values():
                 domain.room = sum(each.room for each in domain.below)
         is_free = not pods.level
         level = len(self.levels) - 1 if is_free else self.levels.index(pods.level)
@@ -152,35 +152,35 @@ class TopologyNodes:
         return min(max(0, free[name] - own[name]) // amount for name, amount in _asked(pods).items() if amount > 0)
 
 
-def with_places(places: Mapping[str, TopologyNodes], queue: Queue, wanting: Wanting, found: Assignment) -> Assignment:
+def with_places(places: Mapping[str, TopologyNodes], queue: Queue, wanting: Wanting, granted: Assignment) -> Assignment:
     """What a workload was given, with places in a topology for its pods where it asks for some, or all flavors of its queue have one;
     where it fits only if others went it is `Mode.PREEMPT`, where it never does `Mode.NO_FIT` (`flavorassigner.go` `assignFlavors`)."""
     flavors = [name for group in queue.spec.groups for name in group.flavors]
     is_implied = bool(flavors) and all(name in places for name in flavors)
-    if found.mode == Mode.NO_FIT or not any(is_implied or each.is_topological for each in wanting.sets):
-        return found
-    sets, given = {each.name: each for each in wanting.sets}, list(found.sets)
+    if granted.mode == Mode.NO_FIT or not any(is_implied or each.is_topological for each in wanting.sets):
+        return granted
+    sets, assigned_sets = {each.name: each for each in wanting.sets}, list(granted.sets)
     taken: list[tuple[TopologyNodes, QueuedSet, Mapping[Place, int]]] = []
-    mode: Mode = found.mode
-    for number, each in enumerate(found.sets):
+    mode: Mode = granted.mode
+    for number, each in enumerate(granted.sets):
         pods = replace(sets[each.name], count=each.pods)
-        flavor = next((one.flavor for one in each.flavors.values() if one.flavor in places), "")
+        flavor = next((flavor_mode.flavor for flavor_mode in each.flavors.values() if flavor_mode.flavor in places), "")
         if not flavor or not each.pods or not (is_implied or pods.is_topological):
             continue
         where = places[flavor].find(pods, is_empty=mode == Mode.PREEMPT)
         if not where.domains:
             mode = Mode.PREEMPT if places[flavor].find(pods, is_empty=True).domains else Mode.NO_FIT
-            said = f"topology {places[flavor].name} has room for {where.most} of {pods.count} pods{_at_level(pods)}"
-            given[number] = each._replace(lacks=(*each.lacks, Lack(NO_PLACES, flavor, said=said)))
+            message = f"topology {places[flavor].name} has room for {where.most} of {pods.count} pods{_at_level(pods)}"
+            assigned_sets[number] = each._replace(lacks=(*each.lacks, Lack(NO_PLACES, flavor, said=message)))
             break
         if mode == Mode.PREEMPT:  # which places are free then hangs on who goes
             continue
         places[flavor].take(pods, where.domains)
         taken.append((places[flavor], pods, where.domains))
-        given[number] = each._replace(places=tuple(sorted(where.domains.items())))
+        assigned_sets[number] = each._replace(places=tuple(sorted(where.domains.items())))
     for place, pods, domains in taken:
         place.give_back(pods, domains)
-    return Assignment(sets=tuple(given), use=found.use, borrow=found.borrow, mode=mode)
+    return Assignment(sets=tuple(assigned_sets), use=granted.use, borrow=granted.borrow, mode=mode)
 
 
 def _at_level(pods: QueuedSet) -> str:
@@ -204,14 +204,14 @@ def _tightest(domains: list[Domain], count: int) -> Domain:
 
 def _fewest(domains: list[Domain], count: int, *, is_free: bool, is_kept: bool = False) -> list[Domain]:
     """One after another until all pods have a place, the last one the tightest that will do; `is_kept`: rooms stay as they are."""
-    chosen, left = [], count
+    chosen, remaining_pods = [], count
     for place, domain in enumerate(domains):
-        if left <= 0:
+        if remaining_pods <= 0:
             break
-        last = _tightest(domains[place:], left) if not is_free and domain.room >= left else domain
+        last = _tightest(domains[place:], remaining_pods) if not is_free and domain.room >= remaining_pods else domain
         chosen.append(last)
-        taken = min(left, last.room)
-        left -= taken
+        taken = min(remaining_pods, last.room)
+        remaining_pods -= taken
         if not is_kept:
             last.room = taken
     return chosen

@@ -20,7 +20,7 @@ Use = dict[FlavorResource, int]
 NO_QUOTA: Final = FlavorQuota(flavor="", resource="", nominal=0)
 
 
-class Held(Record):
+class AdmittedWorkload(Record):
     """A workload that has quota.
 
     Attributes
@@ -79,8 +79,8 @@ class QuotaNode:
         return max(0, self.subtree.get(fr, 0) - quota.lending_limit)
 
     def kept_free(self, fr: FlavorResource) -> int:
-        kept = self.kept(fr)
-        return max(0, kept - self.use.get(fr, 0)) if kept else 0
+        reserved_quota = self.kept(fr)
+        return max(0, reserved_quota - self.use.get(fr, 0)) if reserved_quota else 0
 
     def available(self, fr: FlavorResource) -> int:
         """What may be added now without anybody going; below 0 where more is used than there is."""
@@ -89,17 +89,17 @@ class QuotaNode:
         above = self.parent.available(fr)
         limit = self.quota(fr).borrowing_limit
         if limit is not None:
-            kept = self.kept(fr)
-            above = min(self.subtree.get(fr, 0) - kept - max(0, self.use.get(fr, 0) - kept) + limit, above)
+            reserved = self.kept(fr)
+            above = min(self.subtree.get(fr, 0) - reserved - max(0, self.use.get(fr, 0) - reserved) + limit, above)
         return self.kept_free(fr) + above
 
     def at_most(self, fr: FlavorResource) -> int:
         """What it could have if no workload used anything."""
         if self.parent is None:
             return self.subtree.get(fr, 0)
-        found = self.kept(fr) + self.parent.at_most(fr)
+        available = self.kept(fr) + self.parent.at_most(fr)
         limit = self.quota(fr).borrowing_limit
-        return found if limit is None else min(self.subtree.get(fr, 0) + limit, found)
+        return available if limit is None else min(self.subtree.get(fr, 0) + limit, available)
 
     def add(self, fr: FlavorResource, amount: int) -> None:
         free = self.kept_free(fr)
@@ -122,10 +122,10 @@ class QuotaNode:
         """Whether it borrows none of these."""
         return not any(self.borrows_with(fr) for fr in frs)
 
-    def share(self) -> Share:
+    def share(self) -> BorrowedShare:
         """`dominantResourceShare`: what it borrows of the resource it borrows most of, against all that could be lent."""
         if self.parent is None:
-            return Share(self.weight)
+            return BorrowedShare(self.weight)
         borrowed: dict[str, int] = {}
         of: list[FlavorResource] = []
         for fr, quota in self.subtree.items():
@@ -133,17 +133,17 @@ class QuotaNode:
                 borrowed[fr[1]] = borrowed.get(fr[1], 0) + more
                 of.append(fr)
         if not borrowed:
-            return Share(self.weight)
+            return BorrowedShare(self.weight)
         lendable: dict[str, int] = {}
         for fr in self.root().subtree:
             lendable[fr[1]] = lendable.get(fr[1], 0) + self.parent.at_most(fr)
         ratio, dominant = 0.0, ""
         for name, amount in borrowed.items():
             if (of_all := lendable.get(name, 0)) > 0:
-                one = amount * 1000.0 / of_all
-                if one > ratio or (one == ratio and name < dominant):
-                    ratio, dominant = one, name
-        return Share(self.weight, ratio, dominant, tuple(of))
+                resource_ratio = amount * 1000.0 / of_all
+                if resource_ratio > ratio or (resource_ratio == ratio and name < dominant):
+                    ratio, dominant = resource_ratio, name
+        return BorrowedShare(self.weight, ratio, dominant, tuple(of))
 
 
 class Queue(QuotaNode):
@@ -153,7 +153,7 @@ class Queue(QuotaNode):
         super().__init__(spec.name, spec.groups, spec.weight)
         self.spec = spec
         self.is_strict = spec.strategy == "StrictFIFO"
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, AdmittedWorkload] = {}
 
     def group_of(self, resource: str) -> QuotaGroup | None:
         return next((group for group in self.spec.groups if resource in group.resources), None)
@@ -170,7 +170,7 @@ class Queue(QuotaNode):
         return max(0, self.available(fr))
 
 
-class Share(NamedTuple):
+class BorrowedShare(NamedTuple):
     """How far a queue or cohort lives on what others lend: thousandths of it, before its weight."""
 
     weight: float = 1.0
@@ -190,12 +190,12 @@ class Share(NamedTuple):
         """As Kueue's status shows it; None where it is endless."""
         return None if self.weighted == inf else ceil(self.weighted)
 
-    def against(self, other: Share) -> int:
+    def against(self, other: BorrowedShare) -> int:
         """Below 0 where it is less: what borrows with weight 0 is above all else (`CompareDRS`)."""
-        mine, theirs = self.weight == 0 and self.ratio != 0, other.weight == 0 and other.ratio != 0
-        if mine != theirs:
-            return 1 if mine else -1
-        a, b = (self.ratio, other.ratio) if mine else (self.weighted, other.weighted)
+        own_infinite, theirs = self.weight == 0 and self.ratio != 0, other.weight == 0 and other.ratio != 0
+        if own_infinite != theirs:
+            return 1 if own_infinite else -1
+        a, b = (self.ratio, other.ratio) if own_infinite else (self.weighted, other.weighted)
         return (a > b) - (a < b)
 
 
@@ -206,7 +206,7 @@ class Tree:
         """Each with its parent's name, "" for none; a cohort that is named and has no object has no quota of its own."""
         cohorts, queues = tuple(cohorts), tuple(queues)
         self.cohorts = {quota_node.name: quota_node for quota_node, _ in cohorts}
-        self.queues = {one.name: one for one, _ in queues}
+        self.queues = {queue_node.name: queue_node for queue_node, _ in queues}
         for queue, parent in queues:
             if parent:
                 queue.parent = self.cohorts.setdefault(parent, QuotaNode(parent))
@@ -222,40 +222,40 @@ class Tree:
 
     def _without_cycles(self) -> tuple[str, ...]:
         """Cohorts that are their own ancestors: cut, and named; Kueue admits nothing in them."""
-        found = []
+        cycle_names = []
         for cohort in self.cohorts.values():
-            seen, at = {cohort.name}, cohort.parent
-            while at is not None and at.name not in seen:
-                seen.add(at.name)
+            visited, at = {cohort.name}, cohort.parent
+            while at is not None and at.name not in visited:
+                visited.add(at.name)
                 at = at.parent
             if at is not None:
-                found.append(cohort.name)
-        for name in found:
+                cycle_names.append(cohort.name)
+        for name in cycle_names:
             cohort = self.cohorts[name]
             if cohort.parent is not None:
                 cohort.parent.cohorts = [quota_node for quota_node in cohort.parent.cohorts if quota_node is not cohort]
                 cohort.parent = None
-        return tuple(found)
+        return tuple(cycle_names)
 
-    def hold(self, one: Held) -> None:
-        queue = self.queues[one.queue]
-        queue.held[one.key] = one
-        queue.add_all(one.uses)
+    def hold(self, holder: AdmittedWorkload) -> None:
+        queue = self.queues[holder.queue]
+        queue.held[holder.key] = holder
+        queue.add_all(holder.uses)
 
-    def hold_all(self, some: Iterable[Held]) -> None:
+    def hold_all(self, holders: Iterable[AdmittedWorkload]) -> None:
         """The same of many at once."""
         uses: dict[tuple[str, FlavorResource], int] = {}
-        for held in some:
-            self.queues[held.queue].held[held.key] = held
-            for fr, amount in held.uses.items():
-                uses[held.queue, fr] = uses.get((held.queue, fr), 0) + amount
+        for holder in holders:
+            self.queues[holder.queue].held[holder.key] = holder
+            for fr, amount in holder.uses.items():
+                uses[holder.queue, fr] = uses.get((holder.queue, fr), 0) + amount
         for (name, fr), amount in uses.items():
             self.queues[name].add(fr, amount)
 
-    def let_go(self, one: Held) -> None:
-        queue = self.queues[one.queue]
-        del queue.held[one.key]
-        queue.remove_all(one.uses)
+    def let_go(self, holder: AdmittedWorkload) -> None:
+        queue = self.queues[holder.queue]
+        del queue.held[holder.key]
+        queue.remove_all(holder.uses)
 
     def set_nominal(self, queue: Queue, fr: FlavorResource, nominal: int) -> None:
         queue.quotas[fr] = at_nominal(queue.quota(fr), nominal)
@@ -275,7 +275,9 @@ def _again(cohort: QuotaNode, fr: FlavorResource) -> None:
     for child in cohort.cohorts:
         _again(child, fr)
     children = (*cohort.cohorts, *cohort.queues)
-    cohort.subtree[fr] = cohort.quota(fr).nominal + sum(one.subtree.get(fr, 0) - one.kept(fr) for one in children)
+    cohort.subtree[fr] = cohort.quota(fr).nominal + sum(
+        child_cohort.subtree.get(fr, 0) - child_cohort.kept(fr) for child_cohort in children
+    )
     cohort.use[fr] = sum(max(0, quota_node.use.get(fr, 0) - quota_node.kept(fr)) for quota_node in children)
 
 
@@ -301,10 +303,10 @@ def lowest_that_fits(queue: Queue, fr: FlavorResource, amount: int) -> tuple[int
     """
     if queue.parent is None or not queue.borrows_with(fr, amount):
         return 0, queue.parent is not None
-    left = amount - queue.kept_free(fr)
+    remaining_amount = amount - queue.kept_free(fr)
     at = queue.parent
     for at in queue.ancestors():
-        if not at.borrows_with(fr, left):
+        if not at.borrows_with(fr, remaining_amount):
             return height(at), at.parent is not None
-        left -= at.kept_free(fr)
+        remaining_amount -= at.kept_free(fr)
     return height(at), False

@@ -14,8 +14,8 @@ VARIABLE: Final = "HEADROOM_WORKERS"
 
 def workers() -> int:
     """As many as the environment says, else as this process has cores."""
-    told = os.environ.get(VARIABLE, "")
-    if told.isascii() and told.isdecimal():
-        return int(told)
+    workers_text = os.environ.get(VARIABLE, "")
+    if workers_text.isascii() and workers_text.isdecimal():
+        return int(workers_text)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(LIMITS.workers, cores)

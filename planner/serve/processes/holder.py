@@ -18,7 +18,7 @@ from typing import Any, Final
 from planner.ground import progress
 from planner.ground.budget import UnwantedError
 from planner.ground.errors import HeadroomError
-from planner.inventory import sealed, succession
+from planner.inventory import succession, template_digests
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import child
 from planner.serve.processes.identity import key_in_pool, pack
@@ -45,7 +45,7 @@ class Packed:
         """A snapshot from which a way leads to this one, or itself: its name (`key_in_pool`) and its bytes."""
         name = succession.name_of(snapshot)
         with self._lock:
-            if self._name != name and succession.path(snapshot, lambda one: one == self._name) is None:
+            if self._name != name and succession.path(snapshot, lambda held_name: held_name == self._name) is None:
                 self._name, self._data = name, pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
             return key_in_pool(self._name), self._data
 
@@ -68,7 +68,7 @@ class Holder:
     """
 
     def __init__(self, *, niceness: int = 0, most_bytes: int = LIMITS.held_bytes, shared: Packed | None = None) -> None:
-        self._begun = sealed.key(), niceness, most_bytes
+        self._begun = template_digests.key(), niceness, most_bytes
         self._shared = shared
         self._begin()
 
@@ -108,12 +108,12 @@ class Holder:
                 else:
                     self._keep("hold", key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL), wanted=values)
 
-    def _follows(self, key: str, value: Any, wanted: Iterable[str]) -> bool:
+    def _follows(self, key: str, value: Any, needed_names: Iterable[str]) -> bool:
         way = (
             succession.path(value, lambda name: key_in_pool(name) in self.held) if isinstance(value, Snapshot) else None
         )
         if way is not None:
-            self._keep("follow", key, key_in_pool(way[0]), way[1], wanted=wanted)
+            self._keep("follow", key, key_in_pool(way[0]), way[1], wanted=needed_names)
         return way is not None
 
     def _keep(self, how: str, key: str, *message: Any, wanted: Iterable[str]) -> None:
@@ -133,10 +133,10 @@ class Holder:
         while True:
             has_said = self._connection.poll(max(0.0, glance - time.monotonic()))
             if has_said:
-                found: tuple[Any, ...] = self._received()
-                if found[0] != "doing":
-                    return found
-                progress.tell(*found[1:])
+                reply: tuple[Any, ...] = self._received()
+                if reply[0] != "doing":
+                    return reply
+                progress.tell(*reply[1:])
             if time.monotonic() >= glance:  # by the clock: what tells how far it is would never be silent for so long
                 if not is_wanted():
                     raise UnwantedError("this answer isn't wanted any more")
@@ -144,7 +144,7 @@ class Holder:
                     raise TimeoutError
                 glance = time.monotonic() + GLANCE_SECONDS
 
-    def run(self, function: Callable[..., Any], *asked: Any) -> Any:
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """``function(*asked)``, which is of a module, in the process.
 
         Raises
@@ -154,7 +154,7 @@ class Holder:
         RuntimeError
             For any other error in it.
         """
-        packed, named = pack((asked, {}))
+        packed, named = pack((arguments, {}))
         return value_of(self.ask(name_of(function), packed, named, lambda: True))
 
     def stopped(self) -> bool:
@@ -180,9 +180,9 @@ class Holder:
         self._process.wait()
 
 
-def value_of(found: tuple[Any, ...]) -> Any:
+def value_of(reply: tuple[Any, ...]) -> Any:
     """The value that a process answered, or what it says was raised there."""
-    match found:
+    match reply:
         case ("answer", value):
             return value
         case ("ours", HeadroomError() as error):

@@ -32,7 +32,7 @@ class Pool:
         self._is_closed = False
 
     def run(
-        self, function: Callable[..., Any], *asked: Any, is_wanted: Callable[[], bool] = lambda: True, **more: Any
+        self, function: Callable[..., Any], *arguments: Any, is_wanted: Callable[[], bool] = lambda: True, **more: Any
     ) -> Any:
         """``function(*asked, **more)`` in one of the processes; `function` is of a module.
 
@@ -43,10 +43,10 @@ class Pool:
         RuntimeError
             For any other error in it; its traceback is in the log.
         """
-        packed, named = pack((asked, more))
+        packed, named = pack((arguments, more))
         worker = self._taken(set(named), is_wanted)
         try:
-            found = worker.ask(name_of(function), packed, named, is_wanted)
+            reply = worker.ask(name_of(function), packed, named, is_wanted)
         except TimeoutError:
             self._lost(worker)
             raise too_large() from None
@@ -60,12 +60,12 @@ class Pool:
             threading.Thread(target=self._recover, args=(worker,), daemon=True).start()
             raise
         self._give_back(worker)
-        return value_of(found)
+        return value_of(reply)
 
-    def run_in_each(self, function: Callable[..., Any], *asked: Any) -> Iterator[None]:
-        """``function(*asked)`` in one process after another that is idle and doesn't hold yet what `asked` speaks of: a
+    def run_in_each(self, function: Callable[..., Any], *arguments: Any) -> Iterator[None]:
+        """``function(*asked)`` in one process after another that is idle and doesn't hold yet what `arguments` speaks of: a
         step each. The others go on answering meanwhile; one that fails is left to the caller it next."""
-        packed, named = pack((asked, {}))
+        packed, named = pack((arguments, {}))
         while (worker := self._taken_without(set(named))) is not None:
             try:
                 worker.ask(name_of(function), packed, named, lambda: True)
@@ -77,10 +77,10 @@ class Pool:
 
     def _taken_without(self, named: set[str]) -> Holder | None:
         with self._free:
-            found = next((holder for holder in self._idle if not named <= holder.held), None)
-            if found is not None:
-                self._idle.remove(found)
-            return found
+            worker = next((holder for holder in self._idle if not named <= holder.held), None)
+            if worker is not None:
+                self._idle.remove(worker)
+            return worker
 
     def warm(self) -> None:
         """Start every process and let it load what it will need, so that the first questions don't wait for that."""
@@ -95,12 +95,12 @@ class Pool:
             else:
                 self._give_back(worker)
 
-    def _taken(self, wanted: set[str], is_wanted: Callable[[], bool]) -> Holder:
+    def _taken(self, needed_names: set[str], is_wanted: Callable[[], bool]) -> Holder:
         with self._free:
             while True:
                 if self._idle:
-                    best = max(self._idle, key=lambda one: (len(wanted & one.held), -len(one.held)))
-                    if wanted <= best.held or self._running >= self._size:
+                    best = max(self._idle, key=lambda holder: (len(needed_names & holder.held), -len(holder.held)))
+                    if needed_names <= best.held or self._running >= self._size:
                         self._idle.remove(best)
                         return best
                 if self._running < self._size:

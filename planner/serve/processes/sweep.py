@@ -28,7 +28,7 @@ from typing import Any, Final, Protocol
 
 from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record
-from planner.history import kept, names
+from planner.history import names, snapshot_bytes
 from planner.history.names import Partition
 from planner.history.rows import every_of
 from planner.kubernetes.records import Snapshot
@@ -59,7 +59,7 @@ class Crew(Protocol):
         """All is done: what was sent may go."""
 
 
-class Asked(Record):
+class SweepCase(Record):
     """One snapshot to be swept."""
 
     cluster: str
@@ -120,7 +120,9 @@ class OnDask:
         except (OSError, ValueError) as error:
             mend = "Check the address, and that a scheduler runs there"
             raise SourceError(f"no Dask scheduler answers: {error}", where=address, mend=mend) from None
-        self.workers = sum(one["nthreads"] for one in self._client.scheduler_info(n_workers=-1)["workers"].values())
+        self.workers = sum(
+            worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()
+        )
         if not self.workers:
             mend = "Start one: dask worker ADDRESS"
             raise SourceError("the Dask cluster has no worker", where=address, mend=mend)
@@ -146,7 +148,7 @@ class OnDask:
 
 
 def sweep(
-    every: Iterable[Asked],
+    every: Iterable[SweepCase],
     store: Store,
     crew: Crew,
     *,
@@ -172,9 +174,14 @@ def sweep(
 
 class _Sweep:
     def __init__(
-        self, store: Store, run: str, asked: tuple[str, ...], told: Callable[[str, int], None], write_seconds: float
+        self,
+        store: Store,
+        run: str,
+        questions: tuple[str, ...],
+        on_progress: Callable[[str, int], None],
+        write_seconds: float,
     ) -> None:
-        self._store, self._run, self._asked, self._told = store, run, asked, told
+        self._store, self._run, self._asked, self._told = store, run, questions, on_progress
         self._write_seconds, self._written_at = write_seconds, time.monotonic()
         self._waiting: dict[tuple[str, str], Result] = defaultdict(list)
         self._known: dict[tuple[str, str], tuple[Partition, Snapshot]] = {}
@@ -183,14 +190,14 @@ class _Sweep:
         self._unfinished: list[tuple[Task, Any]] = []
         self._done = self._before = self._rows = 0
 
-    def over(self, every: Iterable[Asked], crew: Crew) -> Swept:
-        left = iter(self._tasks(every, crew))
+    def over(self, every: Iterable[SweepCase], crew: Crew) -> Swept:
+        remaining_tasks = iter(self._tasks(every, crew))
         again: list[tuple[Task, Any]] = []
         for attempt in range(_TRIES):
             try:
                 with crew.open() as executor:
                     try:
-                        again = self._through(executor, crew, left, again)
+                        again = self._through(executor, crew, remaining_tasks, again)
                     finally:
                         self._write()
                 break
@@ -201,29 +208,35 @@ class _Sweep:
                     raise SourceError("workers were killed again and again", where="sweep", mend=mend) from broken
         return Swept(done=self._done, before=self._before, rows=self._rows)
 
-    def _tasks(self, every: Iterable[Asked], crew: Crew) -> Iterator[tuple[Task, Any]]:
-        for asked in every:
-            name = names.snapshot_id(asked.snapshot)
-            partition = Partition(asked.cluster, names.day_of(asked.snapshot.taken_at))
-            there = self._store.parts(partition)
-            self._known[asked.cluster, name] = (partition, asked.snapshot)
-            done = {part.rpartition(self._part(name, ""))[2] for part in there if part.startswith(self._part(name, ""))}
-            tasks = list(tasks_of(asked.cluster, name, asked.snapshot, self._asked, done, TASK_WORKLOADS))
+    def _tasks(self, every: Iterable[SweepCase], crew: Crew) -> Iterator[tuple[Task, Any]]:
+        for swept_snapshot in every:
+            name = names.snapshot_id(swept_snapshot.snapshot)
+            partition = Partition(swept_snapshot.cluster, names.day_of(swept_snapshot.snapshot.taken_at))
+            stored_parts = self._store.parts(partition)
+            self._known[swept_snapshot.cluster, name] = (partition, swept_snapshot.snapshot)
+            done = {
+                part.rpartition(self._part(name, ""))[2]
+                for part in stored_parts
+                if part.startswith(self._part(name, ""))
+            }
+            tasks = list(
+                tasks_of(swept_snapshot.cluster, name, swept_snapshot.snapshot, self._asked, done, TASK_WORKLOADS)
+            )
             self._before += len(done - {WHOLE})
             if tasks:
-                handle = crew.send(f"{name}.json", kept.encode(asked.snapshot))
-                self._handles[asked.cluster, name] = handle
+                handle = crew.send(f"{name}.json", snapshot_bytes.encode(swept_snapshot.snapshot))
+                self._handles[swept_snapshot.cluster, name] = handle
                 yield from ((task, handle) for task in tasks)
 
     def _through(
-        self, executor: Executor, crew: Crew, left: Iterator[tuple[Task, Any]], again: list[tuple[Task, Any]]
+        self, executor: Executor, crew: Crew, remaining_tasks: Iterator[tuple[Task, Any]], again: list[tuple[Task, Any]]
     ) -> list[tuple[Task, Any]]:
         running: dict[Future[Result], tuple[Task, Any]] = {}
         queue = deque(again)
         try:
             while True:
                 while len(running) < AHEAD * crew.workers:
-                    if not queue and (more := next(left, None)) is not None:
+                    if not queue and (more := next(remaining_tasks, None)) is not None:
                         queue.append(more)
                     if not queue:
                         break
@@ -251,25 +264,25 @@ class _Sweep:
             self._sent[key] += 1
             if self._sent[key] > _TRIES:
                 raise SourceError("workers were lost again and again", where="sweep", mend="See the workers' logs")
-            self._handles[key] = crew.send(f"{task.snapshot}.json", kept.encode(self._known[key][1]))
+            self._handles[key] = crew.send(f"{task.snapshot}.json", snapshot_bytes.encode(self._known[key][1]))
         return self._handles[key]
 
-    def _take(self, task: Task, result: Result) -> None:
-        self._waiting[task.cluster, task.snapshot] += result
-        asked = sum(key != WHOLE for key, _ in result)
-        self._done += asked
-        self._told(f"{task.cluster}: {task.workloads[-1] if asked else PLAN}", asked)
+    def _take(self, task: Task, task_rows: Result) -> None:
+        self._waiting[task.cluster, task.snapshot] += task_rows
+        answered_workloads = sum(key != WHOLE for key, _ in task_rows)
+        self._done += answered_workloads
+        self._told(f"{task.cluster}: {task.workloads[-1] if answered_workloads else PLAN}", answered_workloads)
         if time.monotonic() - self._written_at >= self._write_seconds:
             self._write()
 
     def _write(self) -> None:
-        for (cluster, name), result in list(self._waiting.items()):
+        for (cluster, name), snapshot_rows in list(self._waiting.items()):
             partition, snapshot = self._known[cluster, name]
             rows: list[Any] = []
-            for key, some in result:
-                rows += ({"run": self._run, **row, **every_of(snapshot, self._part(name, key))} for row in some)
-            self._store.write_part(partition, tuple(self._part(name, key) for key, _ in result), {"sweep": rows})
-            self._rows += sum(len(some) for _, some in result)
+            for key, fact_rows in snapshot_rows:
+                rows += ({"run": self._run, **row, **every_of(snapshot, self._part(name, key))} for row in fact_rows)
+            self._store.write_part(partition, tuple(self._part(name, key) for key, _ in snapshot_rows), {"sweep": rows})
+            self._rows += sum(len(question_rows) for _, question_rows in snapshot_rows)
             del self._waiting[cluster, name]
         self._written_at = time.monotonic()
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
-from planner.history import kept
+from planner.history import snapshot_bytes
 from planner.history.rows import fact_row
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import plan, rollout, savings
 from planner.questions.plan import PlanSettings
-from planner.questions.question import Fact, Given, fact
+from planner.questions.question import Fact, Inputs, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.savings import SavingsSettings
 from planner.rollout import grid as grids
@@ -48,16 +48,16 @@ class Task(Record):
 
 
 def tasks_of(
-    cluster: str, name: str, snapshot: Snapshot, asked: tuple[str, ...], done: Container[str], size: int
+    cluster: str, name: str, snapshot: Snapshot, questions: tuple[str, ...], done: Container[str], size: int
 ) -> Iterator[Task]:
     """What is left to do of a snapshot: its readiness plan, then `size` workloads at a time, those of most pods first.
 
     What takes longest comes first, so that no worker waits long for another's last task (Graham 1969, longest processing time).
     """
-    if PLAN in asked and WHOLE not in done:
+    if PLAN in questions and WHOLE not in done:
         yield Task(cluster=cluster, snapshot=name, workloads=(WHOLE,), asked=(PLAN,))
-    each = tuple(one for one in asked if one != PLAN)
-    by_pods = sorted(snapshot.workloads, key=lambda one: -(one.status_replicas or one.replicas))
+    each = tuple(question for question in questions if question != PLAN)
+    by_pods = sorted(snapshot.workloads, key=lambda workload: -(workload.status_replicas or workload.replicas))
     keys = [pod.key for pod in by_pods if pod.traits.rolls_out and pod.key not in done] if each else []
     for start in range(0, len(keys), size):
         yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=each)
@@ -66,17 +66,17 @@ def tasks_of(
 def do(task: Task, snapshot: bytes | str) -> list[tuple[str, list[Row]]]:
     """(workload, rows of the table ``sweep``) of each; called in a worker.
 
-    `snapshot`: as `planner.history.kept.encode` wrote it, or the path of a file with that.
+    `snapshot`: as `planner.history.snapshot_bytes.encode` wrote it, or the path of a file with that.
     """
-    known = _snapshot(task.snapshot, snapshot)
-    return [(key, list(_rows(known, key, task))) for key in task.workloads]
+    decoded_snapshot = _snapshot(task.snapshot, snapshot)
+    return [(key, list(_rows(decoded_snapshot, key, task))) for key in task.workloads]
 
 
-def _snapshot(name: str, given: bytes | str) -> Snapshot:
+def _snapshot(name: str, bytes_or_path: bytes | str) -> Snapshot:
     with _lock:
         if name not in _kept:
-            data = Path(given).read_bytes() if isinstance(given, str) else given
-            _kept[name] = kept.decode(data, name)
+            content = Path(bytes_or_path).read_bytes() if isinstance(bytes_or_path, str) else bytes_or_path
+            _kept[name] = snapshot_bytes.decode(content, name)
             while len(_kept) > LIMITS.snapshots_kept:
                 _kept.popitem(last=False)
         _kept.move_to_end(name)
@@ -85,9 +85,9 @@ def _snapshot(name: str, given: bytes | str) -> Snapshot:
 
 def _rows(snapshot: Snapshot, key: str, task: Task) -> Iterator[Row]:
     for question in task.asked:
-        for one in _facts(snapshot, key, question, task.seed):
-            row = fact_row(one)
-            yield {"workload": key, "question": question, **row, "labels": {**one.labels}}
+        for metric_fact in _facts(snapshot, key, question, task.seed):
+            row = fact_row(metric_fact)
+            yield {"workload": key, "question": question, **row, "labels": {**metric_fact.labels}}
 
 
 def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[Fact]:
@@ -95,24 +95,24 @@ def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[F
     settings = RolloutSettings(workloads=(key,), seed=seed, runs=RUNS)
     try:
         if question == "rollout":
-            found = rollout.answer(snapshot, settings)
+            rollout_answer = rollout.answer(snapshot, settings)
             ways = [
                 fact("way_out", remedy.kind.value, number=number, workload=key)
-                for number, remedy in enumerate(found.remedies, 1)
+                for number, remedy in enumerate(rollout_answer.remedies, 1)
             ]
-            return [*rollout.QUESTION.facts(found), *ways]
+            return [*rollout.QUESTION.facts(rollout_answer), *ways]
         if question == PLAN:
-            return list(plan.QUESTION.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
+            return list(plan.QUESTION.facts(plan.answer(snapshot, PlanSettings(), Inputs(book=_book()))))
         if question == "grid":
             return list(_grid(grids.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
-        asked = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))
-        return list(savings.facts(savings.answer(snapshot, asked, Given(book=_book()))))
+        savings_settings = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))
+        return list(savings.facts(savings.answer(snapshot, savings_settings, Inputs(book=_book()))))
     except HeadroomError as error:
         return [fact("not_answered", error.what, workload=key)]
 
 
-def _grid(found: StrategyGrid) -> Iterator[Fact]:
-    for row in found.cells:
+def _grid(grid: StrategyGrid) -> Iterator[Fact]:
+    for row in grid.cells:
         for cell in row:
             if cell.is_valid:
                 named: dict[str, Any] = {"max_surge": cell.max_surge, "max_unavailable": cell.max_unavailable}

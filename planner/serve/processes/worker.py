@@ -29,29 +29,29 @@ from planner.serve.processes.limits import LIMITS
 _TELL_SECONDS: Final = 0.2
 
 
-class Held:
+class HeldValues:
     """Values that tasks speak of by name, the least used forgotten first."""
 
     def __init__(self, most_bytes: int = LIMITS.held_bytes) -> None:
         self._values: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._most_bytes = most_bytes
 
-    def put(self, name: str, packed: bytes, wanted: Container[str] = ()) -> list[str]:
-        """Keep what is `packed`; the names of what was forgotten for it, none of them `wanted`."""
-        return self._put(name, pickle.loads(packed), len(packed), wanted)  # noqa: S301 - of our own parent
+    def put(self, name: str, packed: bytes, needed_names: Container[str] = ()) -> list[str]:
+        """Keep what is `packed`; the names of what was forgotten for it, none of them `needed_names`."""
+        return self._put(name, pickle.loads(packed), len(packed), needed_names)  # noqa: S301 - of our own parent
 
-    def follow(self, name: str, before: str, steps: tuple[bytes, ...], wanted: Container[str] = ()) -> list[str]:
+    def follow(self, name: str, before: str, steps: tuple[bytes, ...], needed_names: Container[str] = ()) -> list[str]:
         """Keep the snapshot that `steps` lead to from the one called `before`; the names of what was forgotten for it.
 
         It shares nearly all with that one, but its tables are made anew: a sixteenth of the room, so that few are kept.
         """
         size = max(self._values[before][1], self._most_bytes // 16)
-        return self._put(name, succession.walked(self.get(before), steps), size, wanted)
+        return self._put(name, succession.walked(self.get(before), steps), size, needed_names)
 
-    def _put(self, name: str, value: Any, size: int, wanted: Container[str]) -> list[str]:
+    def _put(self, name: str, value: Any, size: int, needed_names: Container[str]) -> list[str]:
         self._values[name] = value, size
         forgotten = []
-        for old in [one for one in self._values if one != name and one not in wanted]:
+        for old in [old_name for old_name in self._values if old_name != name and old_name not in needed_names]:
             if sum(size for _, size in self._values.values()) <= self._most_bytes:
                 break
             del self._values[old]
@@ -65,13 +65,13 @@ class Held:
 
     def name_of(self, value: object) -> str | None:
         """What a held value is called; None for any other."""
-        return next((name for name, (held, _) in self._values.items() if held is value), None)
+        return next((name for name, (cached_object, _) in self._values.items() if cached_object is value), None)
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, data: bytes, held: Held) -> None:
+    def __init__(self, data: bytes, holder: HeldValues) -> None:
         super().__init__(io.BytesIO(data))
-        self._held = held
+        self._held = holder
 
     def persistent_load(self, pid: Any) -> Any:
         return self._held.get(pid)
@@ -114,15 +114,15 @@ class _Teller:
             self._connection.send_bytes(pickle.dumps(("doing", doing, share)))
 
 
-def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> bytes:
+def _answer(connection: Connection, object_cache: HeldValues, name: str, packed: bytes) -> bytes:
     def is_wanted() -> bool:
         return not connection.poll(0)  # while it works it is sent nothing but "no longer"
 
     try:
-        asked, more = _Reader(packed, held).load()
+        arguments, more = _Reader(packed, object_cache).load()
         with allowed(is_wanted), told_to(_Teller(connection)):
-            found: tuple[Any, ...] = ("answer", function_called(name)(*asked, **more))
-        return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+            reply: tuple[Any, ...] = ("answer", function_called(name)(*arguments, **more))
+        return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
     except UnwantedError:
         return pickle.dumps(("unwanted",))
     except Exception as error:  # noqa: BLE001 - told to the caller
@@ -136,31 +136,31 @@ def serve(connection: Connection) -> None:
     Given, for each "ask": packed ("answer", value), ("ours", error), ("other", kind, traceback) or ("unwanted",), after any
     number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
     """
-    held = Held()
+    object_cache = HeldValues()
     while True:
         try:
-            what, *rest = pickle.loads(connection.recv_bytes())  # noqa: S301 - of our own parent
+            what, *start_arguments = pickle.loads(connection.recv_bytes())  # noqa: S301 - of our own parent
         except (EOFError, OSError):
             return
         if what == "begin":
-            held = _begun(*rest)
+            object_cache = _begun(*start_arguments)
         elif what == "hold":
-            connection.send_bytes(pickle.dumps(held.put(*rest)))
+            connection.send_bytes(pickle.dumps(object_cache.put(*start_arguments)))
         elif what == "follow":
-            connection.send_bytes(pickle.dumps(held.follow(*rest)))
+            connection.send_bytes(pickle.dumps(object_cache.follow(*start_arguments)))
         elif what == "ask":
-            connection.send_bytes(_answer(connection, held, *rest))
+            connection.send_bytes(_answer(connection, object_cache, *start_arguments))
 
 
-def _begun(key: bytes, niceness: int, most_bytes: int) -> Held:
-    from planner.inventory import sealed
+def _begun(key: bytes, niceness: int, most_bytes: int) -> HeldValues:
+    from planner.inventory import template_digests
     from planner.sources import accelerators
 
     if sys.platform != "win32":
         os.nice(niceness)
-    sealed.use_key(key)
+    template_digests.use_key(key)
     accelerators.use()
-    return Held(most_bytes)
+    return HeldValues(most_bytes)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 
 from planner.ground.records import replace
 from planner.inventory.parse import read_object
-from planner.inventory.records.shared import Shared
+from planner.inventory.records.read_context import Shared
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
@@ -22,10 +22,10 @@ from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import CycleStatus, QuotaState, run
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.flavors import Assigner, fewer
+from planner.scheduling.kueue.pending_workload import Mode, Possible, Wanting, asked_of
 from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
-from planner.scheduling.kueue.standing import in_order, state_of, waits, wanting
-from planner.scheduling.kueue.wanting import Mode, Possible, Wanting, asked_of
+from planner.scheduling.kueue.queue_state import in_order, state_of, waits, wanting
 
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]

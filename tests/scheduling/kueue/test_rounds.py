@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from planner.scheduling.kueue import play
-from planner.scheduling.kueue.play import Outcome
+from planner.scheduling.kueue.play import AdmissionOutcome
 
 
 def test_who_waits_after_the_last_round_isnt_known(monkeypatch: pytest.MonkeyPatch) -> None:
     one = SimpleNamespace(key="ml/a", queue="q", priority=0, queued_at=0.0, uid="1")
-    told: list[tuple[Any, Outcome]] = []
+    told: list[tuple[Any, AdmissionOutcome]] = []
     made: Any = SimpleNamespace(
-        found={"ml/a": SimpleNamespace(outcome=Outcome.QUOTA)}, aside=[], shapes={}, waiting={},
+        found={"ml/a": SimpleNamespace(outcome=AdmissionOutcome.QUOTA)}, aside=[], shapes={}, waiting={},
         told=lambda which, outcome, why: told.append((which, outcome)),
     )  # fmt: skip
     rounds = []
@@ -28,4 +28,4 @@ def test_who_waits_after_the_last_round_isnt_known(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(play, "_until_still", sets_it_aside_after_somebody_went)
     play._cycles(made)
     assert len(rounds) == play.ROUNDS
-    assert told == [(one, Outcome.UNKNOWN)]
+    assert told == [(one, AdmissionOutcome.UNKNOWN)]

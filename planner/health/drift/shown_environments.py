@@ -1,0 +1,58 @@
+"""Which environments are shown where there are more than anybody reads side by side; downloads have all of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.ground.records import replace
+from planner.ground.words import Text
+from planner.health.drift.model import DriftReport, ServiceDrift
+
+MOST_SIDE_BY_SIDE: Final = 12
+
+
+def of_service(service: ServiceDrift, most: int = MOST_SIDE_BY_SIDE) -> ServiceDrift:
+    """The service in at most `most` environments: the reference, those in trouble that a difference explains, those that
+    restart, and of the others first one of each kind; in the order that they have."""
+    if len(service.environments) <= most:
+        return service
+    explained = {explanation.environment for explanation in service.explanations}
+    value_sets = set()
+    rank = []
+    for place, environment in enumerate(service.environments):
+        values = tuple(row.cells[place] for row in service.rows)
+        rank.append((place > 0, environment not in explained, not service.restarts[place], values in value_sets, place))
+        value_sets.add(values)
+    shown_places = sorted(rank_row[-1] for rank_row in sorted(rank)[:most])
+    return replace(
+        service,
+        environments=tuple(service.environments[place] for place in shown_places),
+        workloads=tuple(service.workloads[place] for place in shown_places),
+        restarts=tuple(service.restarts[place] for place in shown_places),
+        rows=tuple(replace(row, cells=tuple(row.cells[place] for place in shown_places)) for row in service.rows),
+    )
+
+
+def environments(report: DriftReport) -> tuple[str, ...]:
+    """Those in which any of its services runs."""
+    service_environments = {name for service in report.services for name in service.environments}
+    return tuple(name for name in report.environments if name in service_environments)
+
+
+def of_report(report: DriftReport, most: int = MOST_SIDE_BY_SIDE) -> tuple[str, ...]:
+    """At most `most` of its `environments`: those compared with, those in trouble, then the others; in their order."""
+    every = environments(report)
+    compared = {service.reference for service in report.services}
+    explained = {explanation.environment for service in report.services for explanation in service.explanations}
+    ranked = sorted(every, key=lambda name: (name not in compared, name not in explained))
+    shown_environments = set(ranked[:most])
+    return tuple(name for name in every if name in shown_environments)
+
+
+def said_of(shown: int, every: int) -> Text:
+    """``12 of 84 environments are shown: …``; "" where all are shown."""
+    if shown == every:
+        return Text("")
+    return Text(
+        f"{shown:,} of {every:,} environments are shown: what others are compared with and those in trouble first."
+    )

@@ -1,0 +1,298 @@
+"""What is known of a live cluster: its lists, and what watches told since, folded object by object.
+
+Nothing is asked for here and nothing waits: lists and events come in, snapshots go out. Folding an event reads that one object;
+a snapshot is put together of records that were read before, and equals that of a listing at the same moment, digest included.
+
+Source: Kubernetes API concepts, "Efficient detection of changes" (events, bookmarks, resourceVersion), v1.36; the order of a
+list is etcd's, of ``namespace/name``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from planner.ground import collector
+from planner.inventory import wire
+from planner.inventory.findings import finding
+from planner.inventory.gaps import PodTally, with_gaps
+from planner.inventory.inference import with_inferred
+from planner.inventory.parse import (
+    DAMAGE,
+    Item,
+    Reader,
+    damage_in_words,
+    digest_of,
+    named_in,
+    object_name,
+    read_object,
+    read_unplayed_object,
+)
+from planner.inventory.records.read_context import Shared
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Snapshot
+from planner.kubernetes.unplayed_kinds import LISTED
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+_FORGET_AFTER: Final = (
+    20_000  # objects read one by one: what is shared between them is begun anew, or it would only grow
+)
+_FEW: Final = 64  # changes that are put one by one where they stand, whatever there is
+
+
+class _LastSeen(NamedTuple):
+    """An object as it was last told; where it can't be read a problem, whose text is the digest."""
+
+    record: Any
+    digest: bytes
+    problem: Finding | None = None
+
+
+class _Kept:
+    """One kind's objects in the order of a list, and what is told apart and counted of them: it goes with the changes, since a pass over
+    150,000 objects takes a tenth of a second, and a snapshot is made every few seconds.
+
+    Attributes
+    ----------
+    records : of those that can be read, in the order of their keys
+    """
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []  # in order, of `records`
+        self.records: list[Any] = []
+        self.problems: dict[str, Finding] = {}
+        self._uids = Counter[str]()
+        self._odd = 0  # uids that two have, or that are empty
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether each has a uid of its own; names they have, as keys."""
+        return self._odd == 0
+
+    def change(self, changes: Mapping[str, tuple[_LastSeen | None, _LastSeen | None]]) -> None:
+        """What they were and are now."""
+        is_much = len(changes) > len(self._keys) // 16 + _FEW  # to put each in its place would take longer than to sort
+        record_by_key = dict(zip(self._keys, self.records, strict=True)) if is_much else {}
+        for key, (before, now) in changes.items():
+            was, record = (None if state is None else state.record for state in (before, now))
+            self._count(was, -1)
+            self._count(record, 1)
+            self.problems.pop(key, None)
+            if now is not None and now.problem is not None:
+                self.problems[key] = now.problem
+            if is_much:
+                record_by_key.pop(key, None)
+                if record is not None:
+                    record_by_key[key] = record
+            else:
+                self._put(key, record)
+        if is_much:
+            self._keys = sorted(record_by_key)
+            self.records = [record_by_key[key] for key in self._keys]
+
+    def _put(self, key: str, record: Any) -> None:
+        place = bisect_left(self._keys, key)
+        if place < len(self._keys) and self._keys[place] == key:
+            if record is not None:
+                self.records[place] = record
+            else:
+                del self._keys[place], self.records[place]
+        elif record is not None:
+            self._keys.insert(place, key)
+            self.records.insert(place, record)
+
+    def _count(self, record: Any, number: int) -> None:
+        uid = getattr(record, "uid", None)
+        if uid is None:
+            return
+        before = self._uids[uid]
+        self._uids[uid] = now = before + number
+        self._odd += (max(now - 1, 0) - max(before - 1, 0)) if uid else number
+        if not now:
+            del self._uids[uid]
+
+
+class _Digests:
+    """Of objects: those that there are, `in_order`."""
+
+    def __init__(self) -> None:
+        self.in_order: list[bytes] = []
+        self._number = Counter[bytes]()
+
+    def change(self, removed_digests: Sequence[bytes], come: Sequence[bytes]) -> None:
+        """Objects went and came."""
+        touched_digests, number = {*removed_digests, *come}, self._number
+        were = {digest for digest in touched_digests if digest in number}
+        number.subtract(removed_digests)
+        number.update(come)
+        for digest in touched_digests:
+            if not number[digest]:
+                del number[digest]
+        if len(touched_digests) > len(self.in_order) // 16 + _FEW:
+            self.in_order = sorted(number)
+            return
+        for digest in touched_digests:
+            if digest in number and digest not in were:
+                insort(self.in_order, digest)
+            elif digest in were and digest not in number:
+                del self.in_order[bisect_left(self.in_order, digest)]
+
+
+class Picture:
+    """The objects of one cluster by kind and name."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[str, _LastSeen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
+        self._presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
+        self._versions: dict[str, str] = {}
+        self._shared = Shared()
+        self._folded = 0
+        # kind → key → what it was when `_kept` was brought up to date
+        self._changed: dict[str, dict[str, _LastSeen | None]] = {}
+        self._kept: dict[str, _Kept] = {kind: _Kept() for kind in self._objects}
+        self._tally = PodTally()  # of pods
+        self._digests = _Digests()
+        self.changes = 0  # that made a difference, since the beginning
+
+    def __len__(self) -> int:
+        return sum(map(len, self._objects.values()))
+
+    # ── what is told ─────────────────────────────────────────────────────────────────────────────────────────────────
+    @collector.resting()
+    def take(self, kind: str, items: Iterable[Item], version: str = "") -> None:
+        """A whole list: what isn't in it is gone."""
+        before, now = self._objects[kind], {}
+        try:
+            for raw_object in items:
+                key, new_object = self._read(kind, raw_object)
+                old_object = before.get(key)
+                now[key] = (
+                    old_object if old_object is not None and old_object.digest == new_object.digest else new_object
+                )
+        finally:
+            self._shared.forget_texts()
+        differs = self._replaced(kind, now)
+        self.changes += differs or self._presence.get(kind) is not Presence.PRESENT
+        self._presence[kind] = Presence.PRESENT
+        self._versions[kind] = version
+
+    def lack(self, kind: str, presence: Presence) -> None:
+        """A list that isn't served (`Presence.ABSENT`) or was refused (`Presence.REFUSED`)."""
+        if self._presence.get(kind, Presence.ABSENT) is not presence:
+            self.changes += 1
+        self._replaced(kind, {})
+        self._presence[kind] = presence
+        if kind in LISTED and presence is Presence.ABSENT:  # as in a listing: most clusters have few of these
+            del self._presence[kind]
+        self._versions.pop(kind, None)
+
+    def _replaced(self, kind: str, now: dict[str, _LastSeen]) -> bool:
+        """Whether a kind's objects differ from those that were there."""
+        before, self._objects[kind] = self._objects[kind], now
+        differ = [key for key in (before.keys() | now.keys()) if before.get(key) is not now.get(key)]
+        for key in differ:
+            self._note(kind, key, before.get(key))
+        return bool(differ)
+
+    def _note(self, kind: str, key: str, before: _LastSeen | None) -> None:
+        changed = self._changed.setdefault(kind, {})
+        if changed.setdefault(key, before) is None and key not in self._objects[kind]:
+            del changed[key]  # it came and went: until there is a first snapshot that may be very many
+
+    def fold(self, kind: str, event: str, raw_object: Item) -> bool:
+        """One event of a watch; whether anything that is kept differs now."""
+        objects = self._objects[kind]
+        if event == DELETED:
+            key = _key_of(kind, raw_object)
+            previous_object = objects.pop(key, None)
+            differs = previous_object is not None
+        elif event in (ADDED, MODIFIED):
+            self._folded += 1
+            if self._folded > max(_FORGET_AFTER, len(self)):
+                self._shared, self._folded = Shared(), 0
+            try:
+                key, new_object = self._read(kind, raw_object)
+            finally:
+                self._shared.forget_texts()
+            previous_object = objects.get(key)
+            differs = previous_object is None or previous_object.digest != new_object.digest
+            if differs:
+                objects[key] = new_object
+        else:
+            return False
+        if differs:
+            self._note(kind, key, previous_object)
+        self.changes += differs
+        return differs
+
+    def reached(self, kind: str, version: str) -> None:
+        """The resourceVersion that a kind's objects are of now: of an event, or of a bookmark."""
+        self._versions[kind] = version
+
+    def _read(self, kind: str, raw_object: Item) -> tuple[str, _LastSeen]:
+        if (listed := LISTED.get(kind)) is not None:
+            version = f"{listed.group}/{listed.versions[0]}".lstrip("/")
+            unplayed = read_unplayed_object(self._shared, raw_object, listed.kind, version)
+            # what can't be read of it says nothing, as in a listing
+            return _key_of(listed.name, raw_object), _LastSeen(*unplayed) if unplayed is not None else _LastSeen(
+                None, b""
+            )
+        try:
+            read = read_object(self._shared, raw_object, kind)
+        except DAMAGE as error:
+            key = _key_of(kind, raw_object)
+            name = object_name(kind, *key.rpartition("/")[::2])
+            problem = finding("object-unreadable:live", name, damage=damage_in_words(error))
+            return key, _LastSeen(None, problem.what.encode(), problem)
+        return _joined(kind, read.metadata.namespace, read.metadata.name), _LastSeen(read.record, read.digest)
+
+    # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
+    @collector.resting()
+    def snapshot(self, *, source: str, taken_at: float, problems: Iterable[Finding] = ()) -> Snapshot:
+        """Everything that is known, as a listing at this moment would have it."""
+        self._bring_up_to_date()
+        records_by_kind = self._kept
+        reader = Reader.of(
+            found={kind: records_by_kind[kind].records for kind in wire.READ},
+            unplayed=[record for name in LISTED for record in records_by_kind[name].records],
+            digest=digest_of(self._digests.in_order),
+            presence=self._presence,
+            unreadable=[problem for cache in records_by_kind.values() for _, problem in sorted(cache.problems.items())],
+            resource_versions=self._versions,
+            damaged={kind: len(records.problems) for kind, records in records_by_kind.items() if records.problems},
+            told_apart={kind for kind in wire.READ if records_by_kind[kind].is_told_apart},
+        )
+        snapshot = reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems))
+        return with_gaps(with_inferred(snapshot), tally=self._tally)
+
+    def _bring_up_to_date(self) -> None:
+        """Put what changed since the last snapshot where it stands, and count it."""
+        changed, self._changed = self._changed, {}
+        for kind, keys in changed.items():
+            current_objects = self._objects[kind]
+            changes = {key: (was, now) for key, was in keys.items() if (now := current_objects.get(key)) is not was}
+            self._kept[kind].change(changes)
+            removed_objects = [was for was, _ in changes.values() if was is not None and was.record is not None]
+            come = [now for _, now in changes.values() if now is not None and now.record is not None]
+            self._digests.change([old_state.digest for old_state in removed_objects], [state.digest for state in come])
+            if kind == POD.name:
+                self._tally.take_off(old_state.record for old_state in removed_objects)
+                self._tally.add(new_state.record for new_state in come)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Kind → the resourceVersion that its objects are of."""
+        return FrozenMap(self._versions)
+
+
+def _key_of(kind: str, raw_object: Item) -> str:
+    """``namespace/name`` of an object of which nothing else may be readable."""
+    named = named_in(raw_object)
+    return _joined(kind, named.namespace, named.name) if named is not None else ""
+
+
+def _joined(kind: str, namespace: str | None, name: str | None) -> str:
+    resource_kind = LISTED[kind] if kind in LISTED else wire.READ[kind]
+    return f"{namespace or 'default'}/{name or ''}" if resource_kind.is_namespaced else name or ""

@@ -1,0 +1,136 @@
+"""Objects of kinds whose rollout isn't played: wire → record. No value of theirs is kept, only digests (`sealed`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planner.ground import typed_json
+from planner.ground.errors import InputError
+from planner.ground.records import replace
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
+from planner.inventory import wire
+from planner.inventory.last_applied import applied_part
+from planner.inventory.records.read_context import Shared
+from planner.inventory.records.workloads import read_template
+from planner.inventory.runtimes import runtime_of
+from planner.inventory.template_digests import leaves
+from planner.kubernetes import records as model
+from planner.kubernetes.composite_kinds import FoundSet
+from planner.kubernetes.pod_templates import Templated, found_sets, group_count, templated
+from planner.kubernetes.pod_templates import is_suspended as is_idle
+from planner.kubernetes.unknown_kind_requests import untold
+from planner.kubernetes.updates import NOT_MODELLED, text_at
+
+_NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
+
+
+def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
+    """The record of an object, of the cluster or of a manifest.
+
+    Raises
+    ------
+    InputError
+        When it has no name.
+    msgspec.MsgspecError
+        When a template in it is damaged.
+    """
+    kind, api_version = str(document.get("kind")), str(document.get("apiVersion") or "")
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        raise InputError("it has no metadata.name")
+    row = templated(kind, api_version)
+    pods = _pods(shared, row, document) if row is not None else ()
+    is_told, is_suspended = row is not None and not untold(row, document), row is not None and is_idle(row, document)
+    annotations = metadata.get("annotations")
+    notes = dict(annotations) if isinstance(annotations, Mapping) else {}
+    noted = _noted(notes.pop(LAST_APPLIED, None)) or applied_part(document)
+    updates = (row.updates if row is not None else None) or NOT_MODELLED
+    hangs, applied, fixed_leaves = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
+    way, alone = updates.said(document), text_at(document, updates.one_at_a_time[0])
+    return model.Unplayed(
+        kind=kind,
+        api_group=api_version.rpartition("/")[0],
+        namespace=shared.text(str(metadata.get("namespace") or DEFAULT_NAMESPACE)),
+        name=str(metadata["name"]),
+        uid=str(metadata.get("uid") or ""),
+        owner=_owner(shared, metadata),
+        pods=pods,
+        is_told=is_told,
+        is_suspended=is_suspended,
+        said=_said(document),
+        said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
+        applied=_said(noted),
+        said_of_pods=leaves(hangs),
+        fixed_of_pods=leaves(updates.hung_on(document, is_suspended=True)) if updates.while_suspended else "",
+        way=shared.text(way),
+        runtime=runtime_of(document),
+        held_to=leaves(fixed_leaves),
+        applied_paths=paths_of(noted) if updates is not NOT_MODELLED else "",
+        paths_of_pods=leaves(_marked(hangs)),
+        applied_of_pods=leaves(_marked(applied)),
+        concurrency=shared.text(alone),
+    )
+
+
+def read_before(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
+    """The record of an object as the API server has it before a write: all that it says and the write doesn't goes away.
+
+    Raises
+    ------
+    As `read_unplayed`.
+    """
+    was = read_unplayed(shared, document)
+    return replace(was, applied=was.said, applied_paths=paths_of(document), applied_of_pods=was.paths_of_pods)
+
+
+def read_set(shared: Shared, pod_set: FoundSet) -> model.Template:
+    """The template of a set as it stands in a document; errors are `msgspec`'s."""
+    whole = dict(pod_set.template)
+    if pod_set.sidecar is not None:
+        spec = whole["spec"]
+        whole["spec"] = {**spec, "containers": [*spec["containers"], pod_set.sidecar]}
+    return read_template(shared, typed_json.convert(whole, wire.PodTemplate), whole, has_manifest=False)
+
+
+def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:
+    groups = group_count(row, document)
+    return tuple(
+        model.PodsAlike(role=found_set.role, template=read_set(shared, found_set), count=groups * found_set.count)
+        for found_set in found_sets(row, document)
+    )
+
+
+def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
+    references = metadata.get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():
+        if isinstance(reference, Mapping) and reference.get("controller") is True:
+            return shared.owner(*(str(reference.get(key) or "") for key in ("kind", "name", "uid", "apiVersion")))
+    return None
+
+
+def _said(document: Mapping[str, Any]) -> str:
+    """What an object says, or what ``kubectl apply`` noted that it had applied; "" where it noted nothing."""
+    return leaves({key: field for key, field in document.items() if key not in _NOT_SAID})
+
+
+def _noted(last: object) -> Mapping[str, Any]:
+    try:
+        document = json.loads(last) if isinstance(last, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def paths_of(document: Mapping[str, Any]) -> str:
+    """Digests of the paths that a document gives a value to, in its spec."""
+    return leaves({"spec": _marked(document.get("spec"))})
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _marked(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_marked(child) for child in value]
+    return None if value is None or value == "" else 1

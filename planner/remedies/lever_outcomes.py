@@ -1,0 +1,123 @@
+"""A cluster with levers pulled, and what each workload's own rollout comes to in it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from planner.ground.budget import part
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.ground.words import Text
+from planner.kubernetes.records import EMPTY, Node, Strategy
+from planner.remedies import sequential_rollouts as in_turn
+from planner.remedies.levers import lending, nodes, quota
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.rollout_summary import OwnRollout, OwnRollouts, glance
+from planner.rollout.run import WHEN_AT_REST, Revision
+from planner.rollout.wording import stay_ready
+from planner.scheduling.cluster import Cluster
+
+
+def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, replicas: int) -> OwnRollout:
+    """One of which no more is said than the headline."""
+    sentence = Text(headline)
+    return OwnRollout(
+        verdict=verdict, reason=reason, sentence=sentence, headline=sentence, lowest_ready=lowest, replicas=replicas
+    )
+
+
+class LeveredCluster:
+    """A cluster with levers pulled: workloads with other strategies, larger quotas, more nodes, others that lend, turns."""
+
+    def __init__(
+        self, cluster: Cluster, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
+        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
+    ) -> None:  # fmt: skip
+        self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas or {}, templates
+        self.loans = loans  # workload → who is scaled to what while it rolls out
+        self.turns = turns  # workload → who is rolled out before it, in that order, and what share each keeps
+        self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
+        self._known: dict[Hashable, OwnRollout] = {}  # of this cluster, whose worlds share it
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return nodes.grown(quota.with_bounds(self._base, self.quotas), self.templates)
+
+    def revision(self, key: str) -> Revision:
+        """The workload's own rollout, with the strategy that it has then."""
+        workload = workloads_by_key(self._base)[key]
+        strategy = self.strategies.get(key)
+        after = workload if strategy is None else replace(workload, strategy=strategy)
+        return Revision(before=workload, after=after, has_new_template=True)
+
+    def with_room(self, after: Cluster) -> LeveredCluster:
+        """Once pods were moved."""
+        return LeveredCluster(after, self.strategies, self.quotas, self.templates, self.loans, self.turns)
+
+    def more(
+        self, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
+        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
+    ) -> LeveredCluster:  # fmt: skip
+        """With these beside what is applied already, or in its place."""
+        other = LeveredCluster(
+            self._base, {**self.strategies, **strategies}, {**self.quotas, **(quotas or {})}, (*self.templates, *templates),
+            {**self.loans, **loans}, {**self.turns, **turns},
+        )  # fmt: skip
+        if not (quotas or templates) and "cluster" in self.__dict__:
+            other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
+            other._answers, other._known = self._answers, self._known
+        return other
+
+    def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
+        """Of many workloads."""
+        self._answers = self._answers or OwnRollouts(self.cluster)
+        return {key: self.state(key) for key in keys}
+
+    def state(self, key: str) -> OwnRollout:
+        revision = self.revision(key)
+        try:
+            if key in self.turns:
+                return self._in_turn(revision, *self.turns[key])
+            if (cached_rollout := self._known.get(self._asked_of(key))) is not None:
+                return cached_rollout
+            state = self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
+        except HeadroomError as error:
+            return own_rollout(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
+        self.know(key, state)
+        return state
+
+    def know(self, key: str, state: OwnRollout) -> None:
+        """So that it needn't be played again."""
+        self._known[self._asked_of(key)] = state
+
+    def _asked_of(self, key: str) -> Hashable:
+        return key, self.strategies.get(key), frozenset(self.loans.get(key, {}).items()), self.turns.get(key)
+
+    def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> OwnRollout:
+        """Once others are rolled out."""
+        after = revision.after
+        with part():
+            turns = [*map(self.revision, before), revision]
+            run = in_turn.played(self.cluster, turns, share, self.lent(after.key))
+        if run is None:
+            return own_rollout(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
+        lowest = run.lowest_ready(after.key)
+        return own_rollout(
+            Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted
+        )
+
+    def lent(self, key: str) -> tuple[Revision, ...]:
+        """Who is scaled down while it rolls out."""
+        workloads, lent = workloads_by_key(self._base), self.loans.get(key, {})
+        return tuple(lending.scaled(workloads[lender], replicas_left) for lender, replicas_left in lent.items())
+
+    def _asked(self, revision: Revision) -> OwnRollout:
+        """Once who lends to it is at rest."""
+        lent = self.lent(revision.after.key)
+        revision = replace(revision, after_seconds=WHEN_AT_REST) if lent else revision
+        with part():
+            return glance(self.cluster, revision, lent).answer

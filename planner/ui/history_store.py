@@ -1,0 +1,227 @@
+"""The store of history that the dashboard was started with (``HEADROOM_STORE``); while none is, and the demo is looked at, its own.
+
+A link or a user can't name another: the server would read whatever address they give.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from math import ceil
+from typing import Final
+
+import streamlit as st
+
+from planner.ground import words
+from planner.ground.errors import HeadroomError, NotKnownError
+from planner.ground.records import replace
+from planner.history import names
+from planner.history.levels import History
+from planner.inventory.node_lives import Watch
+from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
+from planner.kubernetes.records import Snapshot
+from planner.sources import demo
+from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
+from planner.ui import errors, link, session, sign_in
+
+VARIABLE: Final = "HEADROOM_STORE"
+MADE: Final = (
+    "The demo's two earlier moments are made up, to show this page. Your own: `headroom store snapshot` and "
+    f"`{VARIABLE}=URL`, a folder or a bucket."
+)
+_DAYS: Final = 90  # that trends look back at least
+
+
+def _made() -> str:
+    """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
+    url = str(demo.history_folder())
+    of_demo = {snapshot.snapshot for snapshot in _snapshots(url, demo.DEMO_NAME)}
+    return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.looked_at()) in of_demo else ""
+
+
+def _url() -> str:
+    return os.environ.get(VARIABLE) or _made()
+
+
+def is_made() -> bool:
+    """Whether it is the demo's own."""
+    return bool(_made())
+
+
+def is_there() -> bool:
+    """Whether there is a store; says how to name one, and where what is shown was made."""
+    if os.environ.get(VARIABLE):
+        return True
+    if _made():
+        st.caption(MADE)
+        return True
+    st.info(
+        "History comes from a store. Let a cron job run `headroom store snapshot context:NAME --store URL`, and start the dashboard "
+        f"with `{VARIABLE}=URL`: a folder, s3://bucket/path or gs://bucket/path.",
+        title="? No store is named",
+    )
+    return False
+
+
+@st.cache_resource(ttl="5m", max_entries=64, show_spinner="Reading the store …")
+def _clusters(url: str) -> tuple[str, ...]:
+    return Store(url).clusters()
+
+
+@st.cache_resource(ttl="5m", max_entries=64, show_spinner="Reading the store …")
+def _snapshots(url: str, cluster: str) -> tuple[StoredSnapshot, ...]:
+    return Store(url).snapshots((cluster,))
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History:
+    return Store(url).history(clusters, None if days is None else days_before(time.time(), days))
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _history_until(url: str, cluster: str, until: float) -> History:
+    return Store(url).history((cluster,), until=until)
+
+
+@st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
+def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
+    """Called by its time here, where it is kept: another record at each visit would have its name worked out anew, and its tables."""
+    return replace(Store(url).snapshot(one), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
+
+
+@st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters
+def _node_watch(url: str, until: float) -> Watch:
+    return Store(url).node_watch(until=until)
+
+
+def node_watch(until: float) -> Watch:
+    """When the spot nodes of all its clusters came and went, by `until`."""
+    return _node_watch(os.environ[VARIABLE], until)
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _runs(url: str, cluster: str, until: float) -> Lengths:
+    place = names.SnapshotAddress(url=url, cluster=cluster, time=names.LATEST)
+    return lengths_of(Store(url).runs_seen(place, days_before(until, RUN_DAYS), until))
+
+
+def runs(snapshot: Snapshot) -> Lengths | None:
+    """How long Jobs held quota before, where the store has a cluster of the snapshot's name; None for a user who sees some
+    namespaces only, and, which is said, where it can't be read."""
+    try:
+        its = {snapshot.source, snapshot.source.rpartition("@")[0]}
+        name = next((cluster for cluster in clusters() if cluster in its), "")
+        return _runs(os.environ[VARIABLE], name, snapshot.taken_at) if name and sign_in.sees_all() else None
+    except HeadroomError as error:
+        st.warning(words.literal(str(error)), title="△ How long Jobs took before can't be read")
+        return None
+
+
+def clusters() -> tuple[str, ...]:
+    """The names of the store's clusters; () without a store."""
+    url = os.environ.get(VARIABLE)
+    return _clusters(url) if url else ()
+
+
+def latest(cluster: str) -> Snapshot:
+    """The newest snapshot of a cluster, called by its name."""
+    return _seen(_url(), latest_of(_snapshots(_url(), cluster), time.time()))
+
+
+def _seen(url: str, stored_snapshot: StoredSnapshot) -> Snapshot:
+    return sign_in.seen(_snapshot(url, stored_snapshot))
+
+
+def history(back_to: float | None) -> History:
+    """The history that the page looks at, of which clusters, as the link has it: of 90 days, or `back_to` a moment before.
+
+    Raises
+    ------
+    NotKnownError
+        For a user who sees some namespaces only: a history names workloads of all, and nothing of it is left out by halves.
+    """
+    if not sign_in.sees_all():
+        what = "history is kept of all namespaces together, and you see some of them"
+        raise NotKnownError(
+            what,
+            where="the store",
+            mend="Ask a user who sees all namespaces, or look at a single snapshot of the store",
+        )
+    if demo_store := _made():  # of fixed days, and of one cluster: nothing to choose
+        return _history(demo_store, (), None)
+    chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
+    url = os.environ[VARIABLE]
+    days = _DAYS if back_to is None else max(_DAYS, ceil((time.time() - back_to) / 86_400))
+    try:
+        stored_history = _history(url, chosen, days)
+    except HeadroomError as whole:
+        stored_history = _history(url, _readable(url, chosen or clusters(), days, whole), days)
+    if stored_history.left_out:
+        title = f"△ {words.count(len(stored_history.left_out), 'entry', 'entries')} of the store couldn't be read"
+        st.warning(words.literal(stored_history.left_out[0]), title=title)
+    return stored_history
+
+
+def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:
+    """Those clusters whose part of the store can be read; of each other one it is said why it can't.
+
+    Raises
+    ------
+    HeadroomError
+        `whole`, where no cluster can be read.
+    """
+    readable_clusters, failed = [], []
+    for cluster in chosen:
+        try:
+            _history(url, (cluster,), days)
+            readable_clusters.append(cluster)
+        except HeadroomError as error:
+            failed.append((cluster, error))
+    if not readable_clusters:
+        raise whole
+    for cluster, why in failed:
+        st.warning(words.literal(f"{why} The others are shown."), title=f"△ {words.literal(cluster)} can't be read")
+    return tuple(readable_clusters)
+
+
+@errors.part
+def since() -> tuple[Snapshot, Snapshot, History | None] | None:
+    """What changed, from when until when, as the link has it: between a time of the store and a later one, or from another
+    snapshot that was given in this session until the one looked at; None where there is neither. The history is of all
+    namespaces together: None for a user who sees some.
+    """
+    given = session.beside(st.query_params.get("from", ""))
+    url = _url()
+    known = _clusters(url) if url else ()
+    if not (known or given):
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cluster = (
+            link.select("Cluster of the store", known, key="of_store", width=220) if len(known) > 1 else "".join(known)
+        )
+        times = {names.time_text(one.taken_at): one for one in (_snapshots(url, cluster) if cluster else ())}
+        newest = list(reversed(times))
+        offered = [*given, *times]
+        before = (newest[1:2] or offered)[0]
+        link.name({"from": before, **({"to": newest[0]} if newest else {})})
+        asked = link.select("Changed since", offered, key="from", default=before, is_always=True, width=360)
+        if asked in given:
+            ends = sorted((given[asked], session.looked_at()), key=lambda one: one.taken_at)
+            return ends[0], ends[1], None
+        until = link.select("Until", newest, key="to", is_always=True, width=260)
+    ends = sorted((_seen(url, times[one]) for one in (asked, until)), key=lambda one: one.taken_at)
+    return ends[0], ends[1], _history_until(url, cluster, ends[1].taken_at) if sign_in.sees_all() else None
+
+
+def moment() -> None:
+    """A moment of the past for every page."""
+    url = _url()
+    with st.expander("Ask every page about another time", icon=":material/history:"):
+        cluster = link.select("Cluster of the store", _clusters(url), key="moment_of")
+        every = _snapshots(url, cluster)
+        texts = {names.time_text(stored.taken_at): stored for stored in reversed(every)}
+        chosen = link.select("Taken", list(texts), key="moment")
+        if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
+            session.adopt(_seen(url, texts[chosen]))
+            st.rerun()
+        st.caption(f"{words.count(len(every), 'snapshot')} of {words.literal(cluster)} in the store.")

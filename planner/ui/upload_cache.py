@@ -1,0 +1,80 @@
+"""What a user gave, kept an hour after it was last looked at: a page that is loaded again is a new session and has nothing.
+
+It is opened by three things together: a cookie that is random and that no script can read (`planner.ui.web.Guard` sets it), who is
+signed in, where people sign in, and the digest of what was given, which stands in the link. The link alone opens nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from typing import Any, Final
+
+import streamlit as st
+
+from planner.ui import sign_in, web
+
+SECONDS: Final = 3_600.0
+_MOST_WEIGHT: Final = 100_000  # nodes and pods: some 2 kB each
+_LEAST_WEIGHT: Final = 100  # a small snapshot, or a text of 200,000 letters
+_MOST_OF_ONE: Final = 12  # of one browser
+
+
+class UploadCache:
+    """At most `most` in weight in all and `most_of_one` things of one owner; the longest not looked at is forgotten first."""
+
+    def __init__(self, most: int = _MOST_WEIGHT, most_of_one: int = _MOST_OF_ONE, seconds: float = SECONDS) -> None:
+        self._most, self._most_of_one, self._seconds = most, most_of_one, seconds
+        self._held: OrderedDict[tuple[object, str], tuple[Any, int, float]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def keep(self, owner: object, digest: str, value: object, weight: int) -> None:
+        """Keep it from now on; what is heavier than all that may be held isn't."""
+        weight = max(weight, _LEAST_WEIGHT)
+        with self._guard:
+            self._held.pop((owner, digest), None)
+            if weight <= self._most:
+                self._held[owner, digest] = value, weight, time.monotonic() + self._seconds
+            self._forget(owner)
+
+    def find(self, owner: object, digest: str) -> Any:
+        """What was kept for `owner` under that digest; None where nothing is."""
+        with self._guard:
+            self._forget(owner)
+            held_object = self._held.get((owner, digest))
+            return None if held_object is None else held_object[0]
+
+    def _forget(self, owner: object) -> None:
+        now = time.monotonic()
+        for key in [key for key, (_, _, until) in self._held.items() if until <= now]:
+            del self._held[key]
+        for key in [key for key in self._held if key[0] == owner][: -self._most_of_one]:
+            del self._held[key]
+        while sum(weight for _, weight, _ in self._held.values()) > self._most:
+            self._held.popitem(last=False)
+
+
+_kept = UploadCache()
+
+
+def keep(digest: str, value: object, weight: int = 0) -> None:
+    """Keep it for the caller now; at every run that has it."""
+    owner = _owner()
+    if owner is not None:
+        _kept.keep(owner, digest, value, weight)
+
+
+def find(digest: str) -> Any:
+    """What the caller gave with that digest; None where it isn't kept, or another browser gave it."""
+    owner = _owner()
+    return None if owner is None else _kept.find(owner, digest)
+
+
+def _owner() -> object:
+    """The browser, and who is signed in and what they see; None where the browser has no cookie of ours, and nothing is kept."""
+    browser = web.browser_of(st.context.cookies)
+    if not browser:
+        return None
+    person = sign_in.person() if sign_in.configured() is not None else None
+    return browser, person and (person.name, person.namespaces, st.user.get("iss"), st.user.get("sub"))
