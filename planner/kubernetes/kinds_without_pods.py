@@ -1,7 +1,7 @@
 """Kinds that make no pods: what of them is applied rolls nothing out. A kind that is neither there nor among those whose
 pods are told (`kinds`, `pod_templates`) isn't known.
 
-In ``podless.txt`` a group (``-``: the core's; ``*.`` before it: all that end so) stands with ``*`` where none of its kinds makes pods, else
+In ``kinds_without_pods.txt`` a group (``-``: the core's; ``*.`` before it: all that end so) stands with ``*`` where none of its kinds makes pods, else
 with those that don't: operators put both into one group (``monitoring.coreos.com`` has ServiceMonitor and Prometheus). A sign behind a kind
 says what applying one does instead, as `PodEffect` has it. A line is enough for a new one; `tests/kubernetes/test_podless.py` holds the list
 against the schemas of CustomResourceDefinitions.

@@ -5,7 +5,7 @@ A page reads like this (pages/memory.py)::
     snapshot = session.cluster()
     kubelet, stats = memory_inputs.kubelet(snapshot)
     settings = plan_memory.MemorySettings(kubelet=kubelet)
-    whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=stats))
+    whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Inputs(stats=stats))
     plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
     risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
     downloads.answer(plan_memory.QUESTION, snapshot, settings, plan, rows="containers")
