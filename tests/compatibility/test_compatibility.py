@@ -20,6 +20,7 @@ from planner.rollout.policy import read_policy
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
 from planner.sources.prices import embedded_book
+from planner.ui.link import MOVED
 from tests.architecture.tree import ROOT
 
 HERE = Path(__file__).parent
@@ -99,9 +100,12 @@ def test_snapshots_of_earlier_releases_are_read(release: Path) -> None:
 )
 def test_links_of_earlier_releases_still_lead_there(link: str) -> None:
     parts = urlsplit(link)
-    page = AppTest.from_file(str(ROOT / "pages" / f"{parts.path}.py"), default_timeout=90)
-    for name, values in parse_qs(parts.query).items():
-        page.query_params[name] = values
+    file, opens, called = MOVED.get(
+        parts.path, (f"{parts.path}.py", {}, {})
+    )  # what the router does (tests/browser follow it)
+    page = AppTest.from_file(str(ROOT / "pages" / file), default_timeout=90)
+    for name, values in {**parse_qs(parts.query), **{name: [opened] for name, opened in opens.items()}}.items():
+        page.query_params[called.get(name, name)] = values
     page.run()
     assert not page.exception
     assert not [one.value for one in page.warning if "The link asks for" in one.value]

@@ -16,7 +16,7 @@ DOOR = Path("planner/ground/typed_json.py")
 AT_ONCE = """
 import sys, threading
 from msgspec import defstruct
-from planner.ground import typed
+from planner.ground import typed_json
 
 sys.setswitchinterval(1e-6)
 for _ in range(20):
@@ -39,9 +39,9 @@ print("read")
 @pytest.mark.parametrize(
     "read",
     [
-        'typed.decode(b\'{"f19": {"a": 1}, "f3": {"a": 2}}\', whole)',
-        'typed.decoder(whole)(b\'{"f19": {"a": 1}, "f3": {"a": 2}}\')',
-        'typed.convert({"f19": {"a": 1}, "f3": {"a": 2}}, whole)',
+        'typed_json.decode(b\'{"f19": {"a": 1}, "f3": {"a": 2}}\', whole)',
+        'typed_json.decoder(whole)(b\'{"f19": {"a": 1}, "f3": {"a": 2}}\')',
+        'typed_json.convert({"f19": {"a": 1}, "f3": {"a": 2}}, whole)',
     ],
 )
 def test_a_type_that_threads_read_for_the_first_time_at_once(read: str) -> None:
