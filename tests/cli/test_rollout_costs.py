@@ -23,7 +23,7 @@ def test_table_is_printed_when_asked_for() -> None:
     said = run("--costs")
     assert "Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot" in said
     (line,) = [line for line in said.splitlines() if line.startswith("Surge 1 (now)")]
-    assert line.split()[3:12] == [*["✗", "Stuck:", "hold", "and", "wait", "6", "of", "6", "1"]]
+    assert line.split()[3:12] == ["✗", "Stuck:", "waits", "for", "itself", "6", "of", "6", "1"]
     assert "$438" in line
     assert "What each strategy costs" not in run()
 

@@ -169,5 +169,5 @@ def test_exclusive_topology_of_a_new_leader_worker_set_is_played(
 def test_exclusive_topology_of_subgroups_of_a_new_one_is_said_to_be_not_modelled() -> None:
     doors = ask_doors(in_zones("a", "b"), groups_of(1, 2, SUBGROUPS))
     assert doors.played is None
-    assert "is modelled for a LeaderWorkerSet that is there, and not for a new one" in doors.not_known
+    assert "modelled for an existing LeaderWorkerSet, not for a new one" in doors.not_known
     assert "another object" not in doors.not_known
