@@ -297,7 +297,7 @@ def judged(
     if part.room is not None:
         part = replace(part, room=replace(part.room, fits_spare=policy.has_spare(part.room)))
     passes = excepted is not None or not (refusals or fails(part, policy))
-    warnings = tuple(one for one in part.warnings if one not in refusals)
+    warnings = tuple(warning for warning in part.warnings if warning not in refusals)
     return replace(part, passes=passes, refusals=refusals, warnings=warnings, exception=excepted)
 
 

@@ -27,7 +27,7 @@ class MovesPlan(Record):
         return sum(stage_replay.does(len(self.moves.hosts)) for stage_replay in self.replays)
 
 
-def plan_moves(cluster: Cluster, asked: Sequence[int], found: Movable, draws: int) -> MovesPlan:
+def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: int) -> MovesPlan:
     """The moves that start as many of the pods `asked` as can, played in so many `draws` of kube-scheduler's ties; pods that a budget holds
     back stay, and the search is made again.
 
@@ -36,7 +36,7 @@ def plan_moves(cluster: Cluster, asked: Sequence[int], found: Movable, draws: in
     TooLargeError
         When it costs more than a question may.
     """
-    weights, wanted = dict(found.weights), list(asked)
+    weights, wanted = dict(movable.weights), list(asked)
     plan = MovesPlan(
         moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
     )

@@ -210,7 +210,7 @@ def room_sentence(
         is_one = len(kinds) == 1
         none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
         each = kinds.pop() if is_one else "of them"
-        fit = plural(sum(one.count for one, _, _ in requests), "fits", "fit")
+        fit = plural(sum(shape_fit.count for shape_fit, _, _ in requests), "fits", "fit")
         said = f"{words}. {' or '.join(fitting)} {fit} with the usual CPU and memory beside each {each}"
         said += f", none of {none}" if none else ""
     else:
@@ -222,7 +222,7 @@ def room_sentence(
 
 def _cpu_and_memory(resources: Sequence[ResourceLine]) -> str:
     """``12 of 32 cpu and 40Gi of 118Gi memory are free``; "" where what pods hold isn't known."""
-    lines = {one.resource: one for one in resources if one.free is not None}
+    lines = {resource.resource: resource for resource in resources if resource.free is not None}
     parts = [
         f"{roughly(line.free or 0, name)} of {roughly(line.allocatable, name)} {name}"
         for name in (CPU, MEMORY) if (line := lines.get(name))

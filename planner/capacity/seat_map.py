@@ -62,10 +62,10 @@ def pending_pods(snapshot: Snapshot) -> tuple[PendingSeats, ...]:
     groups: dict[str, list[int]] = defaultdict(list)
     for number in cluster.waiting:
         groups[keys[snapshot.pods[number].uid]].append(number)
-    found = [_pending(cluster, key, groups[key]) for key in sorted(groups)]
+    groups_alike = [_pending(cluster, key, groups[key]) for key in sorted(groups)]
     return tuple(
-        replace(first, workloads=tuple(key for one in (first, *others) for key in one.workloads), pods=sum(one.pods for one in (first, *others)))
-        for first, *others in alike(found, lambda one: (one.needs, one.nodes))
+        replace(first, workloads=tuple(key for seats in (first, *others) for key in seats.workloads), pods=sum(seats.pods for seats in (first, *others)))
+        for first, *others in alike(groups_alike, lambda seats: (seats.needs, seats.nodes))
     )  # fmt: skip
 
 
@@ -113,11 +113,11 @@ def node_loss(snapshot: Snapshot, node: str) -> NodeLoss:
     cluster = at_rest(compiled(snapshot).snapshot)
     if node not in cluster.node_index:
         raise ChangeError(f"there is no node {node}", mend="Name nodes of the snapshot")
-    found = Player(cluster).lose((cluster.node_index[node],))
-    missing = sum(found.missing.values())
+    outcome = Player(cluster).lose((cluster.node_index[node],))
+    missing = sum(outcome.missing.values())
     return NodeLoss(
-        node=node, pods=found.pods, back=max(0, found.pods - missing), outside=fewer_of(found.missing, found.torn),
-        unknown=found.unknown,
+        node=node, pods=outcome.pods, back=max(0, outcome.pods - missing), outside=fewer_of(outcome.missing, outcome.torn),
+        unknown=outcome.unknown,
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def shares(snapshot: Snapshot, resource: str) -> tuple[tuple[NodeSeats, ...], in
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 held[n][keys[snapshot.pods[i].uid]] += amount
     nodes = tuple(_shared(cluster, n, resource, held.get(n, Counter()), unit) for n in range(cluster.node_count))
-    return tuple(sorted(nodes, key=lambda one: (one.node_pool, one.node))), unit
+    return tuple(sorted(nodes, key=lambda node_seats: (node_seats.node_pool, node_seats.node))), unit
 
 
 def _unit(largest: int, least: int) -> int:

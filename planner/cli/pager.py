@@ -84,8 +84,8 @@ def paged(command: Callable[..., Any]) -> Callable[..., Any]:
         both = _held.get()
         if both is None or click.get_current_context().meta.get(NO_PAGER):
             return command(*args, **values)
-        for one in both:
-            one.is_holding = True
+        for group_command in both:
+            group_command.is_holding = True
         try:
             return command(*args, **values)
         finally:

@@ -404,7 +404,7 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     elif listing.line is not None:
         _say_lines(listing, shown)
     else:
-        terminal.say_rows(listed(listing, answer, [one for one, *_ in shown]), unknown=listing.unknown_of(answer))
+        terminal.say_rows(listed(listing, answer, [row for row, *_ in shown]), unknown=listing.unknown_of(answer))
     how = f": --rows {listing.name} -o csv" if listing.columns else " (a pipe, as | less, gets each of them)"
     if (more := len(unfinished) - sum(map(len, shown))) > 0:
         click.echo(f"  and {more:,} more{how}")
@@ -430,10 +430,10 @@ def _alike(listing: Listing[Any, Any], items: Sequence[Any]) -> list[tuple[Any, 
     if listing.line is None or len(items) <= _FEW or terminal.width() is None:
         return [(one,) for one in items]
 
-    def said(one: Any) -> object:
-        name, tab, text = listing.line(one).partition("\t") if listing.line is not None else ("", "", "")
-        verdict = listing.verdict(one) if listing.verdict is not None else None
-        return (verdict, without_own_names(name, text)) if tab else id(one)
+    def said(row: Any) -> object:
+        name, tab, text = listing.line(row).partition("\t") if listing.line is not None else ("", "", "")
+        verdict = listing.verdict(row) if listing.verdict is not None else None
+        return (verdict, without_own_names(name, text)) if tab else id(row)
 
     return alike(items, said)
 

@@ -122,10 +122,10 @@ def _noun(film: Film, number: int) -> str:
 
 def _tracks(film: Film, budget: int | None) -> list[dict[str, Any]]:
     ready = [frame.ready for frame in film.frames]
-    found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none", "budget": budget}]  # fmt: skip
+    lines = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none", "budget": budget}]  # fmt: skip
     if film.resource:
         held_gpus = [frame.held for frame in film.frames]
-        found.append(
+        lines.append(
             {
                 "name": f"{_noun(film, 2)} held" + ("" if film.counts == "Ready" else " by these"),
                 "values": held_gpus,
@@ -134,7 +134,7 @@ def _tracks(film: Film, budget: int | None) -> list[dict[str, Any]]:
                 "dash": "7 3",
             }
         )
-    return found
+    return lines
 
 
 def _more(film: Film) -> str:

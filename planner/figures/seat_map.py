@@ -41,16 +41,16 @@ def told(
         ],
         "pending": [
             {
-                "name": _plain(f"{_named(one.workloads)} ×{one.pods:,}"), "say": [_plain(line) for line in said], "change": change,
-                "nodes": [place[name] for name in one.nodes if name in place],
+                "name": _plain(f"{_named(seats.workloads)} ×{seats.pods:,}"), "say": [_plain(line) for line in said], "change": change,
+                "nodes": [place[name] for name in seats.nodes if name in place],
             }
-            for one, said, change in waiting
+            for seats, said, change in waiting
         ],
         "lost": None if loss is None else {
             "at": place.get(loss.node, -1), "name": _plain(loss.node), "change": f"delete:{loss.node}",
-            "say": [_plain(line) for line in loss_words(loss)], "pods": [[_plain(short_name(one.workload)), one.pods] for one in loss.outside],
+            "say": [_plain(line) for line in loss_words(loss)], "pods": [[_plain(short_name(outside.workload)), outside.pods] for outside in loss.outside],
         },
-        "alt": alt(nodes, [one for one, _, _ in waiting]),
+        "alt": alt(nodes, [seats for seats, _, _ in waiting]),
         "note": note + (f" Each square stands for {scale} of a pool's." if scale > 1 else ""),
     }  # fmt: skip
 
@@ -66,8 +66,8 @@ def loss_words(loss: NodeLoss) -> list[str]:
         return ["It has no pods but those of DaemonSets."]
     said = [f"{loss.back:,} of {count(loss.pods, 'pod')} {plural(loss.back, 'comes', 'come')} back elsewhere."]
     said += [
-        f"{count(one.pods, 'pod')} of {short_name(one.workload)} {plural(one.pods, 'stays', 'stay')} pending."
-        for one in loss.outside
+        f"{count(outside.pods, 'pod')} of {short_name(outside.workload)} {plural(outside.pods, 'stays', 'stay')} pending."
+        for outside in loss.outside
     ]
     return said + (
         [f"Of {loss.unknown:,} of these it isn't known: what makes them isn't played."] if loss.unknown else []
@@ -81,10 +81,12 @@ def _pool(node: NodeSeats) -> tuple[str, str]:
 def _letters(nodes: Sequence[NodeSeats]) -> dict[str, str]:
     """Holder → its letter, who holds most first; all that have no colour of their own have one together."""
     counts = Counter(_holder(node, seat) for node in nodes for seat in node.seats)
-    ranked = sorted((one for one in counts if one not in (_FREE, _OUT)), key=lambda one: (-counts[one], one))
+    ranked = sorted(
+        (holder for holder in counts if holder not in (_FREE, _OUT)), key=lambda holder: (-counts[holder], holder)
+    )
     own = {holder: chr(ord("A") + i) for i, holder in enumerate(ranked[: len(_COLOURS)])}
     more = [_OTHERS] if len(ranked) > len(own) else []
-    return own | {one: one for one in (*more, *(one for one in (_OUT, _FREE) if one in counts))}
+    return own | {holder: holder for holder in (*more, *(letter for letter in (_OUT, _FREE) if letter in counts))}
 
 
 def _looks(name: str, letter: str) -> tuple[str, str]:
@@ -120,7 +122,7 @@ def _words(node: NodeSeats) -> str:
 def alt(nodes: Sequence[NodeSeats], waiting: Sequence[PendingSeats]) -> str:
     """The map in words."""
     free, total = sum(node.gpus_free for node in nodes), sum(len(node.seats) for node in nodes)
-    outside = f", {count(sum(one.pods for one in waiting), 'pod')} pending" if waiting else ""
+    outside = f", {count(sum(seats.pods for seats in waiting), 'pod')} pending" if waiting else ""
     return sentence(f"{free:,} of {total:,} seats on {count(len(nodes), 'node')} are free{outside}")
 
 

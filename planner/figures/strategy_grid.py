@@ -22,17 +22,23 @@ def told(grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair) -> dic
     best = choice.recommended
     star = None if best is None or best.is_current else best.pair
 
-    def cell(one: GridCell, name: str) -> dict[str, Any]:
-        return _cell(one, name, replicas, grid.keep_ready, is_star=one.is_valid and one.pair == star)
+    def cell(grid_cell: GridCell, name: str) -> dict[str, Any]:
+        return _cell(grid_cell, name, replicas, grid.keep_ready, is_star=grid_cell.is_valid and grid_cell.pair == star)
 
     rows = []
     for places in reversed(list(_alike(grid))):
         surges, lines = [grid.surges[place] for place in places], [grid.cells[place] for place in places]
         name = str(surges[0]) if len(surges) == 1 else f"{surges[0]} … {surges[-1]}"
         columns = list(zip(*lines, strict=True))
-        shown = [next((one for one in column if one.is_valid and one.pair == star), column[0]) for column in columns]
+        shown = [
+            next((grid_cell for grid_cell in column if grid_cell.is_valid and grid_cell.pair == star), column[0])
+            for column in columns
+        ]
         marked = [
-            one.max_surge for line in lines for one in line if one.is_valid and (one.pair == star or one.is_current)
+            grid_cell.max_surge
+            for line in lines
+            for grid_cell in line
+            if grid_cell.is_valid and (grid_cell.pair == star or grid_cell.is_current)
         ]
         rows.append(
             {
@@ -40,9 +46,9 @@ def told(grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair) -> dic
                 "surges": surges,
                 "takes": marked[0] if marked else surges[0],  # of a row that stands for several, when it is chosen by a click
                 "cells": [
-                    {**cell(one, f"maxSurge {name}, maxUnavailable {one.max_unavailable}"),
+                    {**cell(grid_cell, f"maxSurge {name}, maxUnavailable {grid_cell.max_unavailable}"),
                      "today": any(other.is_valid and other.is_current for other in column)}
-                    for one, column in zip(shown, columns, strict=True)
+                    for grid_cell, column in zip(shown, columns, strict=True)
                 ],
             }
         )  # fmt: skip
@@ -76,7 +82,8 @@ def _alike(grid: StrategyGrid) -> Iterator[list[int]]:
 
 def _said(line: Sequence[GridCell]) -> list[tuple[object, ...]]:
     return [
-        (one.is_valid, one.verdict, one.lowest_ready, round(one.seconds), one.evictions, one.extra_gpus) for one in line
+        (cell.is_valid, cell.verdict, cell.lowest_ready, round(cell.seconds), cell.evictions, cell.extra_gpus)
+        for cell in line
     ]
 
 
@@ -86,39 +93,39 @@ def why_alike(grid: StrategyGrid, device: str) -> str:
     surges = [grid.surges[place] for place in places if grid.surges[place]]
     if len(surges) < 2:
         return ""
-    cells = [one for place in places for one in grid.cells[place] if one.is_valid]
-    short = any(one.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) for one in cells)
-    if any(one.reason is Reason.QUOTA for one in cells):
+    cells = [cell for place in places for cell in grid.cells[place] if cell.is_valid]
+    short = any(cell.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) for cell in cells)
+    if any(cell.reason is Reason.QUOTA for cell in cells):
         why = "the quota has no room to surge into"
-    elif device and short and not any(one.extra_gpus for one in cells):
+    elif device and short and not any(cell.extra_gpus for cell in cells):
         why = f"no {device} is free to surge into"
     else:
         why = "the same in each, so more surge changes nothing"
     return f"maxSurge {surges[0]:,} to {surges[-1]:,}: {why}."
 
 
-def _cell(one: GridCell, name: str, replicas: int, keep_ready: int | None, *, is_star: bool) -> dict[str, Any]:
-    if not one.is_valid:
+def _cell(cell: GridCell, name: str, replicas: int, keep_ready: int | None, *, is_star: bool) -> dict[str, Any]:
+    if not cell.is_valid:
         return {"text": "–", "words": f"{name}: the API server refuses it", "ready": None}
-    is_done = one.verdict is Verdict.COMPLETES
-    share = one.lowest_ready / replicas if replicas else 1.0
+    is_done = cell.verdict is Verdict.COMPLETES
+    share = cell.lowest_ready / replicas if replicas else 1.0
     back = (
         tuple(round(a + (b - a) * share) for a, b in zip(_NONE_READY, _ALL_READY, strict=True))
         if is_done
-        else _rgb(palette.VERDICT[one.verdict])
+        else _rgb(palette.VERDICT[cell.verdict])
     )
-    is_below = is_done and keep_ready is not None and one.lowest_ready < keep_ready
+    is_below = is_done and keep_ready is not None and cell.lowest_ready < keep_ready
     parts = (
-        [f"{one.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready, {duration(one.seconds)}"]
+        [f"{cell.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready, {duration(cell.seconds)}"]
         if is_done
-        else [WORD[one.verdict]]
+        else [WORD[cell.verdict]]
     )
     parts += [f"below the budget of {keep_ready:,}"] if is_below else []
-    parts += [f"evicts {one.evictions:,} {plural(one.evictions, 'pod', 'pods')} of others"] if one.evictions else []
+    parts += [f"evicts {cell.evictions:,} {plural(cell.evictions, 'pod', 'pods')} of others"] if cell.evictions else []
     return {
-        "text": f"{one.lowest_ready:,}{' ★' if is_star else ''}" if is_done else GLYPH[one.verdict],
+        "text": f"{cell.lowest_ready:,}{' ★' if is_star else ''}" if is_done else GLYPH[cell.verdict],
         "words": f"{name}: {', '.join(parts)}{', recommended' if is_star else ''}",
-        "ready": one.lowest_ready,
+        "ready": cell.lowest_ready,
         "colour": "#{:02X}{:02X}{:02X}".format(*back),
         "ink": "#000000" if _luminance(back) > _LIGHT else "#FFFFFF",
         "below": is_below,
@@ -131,7 +138,9 @@ def _rgb(colour: str) -> tuple[int, ...]:
 
 def _luminance(colour: Sequence[int]) -> float:
     """Relative luminance (WCAG 2.2)."""
-    red, green, blue = (c / 12.92 if (c := one / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for one in colour)
+    red, green, blue = (
+        c / 12.92 if (c := channel / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for channel in colour
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

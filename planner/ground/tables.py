@@ -71,8 +71,8 @@ def as_text(rows: Rows, *, unknown: str = UNKNOWN, room: int | None = None) -> s
         _table(lines, every, right, room),
         "\n".join(_table(lines, part, right, room) for part in _parts(lines, right, room)),
     ]
-    found = min(filter(None, ways), key=_lines, default=cards)
-    return cards if len(rows) <= _CARDS and _lines(cards) < _lines(found) else found
+    shortest = min(filter(None, ways), key=_lines, default=cards)
+    return cards if len(rows) <= _CARDS and _lines(cards) < _lines(shortest) else shortest
 
 
 def _lines(text: str) -> int:

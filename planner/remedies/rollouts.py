@@ -116,7 +116,10 @@ def rollout(
         for r in (first, *first.changes)
         for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ]
-    unknown += [(one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown]
+    unknown += [
+        (detail.key, Unknown(what=detail.what, may_help=detail.may_help, mend=detail.mend))
+        for detail in prepared.unknown
+    ]
     unknown += dict.fromkeys(unknown_drivers(run, run.done))
     if (run.completed or pools) and (queue_sentence := crowded(cluster, prepared.revisions)):
         unknown.append((prepared.revisions[0].after.key, Unknown(what=queue_sentence, mend=_QUEUES)))

@@ -107,12 +107,12 @@ def without_cluster(
     )  # fmt: skip
 
 
-def _warned(files: Files, part: GatedWorkload, found: WorkloadNeed, timeout: DeployTimeout | None) -> GatedWorkload:
+def _warned(files: Files, part: GatedWorkload, need: WorkloadNeed, timeout: DeployTimeout | None) -> GatedWorkload:
     """`part` with what waits for it, and what else is told beside its room."""
     workload = files.workloads[part.workload]
-    timeline = found.result.workloads[0].timeline if found.result is not None else ()
+    timeline = need.result.workloads[0].timeline if need.result is not None else ()
     cutoff = probe_cutoff(workload, timeline, timeout) if timeout is not None and timeline else None
-    warnings = rollout_warnings(files.cluster({workload.key: max(1, found.need.replicas)}), workload, cutoff)
+    warnings = rollout_warnings(files.cluster({workload.key: max(1, need.need.replicas)}), workload, cutoff)
     return replace(part, warnings=tuple(warnings), cutoffs=() if cutoff is None else (cutoff,))
 
 

@@ -165,7 +165,7 @@ def timeouts_by_labels(workload: Workload) -> Iterator[DeployTimeout]:
 def share_longer(percentiles: Sequence[float], seconds: float) -> float:
     """What share takes longer, of the 5th, 10th, … 95th percentile; beyond them 1 or 0."""
     step = 1 / (len(percentiles) + 1)
-    longer = sum(one > seconds for one in percentiles)
+    longer = sum(percentile > seconds for percentile in percentiles)
     if longer in (0, len(percentiles)):
         return float(longer > 0)
     above, below = percentiles[-longer], percentiles[-longer - 1]
@@ -228,9 +228,9 @@ def probe_cutoff(workload: Workload, timeline: Sequence[TimelineRow], timeout: D
     """Where no start-up was seen: that the probes allow more time than is waited for: the startup probes' patience, for as many pods as
     start one after the other. None of a workload without such probes."""
     allowed = [
-        patience_seconds(one.startup_probe)
-        for one in workload.template.spec.containers
-        if one.startup_probe is not None
+        patience_seconds(container.startup_probe)
+        for container in workload.template.spec.containers
+        if container.startup_probe is not None
     ]
     if not allowed:
         return None

@@ -254,16 +254,16 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
 def short_of_time(played: Played) -> Iterator[Doubt]:
     """New pods may come to a node with a NoExecute taint that they tolerate for some seconds: each is evicted when these are over, and its
     successor may come there again, which isn't played. Those that are there before are (`planner.rollout.taint_evictions`)."""
-    came = [one for one in played.run.came if isinstance(one, Happening)] if played.run is not None else []
+    came = [event for event in played.run.came if isinstance(event, Happening)] if played.run is not None else []
     for revision in played.revisions:
-        found = dict[tuple[str, float], list[str]]()
+        nodes_by_taint = dict[tuple[str, float], list[str]]()
         is_asked = played.completes_of(revision) and played.makes_pods(revision)
         for place in played.nodes_of(revision) if is_asked else ():
             node = played.cluster.nodes[place]
-            later = (one.expels for one in came if one.expels is not None and node.name in one.tainted)
+            later = (event.expels for event in came if event.expels is not None and node.name in event.tainted)
             for taint, seconds in short_stays(made_spec(revision.after), (*executing(node), *later)):
-                found.setdefault((taint.key, seconds), []).append(node.name)
-        for (key, seconds), names in found.items():
+                nodes_by_taint.setdefault((taint.key, seconds), []).append(node.name)
+        for (key, seconds), names in nodes_by_taint.items():
             why = Text(
                 f"{plural(len(names), 'node')} {listing(names)} {plural(len(names), 'has', 'have')} the taint {key}:NoExecute: new pods "
                 f"there tolerate it for {duration(seconds)}, and are evicted then"

@@ -60,20 +60,23 @@ class StartUps(Record):
 
 @once_a_cluster
 def _starts(cluster: Cluster) -> PodStarts:
-    keys, found = workloads_by_owner(cluster), dict[str, list[PodStart]]()
+    keys, starts = workloads_by_owner(cluster), dict[str, list[PodStart]]()
     for pod in cluster.snapshot.pods:
         start = pod_start(pod)
         key = keys.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
         if start is not None and key is not None:
-            found.setdefault(key, []).append(start)
-    return {key: tuple(some) for key, some in found.items()}
+            starts.setdefault(key, []).append(start)
+    return {key: tuple(some) for key, some in starts.items()}
 
 
 def _by_rollout(starts: Iterable[PodStart]) -> tuple[tuple[float, ...], ...]:
     """Logarithms of their seconds; pods that came one after another are of one rollout."""
     groups: list[list[PodStart]] = []
     for start in sorted(starts, key=lambda one: (one.created_at, one.ready_at, one.pod)):
-        if not groups or start.created_at - max(one.ready_at for one in groups[-1]) > _PAUSE_SECONDS:
+        if (
+            not groups
+            or start.created_at - max(earlier_start.ready_at for earlier_start in groups[-1]) > _PAUSE_SECONDS
+        ):
             groups.append([])
         groups[-1].append(start)
     return tuple(tuple(float(np.log(one.seconds + _TICK)) for one in some) for some in groups)
@@ -90,15 +93,15 @@ def _scatter(cluster: Cluster) -> tuple[float, int]:
 def start_ups(cluster: Cluster, key: str, earlier: PodStarts) -> StartUps | None:
     """None where too few pods tell how far start-ups scatter."""
     every = [*_starts(cluster).get(key, ()), *earlier.get(key, ())]
-    every.sort(key=lambda one: one.ready_at, reverse=True)
+    every.sort(key=lambda start: start.ready_at, reverse=True)
     once = {
-        (one.pod, one.created_at): one for one in every if one.seconds < LONGEST_START_SECONDS
+        (start.pod, start.created_at): start for start in every if start.seconds < LONGEST_START_SECONDS
     }  # as it got Ready first
-    starts = sorted(once.values(), key=lambda one: one.ready_at)[-LIMITS.pods_of_a_course :]
+    starts = sorted(once.values(), key=lambda start: start.ready_at)[-LIMITS.pods_of_a_course :]
     scatter, freedom = _scatter(cluster)
-    found = StartUps(rollouts=_by_rollout(starts), scatter=scatter, freedom=min(freedom, _SHARED_FREEDOM))
-    own = found.pods - len(found.rollouts)
-    return found if found.pods and own + found.freedom >= _FEWEST_FREEDOM else None
+    start_up = StartUps(rollouts=_by_rollout(starts), scatter=scatter, freedom=min(freedom, _SHARED_FREEDOM))
+    own = start_up.pods - len(start_up.rollouts)
+    return start_up if start_up.pods and own + start_up.freedom >= _FEWEST_FREEDOM else None
 
 
 # ── draws ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -106,7 +109,7 @@ def draw_start_ups(known: StartUps, draws: int, pods: int, chance: np.random.Gen
     """Seconds of so many pods in so many rollouts, a row a rollout."""
     groups, number = known.rollouts, known.pods
     means = [mean(group) for group in groups]
-    offsets = np.array([one - centre for group, centre in zip(groups, means, strict=True) for one in group])
+    offsets = np.array([seconds - centre for group, centre in zip(groups, means, strict=True) for seconds in group])
     own = number - len(groups)
     within = float(offsets @ offsets) / own if own else known.scatter
     if own:  # of a group of few the offsets are too small
@@ -137,7 +140,7 @@ def _centres(
 ) -> tuple[Seconds, Seconds]:
     """The mean of all rollouts, and how far the next one's is from it, where several tell that they differ."""
     groups, number = known.rollouts, len(means)
-    every = mean(one for group in groups for one in group)
+    every = mean(seconds for group in groups for seconds in group)
     if number < _FEWEST_ROLLOUTS:
         return np.full(draws, every), np.zeros(draws)
     between = max(0.0, variance(means) - _DIFFERENT * within * mean(1 / len(group) for group in groups))
@@ -265,8 +268,8 @@ def duration_band(cluster: Cluster, after: Workload, part: WorkloadRollout, earl
         pods += f" in {count(len(known.rollouts), 'rollout')}"
     return DurationBand(
         least_seconds=float(least), most_seconds=float(most), late_seconds=float(percentiles(whole, (95,))[0]),
-        percentiles=tuple(float(one) for one in percentiles(whole, _SHARES)),
-        pause_percentiles=tuple(float(one) for one in percentiles(pauses, _SHARES)),
+        percentiles=tuple(float(percentile) for percentile in percentiles(whole, _SHARES)),
+        pause_percentiles=tuple(float(percentile) for percentile in percentiles(pauses, _SHARES)),
         pods=known.pods, rollouts=len(known.rollouts),
         sentence=Text(f"8 of 10 rollouts like it take {duration(float(least))} to {duration(float(most))} (by the {pods})"),
     )  # fmt: skip

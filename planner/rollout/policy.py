@@ -118,7 +118,7 @@ class GatePolicy(Record):
     def cut_off(self, cutoffs: Iterable[Cutoff]) -> tuple[Text, ...]:
         """What the policy has against what waits for a rollout, and not long enough."""
         is_refused = Failing.DEPLOY_TIMEOUT in self.fail
-        return tuple(one.sentence for one in cutoffs if one.is_short) if is_refused else ()
+        return tuple(cutoff.sentence for cutoff in cutoffs if cutoff.is_short) if is_refused else ()
 
     def too_few_ready(self, before: int, after: int, lowest: int) -> str:
         """What the policy has against so few Ready pods at the worst moment, of replicas before and after; "" for nothing."""
@@ -188,7 +188,7 @@ def _spare(gate: _Table) -> Amounts:
 
 def _timeouts(gate: _Table) -> FrozenMap[float]:
     mend = 'Write it as {"GitHub job" = "30m"}'
-    given = gate.get("timeouts", lambda one: isinstance(one, dict), mend) or {}
+    given = gate.get("timeouts", lambda table: isinstance(table, dict), mend) or {}
     try:
         return FrozenMap({name: read_timeout(text) for name, text in given.items()})
     except (HeadroomError, AttributeError):

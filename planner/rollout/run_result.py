@@ -404,8 +404,8 @@ def with_unknowns(
     result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
 ) -> RolloutResult:
     """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
-    told = [(key, one.what, one.mend, one.may_help) for key, one in unknown]
-    told += [(one.object, one.what, one.mend, False) for one in errors]
+    told = [(key, detail.what, detail.mend, detail.may_help) for key, detail in unknown]
+    told += [(error.object, error.what, error.mend, False) for error in errors]
     doubts = [
         Doubt(
             about=about, why=Text(what), advice=mend,
@@ -420,16 +420,16 @@ def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> R
     """`result` without anything that was played: of a cluster whose nodes or pods weren't seen none of it is true."""
     if result.verdict is not Verdict.UNKNOWN:  # nothing moves
         return result
-    what = next(one.what for _, one in unknown if one.may_help)
+    what = next(detail.what for _, detail in unknown if detail.may_help)
     said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
     parts = tuple(
         replace(
-            one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            workload, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
             shown_peak_pods=None, shown_lowest_ready=None, is_lowest_bound=False,
             ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
             scheduler_message=NO_WORDS, quota_message=NO_WORDS,
         )
-        for one in result.workloads
+        for workload in result.workloads
     )  # fmt: skip
     return replace(
         result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
@@ -442,12 +442,12 @@ def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> R
 def applied_changes(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
     """How each change is applied and undone; one that only has replicas which its autoscaler sets is none."""
     patches = {change.workload: change.patch for change in scenario.changes}
-    found = (
+    applied_texts = (
         applied(r.before, r.after, patches.get(r.after.key, ""))
         for r in revisions
         if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
     )
-    return tuple(one for one in found if one is not None)
+    return tuple(change for change in applied_texts if change is not None)
 
 
 def others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
 
     The first toleration that matches the taint counts (`GetMatchingTolerations`).
     """
-    matching = (one for one in spec.tolerations if tolerates(one, taint))
+    matching = (toleration for toleration in spec.tolerations if tolerates(toleration, taint))
     first = next(matching, None)
     if first is None:
         return DEFAULT_TOLERATION_SECONDS if taint.key in (TAINT_UNREACHABLE, TAINT_NOT_READY) else 0.0

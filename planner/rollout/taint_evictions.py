@@ -38,15 +38,15 @@ def short_stays(spec: PodSpec, taints: Iterable[Taint]) -> Iterator[tuple[Taint,
 @once_a_cluster
 def _evicted(cluster: Cluster) -> dict[tuple[int, Taint, float], list[int]]:
     """Places of the pods that are evicted from nodes that answer, by the node's place, the taint, and after how many seconds."""
-    found, silent = dict[tuple[int, Taint, float], list[int]](), silent_nodes.silent_nodes(cluster)
+    evicted, silent = dict[tuple[int, Taint, float], list[int]](), silent_nodes.silent_nodes(cluster)
     for place, node in enumerate(cluster.nodes):
         taints = () if place in silent else executing(node)
         for index in pods_by_node(cluster, None).get(place, ()) if taints else ():
             pod = cluster.snapshot.pods[index]
             if pod.deleted_at is None and not (pod.owner and kind_in(pod.owner.key(pod.namespace)).is_per_node):
                 for taint, seconds in short_stays(pod.spec, taints):
-                    found.setdefault((place, taint, seconds), []).append(index)
-    return found
+                    evicted.setdefault((place, taint, seconds), []).append(index)
+    return evicted
 
 
 @once_a_cluster
@@ -63,17 +63,17 @@ def evictions(cluster: Cluster) -> tuple[Happening, ...]:
         _eviction(cluster.node_names[place], taint, seconds, seconds, (first + index for index in indexes))
         for (place, taint, seconds), indexes in _evicted(cluster).items()
     )
-    return tuple(sorted((*silent_nodes.evictions(cluster), *tainted), key=lambda one: one.after_seconds))
+    return tuple(sorted((*silent_nodes.evictions(cluster), *tainted), key=lambda event: event.after_seconds))
 
 
 def evictions_on(node: str, taint: Taint, now: float, pods: Iterable[LivePod]) -> Iterator[Happening]:
     """The same of a node that gets a taint `now`, with these pods on it."""
-    found = dict[float, list[int]]()
+    pods_by_seconds = dict[float, list[int]]()
     for pod in pods:
         if not (pod.is_terminating or kind_in(pod.owner).is_per_node):
             for _, seconds in short_stays(pod.shape.spec, (taint,)):
-                found.setdefault(seconds, []).append(pod.number)
-    for seconds, numbers in found.items():
+                pods_by_seconds.setdefault(seconds, []).append(pod.number)
+    for seconds, numbers in pods_by_seconds.items():
         yield _eviction(node, taint, now + seconds, seconds, numbers)
 
 

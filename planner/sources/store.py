@@ -418,10 +418,10 @@ class Store:
     def pod_starts(self, place: SnapshotAddress, since: float, until: float) -> PodStarts:
         """Workload → when its pods were made, placed and Ready, as far as snapshots from `since` to `until` tell; errors as `at`."""
         newest = self.at(place, now=time.time())
-        found: dict[str, list[PodStart]] = {}
+        starts: dict[str, list[PodStart]] = {}
         for row in self.query(_SQL["pod starts"], (newest.cluster,), since, min(until, newest.taken_at)):
-            found.setdefault(row.pop("workload"), []).append(PodStart(**row))
-        return {key: tuple(some) for key, some in found.items()}
+            starts.setdefault(row.pop("workload"), []).append(PodStart(**row))
+        return {key: tuple(some) for key, some in starts.items()}
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[EntryReading], parameters: Sequence[object], seconds: float

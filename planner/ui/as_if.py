@@ -140,7 +140,7 @@ def _said(change: Change) -> str:
 def suppose(changes: str) -> None:
     """Suppose these beside what is supposed; for callbacks."""
     held = text().split(";")
-    write(";".join([*filter(None, held), *(one for one in changes.split(";") if one not in held)]))
+    write(";".join([*filter(None, held), *(change for change in changes.split(";") if change not in held)]))
 
 
 def write(changes: str) -> None:

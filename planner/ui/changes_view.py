@@ -53,9 +53,9 @@ def dialog() -> None:
         if changes := parse_changes(as_if.text()):
             wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= as_if.QUICK_NODES)
             given = capacity_inputs.priced(capacity_inputs.given(today))
-            _beside(found := cache.ask(QUESTION, today, wanted, given))
+            _beside(what_if_answer := cache.ask(QUESTION, today, wanted, given))
             film_view.change(today, changes)
-            downloads.answer(QUESTION, today, wanted, found)
+            downloads.answer(QUESTION, today, wanted, what_if_answer)
             return
     with st.expander("How changes are written", icon=":material/edit_note:"):
         tables.small([{"written": form, "does": what} for form, what in FORMS.values()])
@@ -94,7 +94,7 @@ def _targets(of: str, today: Snapshot) -> Sequence[str]:
     if of == "pods":
         return [f"{pod.namespace}/{pod.name}" for pod in today.pods if pod.holds_room]
     if of == "workloads":
-        return [one.key for one in today.workloads if kind_called(one.kind).has_replicas]
+        return [workload.key for workload in today.workloads if kind_called(workload.kind).has_replicas]
     if of == "zones":
         return sorted({zone(node) for node in today.nodes} - {""})
     if of == "nodes":
@@ -107,7 +107,7 @@ def _targets(of: str, today: Snapshot) -> Sequence[str]:
 def _beside(found: WhatIfAnswer) -> None:
     """What the changes come to: each step, the figures before and after, what fits and which rollouts go otherwise."""
     through = all(step.is_done for step in found.steps)
-    box = st.success if through and not any(one.before == "completes" for one in found.verdicts) else st.warning
+    box = st.success if through and not any(verdict.before == "completes" for verdict in found.verdicts) else st.warning
     title = "✓ Every change gets through" if through else "△ Not every change gets through"
     box(words.literal(words.sentence(found.sentence)), title=title)
     steps = QUESTION.listing("steps")
@@ -127,7 +127,7 @@ def _figure(name: str, unit: str, today: float | None, then: float | None) -> di
     """One figure before and after, money as such."""
     change = None if today is None or then is None else then - today
     said = [
-        None if one is None else words.usd(one) if unit.startswith("USD") else f"{one:,.0f}"
-        for one in (today, then, change)
+        None if amount is None else words.usd(amount) if unit.startswith("USD") else f"{amount:,.0f}"
+        for amount in (today, then, change)
     ]
     return {"figure": words.capital(name), "today": said[0], "then": said[1], "change": said[2]}

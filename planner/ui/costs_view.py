@@ -80,7 +80,7 @@ def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
         return tuple(lines)
     return tuple(
         first if not alike_lines else replace(
-            first, name=words.listing([first.name, *(one.name for one in alike_lines)], most=1),
+            first, name=words.listing([first.name, *(line.name for line in alike_lines)], most=1),
             **{part: round(sum(getattr(line, part) for line in (first, *alike_lines)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
         )
         for first, *alike_lines in alike(lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd)))

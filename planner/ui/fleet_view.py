@@ -59,7 +59,7 @@ def moves(found: SavingsAnswer) -> None:
             columns={"risk": st.column_config.NumberColumn(format="%.2f")},
             money=("saved $", "alone $", "repacked $"),
             empty="No workload may move, or none runs on demand.",
-            opens=[object_links.PageLink(page="rollout.py", query={"workload": str(one["workload"]), "about": "Spot", "spot": "true"}) for one, *_ in groups], key=key,
+            opens=[object_links.PageLink(page="rollout.py", query={"workload": str(row["workload"]), "about": "Spot", "spot": "true"}) for row, *_ in groups], key=key,
         )  # fmt: skip
 
     tables.grouped(alike(moving, _move), rows, key="moves", few=_FEW_MOVES)

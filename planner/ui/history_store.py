@@ -199,17 +199,22 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
         cluster = (
             link.select("Cluster of the store", known, key="of_store", width=220) if len(known) > 1 else "".join(known)
         )
-        times = {names.time_text(one.taken_at): one for one in (_snapshots(url, cluster) if cluster else ())}
+        times = {
+            names.time_text(stored_moment.taken_at): stored_moment
+            for stored_moment in (_snapshots(url, cluster) if cluster else ())
+        }
         newest = list(reversed(times))
         offered = [*given, *times]
         before = (newest[1:2] or offered)[0]
         link.name({"from": before, **({"to": newest[0]} if newest else {})})
         asked = link.select("Changed since", offered, key="from", default=before, is_always=True, width=360)
         if asked in given:
-            ends = sorted((given[asked], session.looked_at()), key=lambda one: one.taken_at)
+            ends = sorted((given[asked], session.looked_at()), key=lambda snapshot: snapshot.taken_at)
             return ends[0], ends[1], None
         until = link.select("Until", newest, key="to", is_always=True, width=260)
-    ends = sorted((_seen(url, times[one]) for one in (asked, until)), key=lambda one: one.taken_at)
+    ends = sorted(
+        (_seen(url, times[time_text]) for time_text in (asked, until)), key=lambda snapshot: snapshot.taken_at
+    )
     return ends[0], ends[1], _history_until(url, cluster, ends[1].taken_at) if sign_in.sees_all() else None
 
 

@@ -49,17 +49,19 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
         return
     first, then, history = moments
     given = Inputs(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
-    found = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
-    place.info(words.literal(found.sentence), icon=":material/difference:")
-    for note in diff.QUESTION.notes(found):
+    diff_answer = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
+    place.info(words.literal(diff_answer.sentence), icon=":material/difference:")
+    for note in diff.QUESTION.notes(diff_answer):
         st.caption(words.literal(words.sentence(note)))
-    listed = [one.name for one in diff.QUESTION.listings if one.items(found) and one.name != "numbers"]
-    sheet.parts(diff.QUESTION, found, *listed)
+    listed = [
+        listing.name for listing in diff.QUESTION.listings if listing.items(diff_answer) and listing.name != "numbers"
+    ]
+    sheet.parts(diff.QUESTION, diff_answer, *listed)
     with frame.folded("Numbers and downloads", "numbers"):
-        if found.numbers:
+        if diff_answer.numbers:
             with st.expander("Every number that differs", icon=":material/numbers:"):
-                sheet.table(diff.QUESTION, found, "numbers")
-        downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), found)
+                sheet.table(diff.QUESTION, diff_answer, "numbers")
+        downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), diff_answer)
 
 
 def upload() -> None:
@@ -81,17 +83,17 @@ def looked_back(snapshot: Snapshot) -> None:
     """Which rollouts the cluster still shows, and which of them hung; each in a list."""
     if review.QUESTION.not_known(snapshot):
         return
-    found = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Inputs())
-    st.markdown(words.literal(words.sentence(found.sentence)))
-    if found.rollouts:
+    review_answer = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Inputs())
+    st.markdown(words.literal(words.sentence(review_answer.sentence)))
+    if review_answer.rollouts:
         with st.expander("Each rollout", icon=":material/history:"):
-            sheet.table(review.QUESTION, found, "rollouts")
+            sheet.table(review.QUESTION, review_answer, "rollouts")
 
 
-def expected(found: TrendsAnswer) -> None:
+def expected(trends_answer: TrendsAnswer) -> None:
     """What is to be expected of the fullest model, of each; then one model by day."""
     whole = sorted(
-        (line for line in found.lines if not line.node_pool and line.period is Period.ALL),
+        (line for line in trends_answer.lines if not line.node_pool and line.period is Period.ALL),
         key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0),
     )
     if not whole:
@@ -104,24 +106,30 @@ def expected(found: TrendsAnswer) -> None:
         first.trend.outlook, st.success
     )
     box(
-        f"{words.count(found.snapshots, 'snapshot')} from {words.moment(found.first_at)} to {words.moment(found.last_at)}.",
+        f"{words.count(trends_answer.snapshots, 'snapshot')} from {words.moment(trends_answer.first_at)} to {words.moment(trends_answer.last_at)}.",
         title=f"{_GLYPH.get(first.trend.outlook, '✓')} {title}",
     )
-    if len(found.clusters) > 1 and found.gpus and found.gpus[0].day > words.moment(found.first_at)[:10]:
+    if (
+        len(trends_answer.clusters) > 1
+        and trends_answer.gpus
+        and trends_answer.gpus[0].day > words.moment(trends_answer.first_at)[:10]
+    ):
         st.caption(
-            f"Together they are known since {found.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
+            f"Together they are known since {trends_answer.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
             "above for its own history."
         )
     tables.small([_row(line) for line in whole])
     name = link.select("GPU model", [_name(line) for line in whole], key="model")
     line = next(trend_line for trend_line in whole if _name(trend_line) == name)
     days = [
-        day for day in found.gpus if (day.gpu_model, day.resource, day.node_pool) == (line.gpu_model, line.resource, "")
+        day
+        for day in trends_answer.gpus
+        if (day.gpu_model, day.resource, day.node_pool) == (line.gpu_model, line.resource, "")
     ]
     charts.show(history_gpus.figure(days, line), key="gpus-by-day", alt=history_gpus.alt(days, line))
     pools = [
         trend_line
-        for trend_line in found.lines
+        for trend_line in trends_answer.lines
         if trend_line.gpu_model == line.gpu_model and trend_line.resource == line.resource and trend_line is not line
     ]
     hours = [pool for pool in pools if not pool.node_pool]

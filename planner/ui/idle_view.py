@@ -30,8 +30,8 @@ def line(snapshot: Snapshot) -> str:
     uses = _FORM.kept(snapshot)
     if uses is None:
         return "How busy GPUs are isn't known: give a Prometheus under Held and not used."
-    found = cache.ask(QUESTION, snapshot, IdleSettings(), Inputs(book=prices.book(), gpu_uses=uses))
-    return words.sentence(found.sentence)
+    idle_answer = cache.ask(QUESTION, snapshot, IdleSettings(), Inputs(book=prices.book(), gpu_uses=uses))
+    return words.sentence(idle_answer.sentence)
 
 
 @errors.part

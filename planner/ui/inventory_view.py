@@ -76,7 +76,7 @@ def _close() -> None:
 def dialog() -> None:
     """Another cluster, how a snapshot is made, and of this one what was read, what is missing and what was found. It closes when a
     cluster was read, and stays where a part of it was lost, which it says."""
-    other, told, found = st.tabs(["Another cluster", "What was read", "Findings"])
+    other, told, findings_tab = st.tabs(["Another cluster", "What was read", "Findings"])
     snapshot = session.looked_at()
     with other:
         _upload()
@@ -90,7 +90,7 @@ def dialog() -> None:
             how_to()
     with told:
         read(snapshot)
-    with found:
+    with findings_tab:
         st.caption(words.literal(words.sentence(findings.of(snapshot).sentence)))
         findings.table(findings.of(snapshot).findings)
 

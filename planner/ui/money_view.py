@@ -38,7 +38,7 @@ def show(
     fleet = None if found is None else found.fleet
     steps = staircase(bill, fleet, *_committed(given))
     less = sum(step.saved_usd for step in steps)
-    unpriced = sum(len(one.nodes) for one in bill.unpriced)
+    unpriced = sum(len(cost.nodes) for cost in bill.unpriced)
     lacking = f" {words.count(unpriced, 'more node')} without a price." if unpriced else ""
     expected = f" {usd(less)} less is expected, in this order." if less > 0 else ""
     place.info(literal(f"{usd(total)} a month.{expected}{lacking}"), icon=":material/payments:")
@@ -93,19 +93,23 @@ def _committed(given: Inputs) -> tuple[float, str]:
         past = history_store.history(None)
         newest = [history_store.latest(cluster) for cluster in past.clusters]
         asked = Inputs(history=past, others=tuple(newest[1:]), book=given.book)
-        found = cache.answer(commitments.answer, newest[0], CommitmentsSettings(), asked)
+        commitments_answer = cache.answer(commitments.answer, newest[0], CommitmentsSettings(), asked)
     except HeadroomError as error:
         return 0.0, words.sentence(error.what)
-    best = [max((term.best.saved_usd for term in line.terms), default=0.0) for line in found.lines]
-    why = list(dict.fromkeys(str(line.sentence) for line in found.lines if any(best) == bool(line.terms)))
-    return sum(best), words.sentence(words.listing(why) or found.sentence)
+    best = [max((term.best.saved_usd for term in line.terms), default=0.0) for line in commitments_answer.lines]
+    why = list(dict.fromkeys(str(line.sentence) for line in commitments_answer.lines if any(best) == bool(line.terms)))
+    return sum(best), words.sentence(words.listing(why) or commitments_answer.sentence)
 
 
-def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found: SavingsAnswer, given: Inputs) -> str:
+def slide_of(
+    snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], savings_answer: SavingsAnswer, given: Inputs
+) -> str:
     """The slide, with a sentence for each of the workloads that save the most on spot."""
-    assert found.fleet is not None
-    moves = sorted((one for one in found.fleet.moves if one.is_worth_it), key=lambda one: -one.expected_usd)
-    keys = list(dict.fromkeys(one.workload for one in moves))[:_ON_SLIDE]
+    assert savings_answer.fleet is not None
+    moves = sorted(
+        (move for move in savings_answer.fleet.moves if move.is_worth_it), key=lambda move: -move.expected_usd
+    )
+    keys = list(dict.fromkeys(move.workload for move in moves))[:_ON_SLIDE]
     each = [
         (short_name(key), str(summary(detail_of(QUESTION.answer(snapshot, SavingsSettings(workload=key), given)))))
         for key in keys

@@ -64,9 +64,9 @@ def dialog() -> None:
                     for name, more in _BUDGETS.items():
                         asked.show(name, **more)
         wanted, given = asked.settings(), capacity_inputs.priced(capacity_inputs.given(snapshot))
-        found = cache.ask_aloud(QUESTION, snapshot, wanted, given)
-    if found is not None:
-        show(snapshot, narrowed(found, page_filter.kept(snapshot)), wanted, said)
+        plan_answer = cache.ask_aloud(QUESTION, snapshot, wanted, given)
+    if plan_answer is not None:
+        show(snapshot, narrowed(plan_answer, page_filter.kept(snapshot)), wanted, said)
 
 
 _BUDGETS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -111,10 +111,12 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
     downloads.answer(QUESTION, snapshot, asked, found)
 
 
-def _script(snapshot: Snapshot, found: PlanAnswer) -> str:
+def _script(snapshot: Snapshot, plan_answer: PlanAnswer) -> str:
     """The commands of the measures, in their order, each with how it is undone."""
-    steps = [as_shown(str(one.what), one.undo, _as_run(one)) for one in found.measures]
-    said = script(str(found.sentence), steps, source=f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}")
+    steps = [as_shown(str(measure.what), measure.undo, _as_run(measure)) for measure in plan_answer.measures]
+    said = script(
+        str(plan_answer.sentence), steps, source=f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
+    )
     return in_context(said, live_view.context(snapshot))
 
 

@@ -93,7 +93,7 @@ def notes(result: RolloutResult, snapshot: Snapshot, differs: str) -> None:
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
-    findings.show([one for one in result.findings if one.code not in AS_DOUBTS])
+    findings.show([finding for finding in result.findings if finding.code not in AS_DOUBTS])
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, RolloutSettings]:
@@ -210,7 +210,7 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_su
         or ("no extra GPU" if not remedy.extra_gpus else f"{words.count(remedy.extra_gpus, 'GPU')} more"),
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
-    badges = " ".join(f":blue-badge[{words.literal(one)}]" for one in badge_texts)
+    badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)
     what, act = st.columns([6, 1], vertical_alignment="center")
     with what:
         st.markdown(f"**{place + 1}. {words.literal(remedy.title)}** {badges}")

@@ -83,7 +83,9 @@ _MUCH, _PAYS, _FIT, _WAYS, _BASIS = (
 def show(snapshot: Snapshot, key: str) -> None:
     """What spot saves a workload, and whether it may go there; all that this rests on where one asks for it."""
     place = st.container()
-    ours = {"part", *(one.name for one in settings_of(SavingsSettings))}.difference({"workload"}, link.EVERYWHERE)
+    ours = {"part", *(setting.name for setting in settings_of(SavingsSettings))}.difference(
+        {"workload"}, link.EVERYWHERE
+    )
     label = "All of it: fitness, band, mix, ways of buying, assumptions"
     is_whole = link.toggle(label, key=_ALL, default=link.says(ours))  # a link that gives one of them opens it
     if not is_whole:
@@ -175,9 +177,9 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
     if is_whole:
         st.markdown(words.literal(f"Expected: {'; '.join(parts[1:])}."))
         return
-    found = _verdict(detail)
-    said = words.literal(f"Expected: {'; '.join(parts)}.") if found in ("saves", "changes", "already") else ""
-    st.markdown(f"**{_VERDICT[found][1]}.** {said}")
+    verdict_answer = _verdict(detail)
+    said = words.literal(f"Expected: {'; '.join(parts)}.") if verdict_answer in ("saves", "changes", "already") else ""
+    st.markdown(f"**{_VERDICT[verdict_answer][1]}.** {said}")
     st.caption(words.literal(detail.suitability.sentence))
 
 

@@ -60,9 +60,13 @@ def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table: Any
             page_filter.nothing("node", "No node in this snapshot."), title="? Nothing to draw", icon=":material/help:"
         )
         return
-    waiting = [one for one in cache.answer(pending_pods, snapshot) if any(map(kept.workload, one.workloads))]
+    waiting = [
+        pending_seats
+        for pending_seats in cache.answer(pending_pods, snapshot)
+        if any(map(kept.workload, pending_seats.workloads))
+    ]
     if len(waiting) > _FEW_PENDING:
-        note += f" {words.count(sum(one.pods for one in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
+        note += f" {words.count(sum(pending_seats.pods for pending_seats in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
     told = list(_told(snapshot, waiting[:_FEW_PENDING]))
     data = seat_map.told(seated, told, _lost(snapshot), _beside(answer), note)
     _component()(key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose)
@@ -110,27 +114,27 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
     is_quick = len(snapshot.nodes) <= as_if.QUICK_NODES
     made = sections.room(snapshot, is_quick=is_quick)
     nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
-    for one in waiting:
-        node = next((node for node in nodes if {key for key, _ in node.started} & set(one.workloads)), None)
-        said = [f"Needs {one.needs}{' each' if one.pods > 1 else ''}."]
-        if one.holders:
-            holders = [f"{words.short_name(key)} ({words.count(pods, 'pod')})" for key, pods in one.holders]
+    for pending_seats in waiting:
+        node = next((node for node in nodes if {key for key, _ in node.started} & set(pending_seats.workloads)), None)
+        said = [f"Needs {pending_seats.needs}{' each' if pending_seats.pods > 1 else ''}."]
+        if pending_seats.holders:
+            holders = [f"{words.short_name(key)} ({words.count(pods, 'pod')})" for key, pods in pending_seats.holders]
             said.append(f"Its place is held by {words.listing(holders, most=None)}.")
-        elif not one.nodes:
+        elif not pending_seats.nodes:
             said.append("No node is of its kind and large enough.")
-        said += [*_moves(made, one), *([] if node is None else [_node(node)])]
-        yield one, said, "" if node is None else node.change
+        said += [*_moves(made, pending_seats), *([] if node is None else [_node(node)])]
+        yield pending_seats, said, "" if node is None else node.change
 
 
-def _moves(made: MadeRoom | None, one: PendingSeats) -> Iterator[str]:
+def _moves(made: MadeRoom | None, pending_seats: PendingSeats) -> Iterator[str]:
     """Which moves start it, or that none do."""
     if made is None:
         yield "Which moves start it is worked out under Make room."
-    elif started := [start for start in made.starts if start.workload in one.workloads]:
+    elif started := [start for start in made.starts if start.workload in pending_seats.workloads]:
         stage = max(start.stage for start in started)
         moved = [f"{move.pod} leaves {move.node}" for move in made.moves if move.stage <= stage]
         yield f"{words.count(len(moved), 'move')} {words.plural(len(moved), 'starts', 'start')} {len(started):,}: {words.listing(moved)}."
-    elif any(left.workload in one.workloads for left in made.left):
+    elif any(left.workload in pending_seats.workloads for left in made.left):
         yield (
             "No move of other pods starts it (proven)."
             if made.is_most

@@ -105,7 +105,9 @@ def of_room(snapshot: Snapshot, shape: str) -> None:
     whom = f"places for {shape}" if shape else words.count(pending, "pending pod")
     st.caption(words.literal(f"Which pods have to move to make room: {whom}. The fewest evictions, every one played."))
     settings, inputs = _room_asked(shape), Inputs(book=prices.book())
-    _answer(make_room.QUESTION, snapshot, settings, inputs, lambda found: _moves(snapshot, found, settings, inputs))
+    _answer(
+        make_room.QUESTION, snapshot, settings, inputs, lambda room_plan: _moves(snapshot, room_plan, settings, inputs)
+    )
 
 
 def _room_asked(shape: str) -> MakeRoomSettings:

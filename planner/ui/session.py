@@ -180,7 +180,9 @@ def _recalled(digest: str) -> bool:
     own, given_before = upload_cache.find(digest[:_DIGITS]), st.session_state.get(_GIVEN, ())
     if not isinstance(own, Snapshot):
         return False
-    st.session_state[_GIVEN] = (*(one for one in given_before if one.digest != own.digest), own)[-_MOST_GIVEN:]
+    st.session_state[_GIVEN] = (*(snapshot for snapshot in given_before if snapshot.digest != own.digest), own)[
+        -_MOST_GIVEN:
+    ]
     return True
 
 
@@ -189,8 +191,8 @@ def beside(asked: str) -> dict[str, Snapshot]:
     finds it again after its page was loaded again."""
     if digest := asked.rpartition("(")[2].removesuffix(")"):
         _recalled(digest)
-    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != looked_at().digest]
-    return {called_beside(one): one for one in others}
+    others = [snapshot for snapshot in st.session_state.get(_GIVEN, ()) if snapshot.digest != looked_at().digest]
+    return {called_beside(snapshot): snapshot for snapshot in others}
 
 
 def called_beside(snapshot: Snapshot) -> str:
@@ -313,7 +315,11 @@ def keep(snapshot: Snapshot) -> None:
         Where it has no node: nothing could be answered for it.
     """
     _check_nodes(snapshot)
-    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != snapshot.digest]
+    others = [
+        other_snapshot
+        for other_snapshot in st.session_state.get(_GIVEN, ())
+        if other_snapshot.digest != snapshot.digest
+    ]
     st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
 
 

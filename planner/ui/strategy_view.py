@@ -157,7 +157,7 @@ def costs_of(
 
 def _weights_given() -> Weights:
     """As the link or the session has them: their widgets are drawn once somebody opens the table."""
-    given = {one.name: _weight(f"weigh_{one.name}") for one in fields(Weights)}
+    given = {field.name: _weight(f"weigh_{field.name}") for field in fields(Weights)}
     return Weights(**{name: value for name, value in given.items() if value is not None})
 
 
