@@ -59,7 +59,7 @@ def _sentence(
 ) -> str:
     """``In what this snapshot still shows (14 d): 31 rollouts, 7 hung, 41 h in all; 1 hangs still``."""
     if not rollouts:
-        return "nothing that this snapshot still shows tells of a rollout"
+        return "this snapshot shows no past rollout"
     sentence = f"in what this snapshot still shows{f' ({span})' if span else ''}: {count(len(rollouts), 'rollout')}, {hung} hung"
     sentence += f", {duration(seconds)} in all at least" if seconds else ""
     foretold = sum(rollout.would_have_told or False for rollout in rollouts)

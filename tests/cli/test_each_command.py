@@ -36,7 +36,7 @@ CASES: dict[str, tuple[str, int, str]] = {
     "report": (f"{ONLY_GPU} --to {{folder}}/report.md", 0, "{folder}/report.md"),
     "diff": ("demo demo", 0, "Nothing that is compared differs."),
     "store": ("snapshot demo --store {folder}/store --questions capacity", 0, "{folder}/store"),
-    "review": ("demo", 0, "Nothing that this snapshot still shows tells of a rollout."),
+    "review": ("demo", 0, "This snapshot shows no past rollout."),
     "doctor": ("demo", 0, "Everything that answers need could be read"),
     "app": ("--help", 0, "Usage: headroom app"),
     "serve": ("--help", 0, "Usage: headroom serve"),
