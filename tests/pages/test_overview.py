@@ -142,6 +142,6 @@ def test_the_foot_and_over_time_say_which_rollouts_the_cluster_still_shows() -> 
     paused = {**template, "spec": {"containers": [{**template["spec"]["containers"][0], "image": "worker:2"}]}}
     items[0]["spec"] |= {"paused": True, "template": paused}
     assert "Rollouts it still shows" not in words_of(visit("overview", calm))
-    assert "tells of a rollout" in words_of(visit("history", calm))
+    assert "shows no past rollout" in words_of(visit("history", calm))
     assert "Rollouts it still shows: 1, of which 1 hung." in words_of(visit("overview", read_items(items)))
     assert "1 rollout, 1 hung" in words_of(visit("history", read_items(items)))
