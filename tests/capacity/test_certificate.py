@@ -206,7 +206,7 @@ def test_a_pool_at_its_limit_is_no_way_and_is_named_as_the_nearest() -> None:
     found = certificate(case, asked_for, frozenset({Lever.NODES}), known)
     assert str(found.sentence) == "no plan within these levers exists (proven: all 1 looked at)"
     assert "above the pool's limit: 1 to 1 node (typed)" in str(found.nearest)
-    assert str(found.nearest).startswith("with 1 more node in gpu, past")
+    assert str(found.nearest).startswith("with 1 more node in gpu, above")
 
 
 def test_what_the_api_server_refuses_no_lever_mends() -> None:

@@ -16,8 +16,8 @@ from planner.inventory.side_effects import LATER
 _BY_NAME = {
     "NOT_READ": NOT_READ,
     "REFUSAL": REFUSAL,
-    "account.UNCHECKED": input_report.UNCHECKED,
-    "account.LEFT_OUT": input_report.LEFT_OUT,
+    "input_report.UNCHECKED": input_report.UNCHECKED,
+    "input_report.LEFT_OUT": input_report.LEFT_OUT,
 }
 _TOLD_BY_VARIABLE = {
     "gpu-node-cordoned", "gpu-node-not-ready", "helm-hook", "helm-hook:without pods", "manifest-new-namesake",
