@@ -219,8 +219,8 @@ def test_an_autoscaler_that_may_set_more_replicas_says_how_many() -> None:
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (named("LimitRange", "l", "ml", spec={"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}), "holds for pods of ml"),
-        (named("ResourceQuota", "q", "ml", spec={"hard": {"pods": "1"}}), "holds for pods of ml"),
+        (named("LimitRange", "l", "ml", spec={"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}), "holds for new pods of ml"),
+        (named("ResourceQuota", "q", "ml", spec={"hard": {"pods": "1"}}), "holds for new pods of ml"),
         (named("PriorityClass", "p", "", "scheduling.k8s.io/v1", value=5), "gives its priority to pods"),
         (named("PriorityClass", "new", "", "scheduling.k8s.io/v1", value=5), ""),
         (named("LimitRange", "l", "elsewhere", spec={"limits": []}), ""),
