@@ -298,6 +298,9 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
         if hidden_workloads:
             st.caption(f"{hidden_workloads:,} more{' complete' if hidden_workloads == complete else ''}.")
         st.page_link("rollouts.py", label="Every workload", icon=":material/table_rows:")
+        st.button(
+            "All findings", key="findings", icon=":material/arrow_forward:", type="tertiary", on_click=link.open_dialog, args=("cluster",)
+        )  # fmt: skip
 
 
 def _restarting(snapshot: Snapshot) -> dict[str, str]:
@@ -334,12 +337,6 @@ def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     past = _quickly(review.QUESTION, snapshot, ReviewSettings(), Inputs())
     rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
     whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        taken = f"taken {words.moment(overview.taken_at)}"
-        st.caption(
-            f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.{rollouts}", width="content"
-        )
-        st.button(
-            "All findings", key="findings", icon=":material/arrow_forward:", type="tertiary", on_click=link.open_dialog, args=("cluster",)
-        )  # fmt: skip
-    st.caption(words.literal(recordings.sentence()))
+    taken = f"taken {words.moment(overview.taken_at)}"
+    data = f"Data: {words.literal(overview.source)}, {taken}. Findings: {findings}."
+    st.caption(f"{whole}{data}{rollouts} {words.literal(recordings.sentence())}")
