@@ -172,7 +172,12 @@ def adopt_strategy(pair: Sequence[int], kind: str) -> None:
     if (new := RECREATE if is_recreate else ROLLING_UPDATE) != kind:
         st.session_state["strategy"] = new
     if not is_recreate:
-        st.session_state["max_surge"], st.session_state["max_unavailable"] = map(str, pair)
+        for name, number in zip(("max_surge", "max_unavailable"), pair, strict=True):
+            if (
+                name not in st.session_state
+            ):  # its field was never drawn, and a first value that isn't the link's never gets there
+                st.query_params[name] = str(number)
+            st.session_state[name] = str(number)
 
 
 def forget_strategy() -> None:

@@ -3,7 +3,7 @@ two are closed until they are asked for: on a large cluster they take seconds.""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import streamlit as st
@@ -46,9 +46,10 @@ def _answer(
     settings: S,
     inputs: Inputs,
     drawn: Callable[[A], None] = lambda _: None,
+    columns: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     question_answer = cache.ask(question, snapshot, settings, inputs)
-    sheet.show(question, question_answer, drawn)
+    sheet.show(question, question_answer, drawn, columns)
     downloads.answer(question, snapshot, settings, question_answer)
 
 
@@ -69,7 +70,8 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
     with st.grid(min_column_width=200, gap="small"):
         widgets.show("label", label="Nodes that share a label, by its key")
         widgets.show("upgrades")
-    _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare)
+    columns = {"losses": ("scope", "name", "pool", "nodes", "pods", "back", "seconds", "missing", "whose", "preempted")}
+    _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare, columns)
 
 
 def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -17,8 +17,14 @@ from planner.ui import object_links, tables, tiles
 A = TypeVar("A")
 
 
-def show(question: Question[Any, A], answer: A, drawn: Callable[[A], None] = lambda _: None) -> None:
-    """All that is described; `answer` has a sentence. `drawn`: what is shown of it between that and the listings."""
+def show(
+    question: Question[Any, A],
+    answer: A,
+    drawn: Callable[[A], None] = lambda _: None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """All that is described; `answer` has a sentence. `drawn`: what is shown of it between that and the listings; `columns`: those of a
+    listing that has more than a page is wide (the download has all)."""
     figures(question, answer)
     st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
     drawn(answer)
@@ -30,6 +36,7 @@ def show(question: Question[Any, A], answer: A, drawn: Callable[[A], None] = lam
             for listing in question.listings
             if listing.is_shown and (listing.empty or listing.seen(answer))
         ),
+        columns=columns,
     )
     notes(question, answer)
     for what, code in question.codes(answer).items():
@@ -54,12 +61,14 @@ def figures(question: Question[Any, A], answer: A) -> None:
                 tiles.show(figure.label, tile_text, "" if whole is None else f"of {whole:,}", hint=figure.hint or None)
 
 
-def parts(question: Question[Any, A], answer: A, *names: str) -> None:
-    """These listings, each under its title."""
+def parts(
+    question: Question[Any, A], answer: A, *names: str, columns: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """These listings, each under its title, with all `columns` or those that are named."""
     for name in names:
         if (listing := question.listing(name)) and (title := listing.title_of(answer)):
             st.header(words.capital(title))
-        table(question, answer, name)
+        table(question, answer, name, names=(columns or {}).get(name, ()))
 
 
 def table(

@@ -71,9 +71,11 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
     upload(visitor, mine)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
     visitor.go("Rollout")
-    visitor.fill("maxSurge", "0")
-    visitor.fill("maxUnavailable", "2")
+    visitor.main().get_by_text("Change it: replicas").click()
+    visitor.answered()
+    visitor.fill("Replicas", "2")
     link = asked(visitor)
+    assert link["replicas"] == ["2"]
     assert link["cluster"] == ["mine.json"]
     assert len(link["digest"][0]) == 16
 
@@ -81,7 +83,7 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
     first.settle()
     expect(first.page.get_by_role("heading", level=1)).to_have_text("ml/worker")
     expect(first.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
-    expect(first.page.get_by_label("maxUnavailable", exact=True).first).to_have_value("2")
+    expect(first.main().get_by_text("Replicas 2; today")).to_be_visible()
     assert asked(first) == link
     (cookie,) = [one for one in first.page.context.cookies() if one["name"] == BROWSER]
     assert cookie["httpOnly"]
@@ -102,7 +104,7 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
     upload(visitor, mine)
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("ml/worker")
     visitor.settle()
-    expect(visitor.page.get_by_label("maxUnavailable", exact=True).first).to_have_value("2")
+    expect(visitor.main().get_by_text("Replicas 2; today")).to_be_visible()
     assert asked(visitor) == link
 
 

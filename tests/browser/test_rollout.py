@@ -28,7 +28,10 @@ def title_of_verdict(visitor: Visitor, words: str) -> None:
 def test_no_field_of_a_form_stands_alone_in_its_row(visit: Callable[..., Visitor]) -> None:
     visitor = visit(width=1280)
     visitor.open("plan?rollouts_per_month=30")
-    fields = visitor.main().locator('[data-testid="stTextInput"]:visible, [data-testid="stNumberInput"]:visible')
+    dialog = visitor.page.get_by_role("dialog")
+    expect(dialog.get_by_test_id("stNumberInput").first).to_be_visible()
+    visitor.settle()
+    fields = dialog.locator('[data-testid="stTextInput"]:visible, [data-testid="stNumberInput"]:visible')
     rows = Counter(round(box["y"]) for field in fields.all() if (box := field.bounding_box()))
     assert rows
     assert min(rows.values()) > 1 or max(rows.values()) == 1, rows  # beside the verdict each has a row of its own

@@ -22,7 +22,7 @@ def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit
     visitor = visit()
     visitor.open(f"spot_savings?workload={WORKER}&runs=1000")  # an address of before
     assert urlparse(visitor.page.url).path == "/rollout"
-    assert asked(visitor)["spot"] == ["true"]
+    assert asked(visitor)["workload"] == [WORKER]
     expect(visitor.main().get_by_text("○ Spot would save, after changes")).to_be_visible()
     expect(visitor.main().get_by_text("△ Needs changes for spot")).to_be_visible()
     # the number of runs in the link has opened the assumptions, at its own tab

@@ -43,7 +43,8 @@ def test_no_table_is_cut_at_1280(path: str, visit: Callable[..., Visitor]) -> No
         if (tab := visitor.main().get_by_role("tab").nth(place)).is_visible():
             tab.click()
             visitor.settle()
-        assert [table for table in tables(visitor, 1280) if table["wide"] != 0] == [], f"section {place + 1}"
+        cut = [table for table in tables(visitor, 1280) if table["wide"] != 0]
+        assert cut == [], f"section {place + 1}: {cut}"
 
 
 @pytest.mark.parametrize(("path", "first"), FIRST.items())

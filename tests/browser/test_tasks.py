@@ -188,7 +188,7 @@ def test_handing_over_takes_one_click(user: Callable[..., User]) -> None:
 def test_what_changed_since_is_two_clicks_away(user: Callable[..., User]) -> None:
     somebody = user()
     somebody.open()
-    somebody.page("Compare")
+    somebody.page("Over time")
     somebody.verdict_is_first()
     assert somebody.clicks <= MOST_CLICKS
 

@@ -40,7 +40,9 @@ def clusters(path: Path, tree: ast.Module) -> Iterator[str]:
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in {"grown", "expecting"}
         ):
-            if not ast.unparse(node.func.value).endswith(("nodes", "knobs", "case")):  # the lever's module, and its records
+            if not ast.unparse(node.func.value).endswith(
+                ("nodes", "knobs", "case")
+            ):  # the lever's module, and its records
                 yield f"{path}:{node.lineno} {ast.unparse(node.func)}"
         if isinstance(node, ast.Call) and {one.arg for one in node.keywords} & {"resource_quotas", "hard"}:
             yield f"{path}:{node.lineno} {ast.unparse(node.func)} of quotas"
