@@ -156,6 +156,7 @@ class Visitor:
         first = views[0][1]
         steps = [(self.room(room), first), *([(self.view(title), title)] if title != first else [])]
         for link, called in steps:
+            self.page.keyboard.press("Escape")  # a page that draws itself anew every second may keep a tooltip open
             link.click()
             self.page.mouse.move(700, 5)  # its tooltip may lie over what is clicked next
             here = self.view(called) if len(views) > 1 else self.room(room)
