@@ -8,10 +8,12 @@ Source: Streamlit 1.67, `static/manifest.json` (of Vite), `static/index.html` an
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import hashlib
 import json
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +27,7 @@ _ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "DownloadBut
 _WHERE: Final = "<script>window.__streamlit ??= {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 _PINGS: Final = '<link rel="preload" as="fetch" crossorigin href="./_stcore/{}">'
 _ASKED: Final = '<link rel="modulepreload" crossorigin href="./{}">'
-_AGAIN: Final = (b"range", b"if-none-match", b"if-modified-since")
+_PACKED: Final = frozenset([".js", ".css", ".svg"])  # pictures and fonts are as small as they get
 _FOREVER: Final = b"public, immutable, max-age=31536000"  # a file's name has the digest of what is in it
 
 
@@ -36,11 +38,6 @@ def page() -> str:
     pings = [_PINGS.format(name) for name in ("health", "host-config")]
     more = [_ASKED.format(file) for file in _needed(_ON_EVERY_PAGE) if file not in text]
     return text.replace("<head>", f"<head>{_WHERE}{''.join(pings)}", 1).replace("</head>", f"{''.join(more)}</head>", 1)
-
-
-@cache
-def _packed() -> bytes:
-    return gzip.compress(page().encode(), mtime=0)
 
 
 def _read(name: str) -> str:
@@ -60,16 +57,63 @@ def _needed(components: Iterable[str]) -> list[str]:
     return list(assets)
 
 
+class _Content:
+    """What is answered for a path, packed with gzip for a browser that takes it. Only this form is kept in memory: hardly any browser asks
+    for the other, which is read again."""
+
+    def __init__(self, whole: Callable[[], bytes], kind: str, cache_control: bytes, *, packs: bool) -> None:
+        content = whole()
+        self._packed = gzip.compress(content, mtime=0) if packs else b""
+        self._whole = whole if self._packed else lambda: content
+        self._tag = hashlib.sha256(content).hexdigest()[:32]
+        self._always = [(b"content-type", kind.encode()), (b"cache-control", cache_control)]
+
+    async def answer(self, scope: Scope, send: Send) -> None:
+        """Source: RFC 9110, 8.8.3 (each form has a tag of its own), 12.5.5 (Vary), 13.1.2 and 15.4.5 (not modified)."""
+        packs = bool(self._packed) and takes_gzip(header(scope, b"accept-encoding"))
+        tag = f'"{self._tag}{"-gzip" if packs else ""}"'
+        headers = [*self._always, (b"etag", tag.encode()), *([(b"vary", b"accept-encoding")] if self._packed else [])]
+        if _has_it(header(scope, b"if-none-match"), tag):
+            await send({"type": "http.response.start", "status": 304, "headers": headers[1:]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        body = self._packed if packs else self._whole()
+        headers += [(b"content-length", b"%d" % len(body)), *([(b"content-encoding", b"gzip")] if packs else [])]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether a browser takes gzip: it names it, or any coding, with a weight above 0 (RFC 9110, 12.5.3)."""
+    weights: dict[str, str] = {}
+    for part in accept_encoding.lower().split(","):
+        coding, _, weight = part.partition(";")
+        weights[coding.strip()] = weight.partition("=")[2].strip() or "1"
+    weight = weights.get("gzip", weights.get("*", "0"))
+    return weight.replace(".", "", 1).isdecimal() and float(weight) > 0
+
+
+def _has_it(if_none_match: str, tag: str) -> bool:
+    """Whether one of the tags that a browser has is this one; a weak one counts here as a strong one does."""
+    return any(known.strip().removeprefix("W/") in (tag, "*") for known in if_none_match.split(","))
+
+
 @cache
-def _file(place: Path) -> tuple[bytes, bytes]:
-    """What is in a file, and its type."""
+def _page() -> _Content:
+    return _Content(lambda: page().encode(), "text/html; charset=utf-8", b"no-cache", packs=True)
+
+
+@cache
+def _file(place: Path) -> _Content:
+    """A file; packing the largest takes a tenth of a second, so it isn't done where others wait."""
     kind = mimetypes.guess_type(place.name)[0] or "application/octet-stream"
-    return place.read_bytes(), f"{kind}{'; charset=utf-8' if kind.startswith('text/') else ''}".encode()
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    return _Content(place.read_bytes, f"{kind}{charset}", _FOREVER, packs=place.suffix in _PACKED)
 
 
 class Frontend:
-    """ASGI middleware; `pages`: their names in links, `base`: what their paths begin with. What isn't asked for anew and whole is
-    Streamlit's to answer, as all else is."""
+    """ASGI middleware; `pages`: their names in links, `base`: what their paths begin with. A part of a file is Streamlit's to answer, as
+    all else is."""
 
     def __init__(self, app: Asgi, pages: Iterable[str], base: str = "") -> None:
         self._app, self._pages = app, frozenset(f"{base}/{name}" for name in ("", *pages))
@@ -77,26 +121,11 @@ class Frontend:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path"))
-        is_whole = scope.get("method") in ("GET", "HEAD") and not any(header(scope, name) for name in _AGAIN)
+        is_whole = scope.get("method") in ("GET", "HEAD") and not header(scope, b"range")
         if is_whole and path in self._pages and page():
-            packs = "gzip" in header(scope, b"accept-encoding")
-            more = ((b"vary", b"accept-encoding"), *([(b"content-encoding", b"gzip")] if packs else ()))
-            body = _packed() if packs else page().encode()
-            await _answer(scope, send, body, b"text/html; charset=utf-8", b"no-cache", *more)
+            await _page().answer(scope, send)
         elif is_whole and path in self._files:
-            await _answer(scope, send, *_file(self._files[path]), _FOREVER)
+            content = await asyncio.to_thread(_file, self._files[path])
+            await content.answer(scope, send)
         else:
             await self._app(scope, receive, send)
-
-
-async def _answer(
-    scope: Scope, send: Send, body: bytes, kind: bytes, cache_control: bytes, *more: tuple[bytes, bytes]
-) -> None:
-    headers = [
-        (b"content-type", kind),
-        (b"content-length", b"%d" % len(body)),
-        (b"cache-control", cache_control),
-        *more,
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -48,8 +48,11 @@ def test_a_file_is_answered_as_streamlit_answers_it() -> None:
         told = {name.decode(): value.decode() for name, value in start["headers"]}
         assert body["body"] == theirs.content == file.read_bytes()
         assert start["status"] == theirs.status_code == 200
-        assert told == {name: theirs.headers[name] for name in told}
-        assert set(told) == {"content-type", "content-length", "cache-control"}
+        mine = {"etag", "vary"}  # Streamlit's tag is of the time at which it was installed
+        assert {name: told[name] for name in told if name not in mine} == {
+            name: theirs.headers[name] for name in told if name not in mine
+        }
+        assert set(told) - {"vary"} == {"content-type", "content-length", "cache-control", "etag"}
 
 
 @pytest.mark.parametrize(
@@ -61,11 +64,13 @@ def test_all_else_is_streamlits_to_answer(path: str) -> None:
     assert asked(path) == []
 
 
-def test_what_is_asked_for_in_part_or_again_is_streamlits_to_answer() -> None:
+def test_what_is_asked_for_in_part_is_streamlits_to_answer() -> None:
     file = f"/{next(STATIC.glob('static/js/index.*.js')).relative_to(STATIC).as_posix()}"
     assert asked(file)
     assert not asked(file, range="bytes=0-9")
-    assert not asked(file, if_none_match='"x"')
+    assert not asked(
+        file, range="bytes=0-9", accept_encoding="gzip"
+    )  # a part of what isn't packed, under Streamlit's own tag
     assert not asked("/rollout", method="POST")
     assert not asked("/rollout", kind="websocket", method="")
 
@@ -93,17 +98,48 @@ def test_another_release_of_streamlit_answers_by_itself(tmp_path: Path, monkeypa
     assert asked("/rollout") == []
 
 
-def test_the_page_is_packed_for_who_takes_that() -> None:
-    page = frontend.page().encode()
-    for taken in ("gzip, deflate, br", "identity", ""):
-        start, body = asked("/rollout", accept_encoding=taken)
-        told = dict(start["headers"])
-        is_packed = told.get(b"content-encoding") == b"gzip"
-        assert is_packed == taken.startswith("gzip")
-        assert (gzip.decompress(body["body"]) if is_packed else body["body"]) == page
-        assert told[b"content-length"] == b"%d" % len(body["body"])
-        assert told[b"vary"] == b"accept-encoding"  # a cache between keeps both
-        assert not is_packed or len(body["body"]) < len(page) / 2
+LARGEST = f"/{next(STATIC.glob('static/js/PlotlyChart.*.js')).relative_to(STATIC).as_posix()}"
+FONT = f"/{next(STATIC.glob('static/media/*.woff2')).relative_to(STATIC).as_posix()}"
+TAKEN = {  # RFC 9110, 12.5.3
+    "gzip, deflate, br": True, "GZIP;q=0.5": True, "br;q=1.0, *;q=0.1": True, "*": True,
+    "": False, "identity": False, "br": False, "gzip;q=0": False, "gzip; q=0.0, *": False, "*;q=0": False, "gzip;q=much": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("taken", "is_packed"), TAKEN.items())
+@pytest.mark.parametrize("path", ["/rollout", LARGEST])
+def test_what_gzip_makes_smaller_is_packed_for_a_browser_that_takes_it(path: str, taken: str, is_packed: bool) -> None:
+    whole = frontend.page().encode() if path == "/rollout" else (STATIC / path[1:]).read_bytes()
+    start, body = asked(path, accept_encoding=taken)
+    told = dict(start["headers"])
+    assert (told.get(b"content-encoding") == b"gzip") == is_packed
+    assert (gzip.decompress(body["body"]) if is_packed else body["body"]) == whole
+    assert told[b"content-length"] == b"%d" % len(body["body"])
+    assert told[b"vary"] == b"accept-encoding"  # a cache between keeps both
+    assert not is_packed or len(body["body"]) < len(whole) / 2
+
+
+def test_a_font_is_answered_as_it_is() -> None:
+    start, body = asked(FONT, accept_encoding="gzip")
+    assert body["body"] == (STATIC / FONT[1:]).read_bytes()
+    assert not {b"content-encoding", b"vary"} & dict(start["headers"]).keys()
+
+
+@pytest.mark.parametrize("path", ["/rollout", LARGEST, FONT])
+def test_a_browser_that_has_the_form_is_told_so_and_one_that_has_the_other_gets_it(path: str) -> None:
+    def tag(**more: str) -> str:
+        return dict(asked(path, **more)[0]["headers"])[b"etag"].decode()
+
+    whole, packed = tag(), tag(accept_encoding="gzip")
+    assert (whole == packed) == (path == FONT)
+    for known in (packed, f"W/{packed}", f'"other", {packed}', "*"):
+        start, body = asked(path, accept_encoding="gzip", if_none_match=known)
+        assert (start["status"], body["body"]) == (304, b"")
+        assert dict(start["headers"])[b"etag"].decode() == packed
+        assert not {b"content-length", b"content-encoding"} & dict(start["headers"]).keys()
+    for other in {whole, '"other"', packed.strip('"')} - {packed}:
+        assert asked(path, accept_encoding="gzip", if_none_match=other)[0]["status"] == 200
+    assert asked(path, if_none_match=whole)[0]["status"] == 304
 
 
 def test_paths_begin_with_the_base_path() -> None:
