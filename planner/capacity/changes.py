@@ -97,7 +97,7 @@ def parse_changes(text: str) -> tuple[Change, ...]:
 def _listed(text: str, called: str) -> list[str]:
     parts = [part for part in (piece.strip() for piece in text.split(";")) if part]
     if len(parts) > LIMITS.changes:
-        raise ChangeError(f"there are {len(parts)} {called}", mend=f"Give {LIMITS.changes} at most")
+        raise ChangeError(f"there are {len(parts)} {called}", fix=f"Give {LIMITS.changes} at most")
     return parts
 
 
@@ -108,7 +108,7 @@ def parse_change(text: str) -> Change:
         kind = ChangeKind(word.strip())
     except ValueError:
         forms = ", ".join(sorted(ChangeKind))
-        raise ChangeError(f'"{text[:60]}" is not a change', mend=f"Begin with one of {forms}") from None
+        raise ChangeError(f'"{text[:60]}" is not a change', fix=f"Begin with one of {forms}") from None
     is_file = kind is ChangeKind.APPLY
     target, equals, value = (suffix.strip(), "", "") if is_file else (piece.strip() for piece in suffix.partition("="))
     if (
@@ -149,12 +149,12 @@ def _later(text: str) -> Later:
     parts = _DURATION.fullmatch(time.strip())
     if parts is None or not any(parts.groups()):
         raise ChangeError(
-            f'"{text[:80]}" begins with no time', mend="Write it like 2m:add:POOL=1, with 90s, 2m or 1h30m"
+            f'"{text[:80]}" begins with no time', fix="Write it like 2m:add:POOL=1, with 90s, 2m or 1h30m"
         )
     hours, minutes, seconds = (int(group or 0) for group in parts.groups())
     after = 3600 * hours + 60 * minutes + seconds
     if after > _LONGEST:
-        raise ChangeError(f"{time} is more than a day", where=text[:120], mend="Give 24h at most")
+        raise ChangeError(f"{time} is more than a day", where=text[:120], fix="Give 24h at most")
     return Later(after_seconds=float(after), change=parse_change(change_text))
 
 
@@ -204,7 +204,7 @@ def whole_number(change: Change, text: str, most: int, *, least: int = 1) -> int
 
 
 def _refused(kind: ChangeKind, text: str) -> ChangeError:
-    return ChangeError(f'"{text[:80]}" can\'t be read', mend=f"Write it like {FORMS[kind][0]}")
+    return ChangeError(f'"{text[:80]}" can\'t be read', fix=f"Write it like {FORMS[kind][0]}")
 
 
 def text_of(changes: Sequence[Change | Later]) -> str:

@@ -63,9 +63,9 @@ class DrainResult(Record):
 def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
     for name in names:
         if name not in cluster.node_index:
-            raise ChangeError(f"there is no node {name}", mend="Name nodes of the snapshot")
+            raise ChangeError(f"there is no node {name}", fix="Name nodes of the snapshot")
     if not names:
-        raise ChangeError("no node is named", mend="Name the nodes to drain")
+        raise ChangeError("no node is named", fix="Name the nodes to drain")
     return [cluster.node_index[name] for name in names]
 
 
@@ -144,7 +144,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 code="drain-loses-pods",
                 object="",
                 what=f"{count(len(run.lost), 'pod has', 'pods have')} no controller and will not come back ({names})",
-                mend="kubectl drain refuses until --force is given: move or delete them first",
+                fix="kubectl drain refuses until --force is given: move or delete them first",
             )
         )
     local = [pod for pod in run.moved if deletes_with(pod.shape.spec.volumes)]
@@ -155,7 +155,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 code="drain-deletes-local-data",
                 object="",
                 what=f"{count(len(local), 'pod has', 'pods have')} emptyDir volumes; their data is lost with the pods",
-                mend="kubectl drain refuses until --delete-emptydir-data is given",
+                fix="kubectl drain refuses until --delete-emptydir-data is given",
             )
         )
     return tuple(findings)

@@ -8,7 +8,7 @@ from typing import Final
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.drain import play
 from planner.capacity.evictions import at_rest, evict
-from planner.capacity.losses import Player
+from planner.capacity.losses import LossPlayer
 from planner.capacity.timeline import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
@@ -143,10 +143,10 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
             shot.steps, title = steps[0].of, f"{title}{more}"
         elif change.kind in FILMED:
             lost = case.zone() if change.kind is ChangeKind.REMOVE_ZONE else case.nodes()
-            Player(cluster).lose([cluster.node_index[name] for name in lost], watch=shot.look)
+            LossPlayer(cluster).lose([cluster.node_index[name] for name in lost], watch=shot.look)
             out = dict.fromkeys(lost, "lost")
         else:
-            raise ChangeError(f"{change.kind} has no film", mend=f"One of {', '.join(FILMED)}")
+            raise ChangeError(f"{change.kind} has no film", fix=f"One of {', '.join(FILMED)}")
         before = {pod.uid for pod in cluster.snapshot.pods}
         pods = shot.camera.pods
         new_pods = [uid for uid in shot.camera.seen if uid not in before and not kind_in(pods[uid].owner).is_per_node]

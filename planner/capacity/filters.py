@@ -187,6 +187,4 @@ def _check(what: str, names: Iterable[str], existing: Iterable[str]) -> None:
     choices = sorted(set(existing))
     for name in names:
         if name not in choices:
-            raise InputError(
-                f'there is no {what} "{name[:60]}" in the snapshot', where=what, mend=choice(name, choices)
-            )
+            raise InputError(f'there is no {what} "{name[:60]}" in the snapshot', where=what, fix=choice(name, choices))

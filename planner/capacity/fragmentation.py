@@ -333,7 +333,7 @@ def waiting_in_vain(snapshot: Snapshot) -> tuple[Finding, ...]:
             object="",
             what=f"{count(pods, 'pod waits', 'pods wait')} for {gpus:,} {noun(number=gpus)} each though {total:,} "
             f"{noun(number=total)} {plural(total, 'is', 'are')} free: no node has more than {most:,}",
-            mend="Make room (headroom make-room) says which pods would have to move",
+            fix="Make room (headroom make-room) says which pods would have to move",
         )
         for gpus, pods in sorted(requested_gpus.items())
         if most < gpus <= total

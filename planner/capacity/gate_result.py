@@ -110,9 +110,9 @@ def untold(gap: UnknownObject) -> GatedWorkload:
     """What isn't known may be anything."""
     return GatedWorkload(
         workload=gap.key, is_new=not gap.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,
-        together=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=Text(f"not known: {gap.what}. {gap.mend}".rstrip(". ")),
+        together=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=Text(f"not known: {gap.what}. {gap.fix}".rstrip(". ")),
         more_gpus=gap.gpus, is_told=False,
-        doubts=(Doubt(about=gap.key, why=Text(gap.what), could_change=Effect.VERDICT, advice=gap.mend),),
+        doubts=(Doubt(about=gap.key, why=Text(gap.what), could_change=Effect.VERDICT, advice=gap.fix),),
     )  # fmt: skip
 
 

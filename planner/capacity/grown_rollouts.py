@@ -65,8 +65,8 @@ def grown(
         return _needs_growth(rollout, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
     stays = replace(rollout, growth=answer.sentence, sentence=Text(f"{rollout.sentence}{more}"))
-    mend = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
-    unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
+    fix = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
+    unknown = [Unknown(what=answer.unknown, may_help=True, fix=fix)]
     return as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
@@ -103,13 +103,11 @@ def with_unasked(
         return rollout
     if scale_up is None:
         return rollout
-    mend = (
-        "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
-    )
+    fix = "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
     price = scale_up.usd(book)
     sentence = scale_up.sentence if price is None else f"{scale_up.sentence}, {usd(price)}"
     key = rollout.workloads[0].workload
-    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=sentence, mend=mend)
+    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=sentence, fix=fix)
     return replace(
         rollout, findings=(*rollout.findings, finding), sentence=Text(f"{rollout.sentence}; {sentence}"),
         unasked_nodes=scale_up.nodes, unasked_node_seconds=sum(scale_up.stays_seconds), unasked_usd=price,
@@ -198,7 +196,7 @@ def _needs_growth(
         doubts=each_once(
             (
                 *(
-                    Doubt(about=doubt.object, why=Text(doubt.what), could_change=Effect.VERDICT, advice=doubt.mend)
+                    Doubt(about=doubt.object, why=Text(doubt.what), could_change=Effect.VERDICT, advice=doubt.fix)
                     for doubt in warnings
                 ),
                 *(quota for come in growth.comes for quota in unseen_quotas(come.pool, growth.nodes)),

@@ -606,7 +606,7 @@ def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, 
     """
     groups, missing = node_groups(cluster, [pool])
     if not groups:
-        raise NotKnownError(str(missing[0]), mend="Give --node-pools with its machine type")
+        raise NotKnownError(str(missing[0]), fix="Give --node-pools with its machine type")
     sizes = Sizes(cluster, [pool])
     chosen = []
     for _ in range(count):

@@ -36,7 +36,7 @@ from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.node_facts import counted, machines, node_pools, offering, offers, zones
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Scheduler
-from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
+from planner.scheduling.shape import AffinityTerm, Shape, Static, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
 
 _Group: TypeAlias = Sequence[tuple[Shape, int]]
@@ -253,7 +253,7 @@ class Likeness(Record, kw_only=False):
     spec: Same[PodSpec]
     namespace: str
     labels: Labels | None
-    refused_by: tuple[Term, ...]
+    refused_by: tuple[AffinityTerm, ...]
 
 
 def likeness(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Likeness:

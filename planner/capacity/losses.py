@@ -34,7 +34,7 @@ NONE: Final[Spares] = ()
 Watch = Callable[[Simulation, float], None]
 
 
-class Player:
+class LossPlayer:
     """Tells what losses come to on one cluster, which is at rest; `plays`: of how many, played or counted; `has_chance`: whether chance
     decided something in one that was played."""
 

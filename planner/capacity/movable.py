@@ -140,9 +140,9 @@ def _cents(cluster: Cluster, pod: Pod, workload: Workload | None, prices: Prices
     """`missing`: minutes that it is. What a restart loses but for a Job's work isn't known, and not counted."""
     usd, lost = prices.usd_per_hour.get(pod.uid), 0.0
     if usd is None:
-        mend = "Give prices of one's own, or ask for the fewest moves or minutes"
+        fix = "Give prices of one's own, or ask for the fewest moves or minutes"
         raise NotKnownError(
-            f"what {pod.namespace}/{pod.name} costs isn't known: its node has no price", where="least", mend=mend
+            f"what {pod.namespace}/{pod.name} costs isn't known: its node has no price", where="least", fix=fix
         )
     if workload is not None and workload.traits.is_batch:
         began = pod.started_at or pod.created_at

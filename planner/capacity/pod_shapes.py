@@ -286,26 +286,26 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
             raise InputError(
                 f'"{part[:60]}" is not an amount of a resource',
                 where="shape",
-                mend="Write it like gpu=2,cpu=8,memory=64Gi",
+                fix="Write it like gpu=2,cpu=8,memory=64Gi",
             )
         if name == "pool":
             pool = value
         elif name == "tolerate":
             if value != "all":
-                raise InputError(f'"{value[:60]}" is not known', where="tolerate", mend="Write tolerate=all")
+                raise InputError(f'"{value[:60]}" is not known', where="tolerate", fix="Write tolerate=all")
             tolerates_all = True
         elif name == "priority":
             if value not in cluster.priorities:
                 class_names = ", ".join(sorted(cluster.priorities)) or "none is in the snapshot"
                 raise InputError(
-                    f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {class_names}"
+                    f"there is no PriorityClass {value[:60]}", where="priority", fix=f"Known: {class_names}"
                 )
             priority_class = value
         else:
             resource, how = gpu_offer(cluster) if name == "gpu" else (name, how)
             requests[resource] = parse(value, resource)
     if not any(requests.values()):
-        raise InputError("the shape asks for nothing", where="shape", mend="Write it like gpu=2,cpu=8,memory=64Gi")
+        raise InputError("the shape asks for nothing", where="shape", fix="Write it like gpu=2,cpu=8,memory=64Gi")
     return shape_of(
         requests,
         origin=ShapeOrigin.TYPED,

@@ -22,7 +22,7 @@ from planner.rollout.run import simulate
 from planner.scheduling.kueue.clusters import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.cycle import QuotaState, nominate
 from planner.scheduling.kueue.pending_workload import NO_MATCH, Lack, Mode, Wanting
-from planner.scheduling.kueue.play import AdmissionOutcome, Verdict
+from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.queue_state import state_of, wanting
 from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Queue, Tree
@@ -135,7 +135,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
     )  # fmt: skip
 
 
-def _uses(tree: Tree, verdicts: Mapping[str, Verdict]) -> Iterator[QueueUse]:
+def _uses(tree: Tree, verdicts: Mapping[str, KueueVerdict]) -> Iterator[QueueUse]:
     waiting: dict[str, int] = {}
     for verdict in verdicts.values():
         waiting[verdict.queue] = waiting.get(verdict.queue, 0) + 1
@@ -183,7 +183,7 @@ _SAID: Final = {
 
 
 # ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────
-def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
+def _remedies(state: QuotaState, then: Snapshot, order: Sequence[KueueVerdict]) -> Iterator[tuple[str, Text]]:
     """Nominal quota of a queue that doesn't use it, moved: put to the rules, and told where it lets the workload in.
 
     Of the first in each queue that isn't let in: the next one needs that one gone first.
@@ -203,7 +203,7 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
             yield verdict.key, remedy
 
 
-def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
+def _let_in(state: QuotaState, order: Sequence[KueueVerdict]) -> None:
     """Those are let in that will be, and those go that will be evicted for them."""
     for verdict in order:
         for target in verdict.targets:
@@ -215,7 +215,7 @@ def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
             )
 
 
-def _remedy(state: QuotaState, verdict: Verdict, record: QueuedWorkload) -> Text:
+def _remedy(state: QuotaState, verdict: KueueVerdict, record: QueuedWorkload) -> Text:
     by_flavor: dict[str, list[Lack]] = {}
     if any(
         lack.flavor in state.places for lack in verdict.lacks
@@ -237,7 +237,11 @@ def _remedy(state: QuotaState, verdict: Verdict, record: QueuedWorkload) -> Text
 
 
 def _lets_in(
-    state: QuotaState, verdict: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
+    state: QuotaState,
+    verdict: KueueVerdict,
+    record: QueuedWorkload,
+    lacks: Sequence[Lack],
+    moved: Sequence[tuple[str, int]],
 ) -> bool:
     """Whether it fits once what it lacks has been moved; `state` is as before afterwards."""
     tree, undo = state.tree, []
@@ -268,7 +272,7 @@ def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
 
 # ── when, and where ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _when(
-    snapshot: Snapshot, state: QuotaState, verdict: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
+    snapshot: Snapshot, state: QuotaState, verdict: KueueVerdict, order: Sequence[KueueVerdict], records: Mapping[str, QueuedWorkload],
     runs: Lengths | None,
 ) -> dict[str, Any]:  # fmt: skip
     """In how many seconds enough has ended that it is let in, as fields of `Waiting`: at the latest, by the limits of time of those
@@ -400,7 +404,7 @@ def with_changes(snapshot: Snapshot, changes: Sequence[Change]) -> Snapshot:
     """
     for change in changes:
         if not is_of_queue(change):
-            raise ChangeError(f"{change} changes no queue's quota", mend="Write it like quota:QUEUE/FLAVOR/RESOURCE=8")
+            raise ChangeError(f"{change} changes no queue's quota", fix="Write it like quota:QUEUE/FLAVOR/RESOURCE=8")
         snapshot = with_quota(snapshot, change)
     return snapshot
 
@@ -411,16 +415,16 @@ def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
     queue = next((cluster_queue for cluster_queue in snapshot.cluster_queues if cluster_queue.name == name), None)
     if queue is None:
         names = listing([cluster_queue.name for cluster_queue in snapshot.cluster_queues]) or "none was given"
-        raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), mend=f"Known: {names}")
+        raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), fix=f"Known: {names}")
     if not any(
         (quota.flavor, quota.resource) == (flavor, resource) for group in queue.groups for quota in group.quotas
     ):
         names = listing([f"{quota.flavor}/{quota.resource}" for group in queue.groups for quota in group.quotas])
-        raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), mend=f"It has {names}")
+        raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), fix=f"It has {names}")
     try:
         nominal = quantity.parse(change.value, resource)
     except QuantityError as error:
-        raise ChangeError(error.what, where=str(change), mend=error.mend) from None
+        raise ChangeError(error.what, where=str(change), fix=error.fix) from None
     changed = with_nominal(queue, flavor, resource, nominal)
     return replace(
         snapshot,

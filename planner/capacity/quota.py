@@ -9,7 +9,7 @@ from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.scale_ups import SCALE_UP_FAILED, failed_scale_ups
 from planner.ground.vocabulary import CPU
 from planner.ground.words import Text, count, plural
-from planner.inventory.quotas import Quota, Unit
+from planner.inventory.quotas import Quota, QuotaUnit
 from planner.kubernetes.clouds import cloud_of
 from planner.kubernetes.nodes import gpu_label, is_spot, machine_type, physical_gpus, region
 from planner.kubernetes.records import Finding, Node, Severity
@@ -36,7 +36,7 @@ def unseen_quotas(pool: NodePool, nodes: Sequence[Node]) -> Iterator[Doubt]:
         return
     asks_gpus = cloud.quotas_gpus and any(physical_gpus(node) for node in new)
     applicable_quotas = (quota for quota in pool.quotas if any(_amount(quota, node) for node in new))
-    if any(quota.unit is Unit.GPUS or not asks_gpus for quota in applicable_quotas):
+    if any(quota.unit is QuotaUnit.GPUS or not asks_gpus for quota in applicable_quotas):
         return
     why = f"whether the cloud's quota lets {plural(len(new), 'the node', f'the {len(new):,} nodes')} come isn't known: none was given"
     command = " ".join(cloud.quota_command).format(region=region(new[0]) or "REGION")
@@ -69,7 +69,7 @@ def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: s
                 f"quota {quota.name}{where} has{least} {remaining:g} of {quota.limit:g} {quota.unit} left, the "
                 f"{count(len(nodes), 'node')} of pool {pool.name} {plural(len(nodes), 'needs', 'need')} {needed:g} ({quota.source})"
             ),
-            mend="The nodes may not come: ask the cloud for a larger quota first",
+            fix="The nodes may not come: ask the cloud for a larger quota first",
         )
 
 
@@ -79,6 +79,6 @@ def _amount(quota: Quota, node: Node) -> float:
         return 0
     if not quota.counts(machine_type=machine_type(node), accelerator=gpu_label(node), is_spot=is_spot(node)):
         return 0
-    if quota.unit is Unit.GPUS:
+    if quota.unit is QuotaUnit.GPUS:
         return physical_gpus(node) or 0
     return (node.capacity.get(CPU, 0) or node.allocatable.get(CPU, 0)) / 1000

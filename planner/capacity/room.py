@@ -164,7 +164,7 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
             code="node-group-without-pool",
             object="",
             what=f"the autoscaler's group {name} fits no node pool of the snapshot",
-            mend="Name the pool's limit by hand: POOL=MAX",
+            fix="Name the pool's limit by hand: POOL=MAX",
         )
         for name in unmatched(cluster, limits)
     ]
@@ -175,8 +175,8 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
         cpu = roughly(sum(node.allocatable.get(CPU, 0) for node in virtual), CPU)
         what = f"{count(len(virtual), 'virtual node is', 'virtual nodes are')} counted apart: "
         what += f"{cpu} cpu there are the limit of a container service, and no free room of this cluster"
-        mend = "Pods that tolerate such a node may still be placed there, and are in the rollouts"
-        findings.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, mend=mend))
+        fix = "Pods that tolerate such a node may still be placed there, and are in the rollouts"
+        findings.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, fix=fix))
     return tuple(findings)
 
 

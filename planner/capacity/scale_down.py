@@ -105,7 +105,7 @@ def told(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             severity=Severity.INFO, code="nodes-go-again", object=key, what=leaving_node.sentence,
-            mend="Until then they are on the bill; pods that come meanwhile may keep them",
+            fix="Until then they are on the bill; pods that come meanwhile may keep them",
         )
         for leaving_node in leavings
     )  # fmt: skip

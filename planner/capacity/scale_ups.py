@@ -62,8 +62,8 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
         if tries > 1
         else f"a scale-up of pool {pool.name} failed {ago}"
     )
-    mend = "The nodes may not come: look at the autoscaler's events, the cloud's capacity and its quota"
-    return (Finding(severity=Severity.WARNING, code=SCALE_UP_FAILED, object=key, what=what, mend=mend),)
+    fix = "The nodes may not come: look at the autoscaler's events, the cloud's capacity and its quota"
+    return (Finding(severity=Severity.WARNING, code=SCALE_UP_FAILED, object=key, what=what, fix=fix),)
 
 
 def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
@@ -78,8 +78,8 @@ def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
         f"an autoscaler asked for nodes for pod {pod.namespace}/{pod.name}{others}, at the latest "
         f"{duration(round(snapshot.taken_at - at))} before the snapshot: they are on their way, and not in it"
     )
-    mend = "Ask again when they are there; of the nodes that pools may still bring they are some"
-    return (Finding(severity=Severity.INFO, code="nodes-on-their-way", object=key, what=what, mend=mend),)
+    fix = "Ask again when they are there; of the nodes that pools may still bring they are some"
+    return (Finding(severity=Severity.INFO, code="nodes-on-their-way", object=key, what=what, fix=fix),)
 
 
 @once_a_snapshot

@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import Player
+from planner.capacity.losses import LossPlayer
 from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
 from planner.ground import collector
@@ -112,8 +112,8 @@ def node_loss(snapshot: Snapshot, node: str) -> NodeLoss:
     """
     cluster = at_rest(compiled(snapshot).snapshot)
     if node not in cluster.node_index:
-        raise ChangeError(f"there is no node {node}", mend="Name nodes of the snapshot")
-    outcome = Player(cluster).lose((cluster.node_index[node],))
+        raise ChangeError(f"there is no node {node}", fix="Name nodes of the snapshot")
+    outcome = LossPlayer(cluster).lose((cluster.node_index[node],))
     missing = sum(outcome.missing.values())
     return NodeLoss(
         node=node, pods=outcome.pods, back=max(0, outcome.pods - missing), outside=fewer_of(outcome.missing, outcome.torn),

@@ -109,7 +109,7 @@ def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
         if _is(request, "Provisioned") and not _is(request, "BookingExpired")
     ]
     return tuple(
-        Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, mend=mend) for what, mend in gaps
+        Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, fix=fix) for what, fix in gaps
     )
 
 

@@ -18,7 +18,7 @@ from planner.capacity.certain_losses import LossOutcome
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import NONE, Player, Spares
+from planner.capacity.losses import NONE, LossPlayer, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
 from planner.ground import collector
@@ -180,7 +180,7 @@ def survival(
         When it costs more than a question may.
     """
     cluster = at_rest(compiled(snapshot).snapshot)
-    player = Player(cluster)
+    player = LossPlayer(cluster)
     kinds = _alike(cluster)
     units = LIMITS.loss_units * LIMITS.loss_nodes // max(LIMITS.loss_nodes, cluster.node_count)
     played, too_large, hopeless = list[tuple[_Lost, LossOutcome]](), list[str](), set[Scope]()
@@ -198,13 +198,15 @@ def survival(
             if lost.scope is not Scope.NODE:
                 hopeless.add(lost.scope)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
-    mender = _Mender(player, book)
-    mends = {i: mender.mend(*played[i]) for i in order if played[i][0].scope is Scope.NODE}
-    alone = [(lost, outcome, mends[i]) for i, (lost, outcome) in enumerate(played) if lost.scope is Scope.NODE]
-    spare, is_for_all = mender.for_each(alone)
-    at_once = _Mender(player, book)  # another: what is said of one node is the same with them and without
-    mends |= {} if is_brief else {i: at_once.mend(*played[i]) for i in order if i not in mends}
-    losses = tuple(_told(cluster, *loss_played, mender.spares(mends.get(i))) for i, loss_played in enumerate(played))
+    search = _SpareSearch(player, book)
+    spares_by_loss = {i: search.spares_for(*played[i]) for i in order if played[i][0].scope is Scope.NODE}
+    alone = [(lost, outcome, spares_by_loss[i]) for i, (lost, outcome) in enumerate(played) if lost.scope is Scope.NODE]
+    spare, is_for_all = search.for_each(alone)
+    at_once = _SpareSearch(player, book)  # another: what is said of one node is the same with them and without
+    spares_by_loss |= {} if is_brief else {i: at_once.spares_for(*played[i]) for i in order if i not in spares_by_loss}
+    losses = tuple(
+        _told(cluster, *loss_played, search.spares(spares_by_loss.get(i))) for i, loss_played in enumerate(played)
+    )
     good = {lost.nodes[0] for lost, outcome, _ in alone if not outcome.missing}
     judged_nodes = {
         lost.nodes[0]
@@ -216,9 +218,9 @@ def survival(
     doubts = () if is_brief else _doubts(player)
     survival_answer = Survival(
         sentence=Text(), losses=losses, doubts=doubts,
-        together=tuple(replace(pool_loss, is_proven=pool_loss.is_proven and is_proven(doubts, ())) for pool_loss in together), spare=mender.spares(spare),
+        together=tuple(replace(pool_loss, is_proven=pool_loss.is_proven and is_proven(doubts, ())) for pool_loss in together), spare=search.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
-        unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
+        unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=search.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
     return replace(survival_answer, sentence=Text(_sentence(survival_answer)))
 
@@ -302,7 +304,7 @@ def _comes_back(cluster: Cluster) -> set[str]:
     return {keys[pod.uid] for pod in pods if pod.holds_room and not goes_with_its_node(pod)}
 
 
-def _doubts(player: Player) -> tuple[Doubt, ...]:
+def _doubts(player: LossPlayer) -> tuple[Doubt, ...]:
     """What could make pods come back otherwise: what every rule doubts of those that are made anew, and that a loss is played once."""
     doubts = decisive_doubts(player.cluster, made_anew(player.cluster, _comes_back(player.cluster)))
     why = "a loss is played once, and kube-scheduler may choose otherwise among equal nodes"
@@ -310,7 +312,7 @@ def _doubts(player: Player) -> tuple[Doubt, ...]:
 
 
 def _together(
-    player: Player, kinds: Sequence[Sequence[int]], good: set[int], judged_nodes: set[int]
+    player: LossPlayer, kinds: Sequence[Sequence[int]], good: set[int], judged_nodes: set[int]
 ) -> Iterator[Together]:
     """`good`: nodes that may be lost by themselves, of those `judged_nodes`; of the others that isn't known."""
     cluster, budget = player.cluster, LIMITS.losses_together
@@ -358,10 +360,10 @@ def _of_each(kinds: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 # ── spare nodes ──────────────────────────────────────────────────────────────────────────────────────────────────────
-class _Mender:
+class _SpareSearch:
     """Looks for spare nodes with which no client is left waiting."""
 
-    def __init__(self, player: Player, book: PriceBook | None) -> None:
+    def __init__(self, player: LossPlayer, book: PriceBook | None) -> None:
         self.player, self.cluster = player, player.cluster
         self._most = player.plays + LIMITS.losses_with_spare
         self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
@@ -385,7 +387,7 @@ class _Mender:
         gpus = sum(many * (1 + 100 * gpu_count(self.cluster.nodes[place])) for place, many in spares)
         return unknown, money, gpus
 
-    def mend(self, lost: _Lost, outcome: LossOutcome) -> Spares | None:
+    def spares_for(self, lost: _Lost, outcome: LossOutcome) -> Spares | None:
         """The cheapest that is found; None where none is, and where it isn't looked for any more."""
         if not outcome.waiting or outcome.pods > LIMITS.lost_pods or len(self.cluster.waiting) > LIMITS.waiting_pods:
             return NONE if not outcome.missing else None
@@ -469,18 +471,18 @@ class _Mender:
 
     def for_each(self, alone: Sequence[tuple[_Lost, LossOutcome, Spares | None]]) -> tuple[Spares, bool]:
         """What does for any one of the losses: one is there at a time, so that they share it; and whether it does for all."""
-        broken = [(lost, mend) for lost, outcome, mend in alone if outcome.missing]
+        broken = [(lost, spares) for lost, outcome, spares in alone if outcome.missing]
         most: dict[int, int] = {}
-        for _, mend in broken:
-            for place, many in mend or ():
+        for _, spares_of_loss in broken:
+            for place, many in spares_of_loss or ():
                 most[place] = max(most.get(place, 0), many)
         spares = tuple(sorted(most.items()))
         if not spares:
             return NONE, not broken
-        mended = [lost for lost, mend in broken if mend]
-        is_sure = all(self._does(lost, spares) for lost in mended)
-        spares = self._fewer(mended, spares) if is_sure else spares
-        return spares, is_sure and len(mended) == len(broken)
+        covered = [lost for lost, spares_of_loss in broken if spares_of_loss]
+        is_sure = all(self._does(lost, spares) for lost in covered)
+        spares = self._fewer(covered, spares) if is_sure else spares
+        return spares, is_sure and len(covered) == len(broken)
 
     def spares(self, spares: Spares | None) -> tuple[Spare, ...]:
         """The same for people."""

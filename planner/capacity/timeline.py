@@ -210,7 +210,7 @@ def _check_devices(case: ChangeCase, pool: NodePool) -> None:
     if any(resource_slice.node_name in pool.nodes for resource_slice in case.snapshot.resource_slices):
         raise NotKnownError(
             f"which devices a new node of pool {pool.name} has isn't known: ResourceSlices tell them of nodes that are there",
-            mend="Ask without this event, or with nodes of a pool without ResourceSlices",
+            fix="Ask without this event, or with nodes of a pool without ResourceSlices",
         )
 
 
@@ -271,7 +271,7 @@ def _happening(case: ChangeCase, later_event: Later, prepared: Prepared) -> Plan
             raise ChangeError(
                 "a ClusterQueue's quota isn't changed beside a rollout: what Kueue lets in meanwhile isn't played",
                 where=str(later_event.change),
-                mend="Ask headroom capacity --change, or headroom capacity --queues --change",
+                fix="Ask headroom capacity --change, or headroom capacity --queues --change",
             )
         quota, hard = case.quota()
         words = quota_words(later_event.change)
@@ -372,7 +372,7 @@ def _opened(
 def _not_played(why: str, later_event: Later) -> NotKnownError:
     return NotKnownError(
         f"{why}: that isn't played while a rollout goes on", where=str(later_event)[:120],
-        mend=f"headroom capacity --change {later_event.change.kind}:… plays it by itself",
+        fix=f"headroom capacity --change {later_event.change.kind}:… plays it by itself",
     )  # fmt: skip
 
 
@@ -456,7 +456,7 @@ def _check_cordons(case: ChangeCase, names: Sequence[str], prepared: Prepared) -
         if _honors(spec) or is_daemons or any(tolerates_cordon(spec, node) for node in nodes):
             raise NotKnownError(
                 f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",
-                mend=f"headroom capacity --change {case.change.kind}:… plays it by itself",
+                fix=f"headroom capacity --change {case.change.kind}:… plays it by itself",
             )
 
 
@@ -483,7 +483,7 @@ def _changed(
     if later_event.change.kind is ChangeKind.APPLY:
         if not text:
             raise ChangeError(
-                "no file is read here", where=str(later_event)[:120], mend="headroom rollout --then takes one"
+                "no file is read here", where=str(later_event)[:120], fix="headroom rollout --then takes one"
             )
         scenario = Scenario(manifest=text, namespace=namespace)
         words = f"{later_event.change.target} is applied"
@@ -495,7 +495,7 @@ def _changed(
     if more.snapshot is not before:
         raise ChangeError(
             "only workloads are applied while a rollout goes on", where=str(later_event)[:120],
-            mend="Leave quotas, autoscalers and other objects out of that file, or apply them with the change",
+            fix="Leave quotas, autoscalers and other objects out of that file, or apply them with the change",
         )  # fmt: skip
     for revision, times in zip(more.revisions, more.pod_times, strict=True):
         change = replace(revision, after_seconds=later_event.after_seconds, times=times, words=words, turn=turn)
@@ -560,7 +560,7 @@ def _deferred(
         if _flies(cluster, key):
             raise ChangeError(
                 f"{key} isn't at rest itself: what a later change of it begins with isn't known", where=str(later_event)[:120],
-                mend="Ask for the change now, or when it has rolled out",
+                fix="Ask for the change now, or when it has rolled out",
             )  # fmt: skip
     revisions = tuple(
         replace(revision, after_seconds=later_event.after_seconds) if revision.after.key in keys else revision
@@ -585,7 +585,7 @@ def _scaled(later_event: Later, revision: Revision | None) -> Planned:
     if revision is not None and (
         not revision.after.traits.has_replicas or later_event.after_seconds < revision.after_seconds
     ):
-        raise ChangeError(f"{key} can't be scaled then", where=str(later_event)[:120], mend="Scale a Deployment or StatefulSet, once its change has come")  # fmt: skip
+        raise ChangeError(f"{key} can't be scaled then", where=str(later_event)[:120], fix="Scale a Deployment or StatefulSet, once its change has come")  # fmt: skip
     words = f"{key} with replicas {replicas:,}"
     happening = Happening(after_seconds=later_event.after_seconds, words=words, scales=key, replicas=replicas)
     return Planned(later=later_event, words=words, happening=happening)

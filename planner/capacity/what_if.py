@@ -262,9 +262,9 @@ class ChangeCase(Record, kw_only=False, eq=False):
         names = ", ".join(sorted(existing)) or "none"
         return self.refused(f"there is no {what}", f"{kind}s there: {names[:300]}")
 
-    def refused(self, what: str, mend: str = "") -> ChangeError:
+    def refused(self, what: str, fix: str = "") -> ChangeError:
         """That the change can't be made."""
-        return ChangeError(what, where=str(self.change)[:120], mend=mend)
+        return ChangeError(what, where=str(self.change)[:120], fix=fix)
 
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
         return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
@@ -543,7 +543,7 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     return steps[-1].after, upgrade_step
 
 
-def zone_doubt(case: ChangeCase, way: Way, upgrade_step: Step | None = None) -> str:
+def zone_doubt(case: ChangeCase, way: UpgradePace, upgrade_step: Step | None = None) -> str:
     """What the zone of a node that comes would decide, where that is not known: zone; "" where it decides nothing. `upgrade_step`: the upgrade
     with each in the zone of the one that it comes for.
 
@@ -606,7 +606,7 @@ class Batch(Record):
     again: tuple[Node, ...]
 
 
-def upgrade_batches(case: ChangeCase, way: Way, zone_ahead: str = "") -> list[Batch]:
+def upgrade_batches(case: ChangeCase, way: UpgradePace, zone_ahead: str = "") -> list[Batch]:
     """The batches in their order; none where it can't be upgraded. `zone_ahead`: of the nodes that come before."""
     cluster, batches, nodes = case.cluster, list[Batch](), () if way.why_not else case.pool().nodes
     while nodes:
@@ -625,7 +625,7 @@ def upgrade_batches(case: ChangeCase, way: Way, zone_ahead: str = "") -> list[Ba
     return batches
 
 
-class Way(Record):
+class UpgradePace(Record):
     """How a pool is upgraded: so many nodes more and so many missing at a time, in words, or why it can't be."""
 
     how: str
@@ -634,7 +634,7 @@ class Way(Record):
     why_not: str = ""
 
 
-def way_of_upgrading(case: ChangeCase) -> Way:
+def way_of_upgrading(case: ChangeCase) -> UpgradePace:
     """As the change says, else the pool's settings."""
     pool, settings = case.pool(), case.change.settings()
     upgrade = pool.upgrade or UpgradeSettings()
@@ -645,11 +645,13 @@ def way_of_upgrading(case: ChangeCase) -> Way:
     if is_blue_green:
         why = f" blue-green{lacks}" if quota is not None and quota < surge_nodes else ""
         how = f"blue-green, {surge_nodes} more {plural(surge_nodes, 'node')} meanwhile"
-        return Way(how=how, surge=surge_nodes, why_not=why)
+        return UpgradePace(how=how, surge=surge_nodes, why_not=why)
     unavailable = int(settings.get("unavailable", upgrade.max_unavailable))
     surge = surge_nodes if quota is None else min(surge_nodes, quota)
     why = "" if surge + unavailable else lacks if surge_nodes else ": surge and unavailable are 0"
-    return Way(how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why)
+    return UpgradePace(
+        how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why
+    )
 
 
 def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:
@@ -781,8 +783,8 @@ def _ungate(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 
 def _apply(case: ChangeCase) -> tuple[Snapshot, Step]:
-    mend = "headroom rollout CLUSTER -f FILE asks what a manifest comes to"
-    raise case.refused("apply is played beside a rollout, not by itself", mend)
+    fix = "headroom rollout CLUSTER -f FILE asks what a manifest comes to"
+    raise case.refused("apply is played beside a rollout, not by itself", fix)
 
 
 _MADE_BY: dict[ChangeKind, Callable[[ChangeCase], tuple[Snapshot, Step]]] = {

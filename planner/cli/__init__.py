@@ -346,8 +346,8 @@ def _run(argv: list[str] | None) -> int:
         package = (error.name or "").partition(".")[0]
         if package in ("", "planner", "headroom_planner"):
             raise
-        mend = "Install Headroom with all that it needs: deploy/requirements.lock"
-        click.echo(f"headroom: the package {package} isn't installed, which this needs. {mend}", err=True)
+        fix = "Install Headroom with all that it needs: deploy/requirements.lock"
+        click.echo(f"headroom: the package {package} isn't installed, which this needs. {fix}", err=True)
         return ExitStatus.BAD_INPUT
     except OSError as error:
         if error.errno not in _NO_ROOM:

@@ -53,7 +53,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     os.chdir(folder())  # Streamlit reads .streamlit/ there
     if access.configured() is None:
         if not access.is_local(host):
-            raise InputError(access.LOCAL_ONLY, where=f"--host {host}", mend=access.HOW_TO)
+            raise InputError(access.LOCAL_ONLY, where=f"--host {host}", fix=access.HOW_TO)
         click.echo("No sign-in is configured: Headroom listens on localhost only.", err=True)
     words = [host, str(port), *(["browser"] if browser else [])]
     waiting.end()
@@ -76,7 +76,7 @@ def absolute(cluster: str) -> str:
     places = [cluster] if Path(cluster).exists() else cluster.split(",")
     for place in places:
         if place == "-":
-            raise InputError("is read once, and the dashboard may have to again", where=place, mend="Name a file")
+            raise InputError("is read once, and the dashboard may have to again", where=place, fix="Name a file")
         if not Path(place).exists():
-            raise InputError("there is no such file or folder", where=place, mend="Check the path")
+            raise InputError("there is no such file or folder", where=place, fix="Check the path")
     return ",".join(str(Path(place).resolve()) for place in places)

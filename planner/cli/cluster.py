@@ -48,8 +48,8 @@ def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: b
             input_report.LEFT_OUT,
         ):
             place = f"{problem.object}: " if problem.object else ""
-            mend = f". {problem.mend}" if problem.mend else ""
-            click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
+            fix = f". {problem.fix}" if problem.fix else ""
+            click.echo(f"headroom: warning: {place}{problem.what}{fix}", err=True)
     for sentence in input_report.not_seen(snapshot):
         click.echo(f"headroom: warning: {sentence}", err=True)
     if not input_report.is_whole(snapshot) and spec not in source.EMBEDDED:
@@ -112,5 +112,5 @@ def one_reader_of_stdin(*places: str) -> None:
     """
     stdin_places = [place for place_text in places for place in place_text.split(",") if place == "-"]
     if len(stdin_places) > 1:
-        mend = "Write one of them to a file, and name that"
-        raise InputError("two inputs can't both be read from it", where="standard input", mend=mend)
+        fix = "Write one of them to a file, and name that"
+        raise InputError("two inputs can't both be read from it", where="standard input", fix=fix)

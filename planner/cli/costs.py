@@ -27,7 +27,7 @@ _WRITE: Final = options.option("", "--write-prices", "prices_file", type=FILE, m
 )  # fmt: skip
 
 
-_MEND: Final = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, CUR 2.0 with resource ids"
+_FIX: Final = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, CUR 2.0 with resource ids"
 
 
 def _print_actual(called: Called, bill: ClusterBill) -> None:
@@ -67,7 +67,7 @@ def _print_actual(called: Called, bill: ClusterBill) -> None:
 def _written(reconciliation: Reconciled, out: Path) -> str:
     """Writes the bill's prices; how many, and of which nodes there is none."""
     if not reconciliation.prices:
-        raise InputError("names none of these nodes clearly: there is no price to write", where="--actual", mend=_MEND)
+        raise InputError("names none of these nodes clearly: there is no price to write", where="--actual", fix=_FIX)
     write_refreshed(out, price_list(reconciliation))
     remainder_text = (
         f" No price of {listing(reconciliation.unpriceable)}: the bill doesn't name them clearly."

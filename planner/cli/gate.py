@@ -127,5 +127,5 @@ def _read(cluster: str) -> Snapshot:
     """
     if manifests.is_manifest(cluster):
         what = "is read as CLUSTER, and holds manifests: no node, no pod, nothing that an API server has written"
-        raise InputError(what, where=cluster, mend=f"Give each file its own -f: -f {cluster}")
+        raise InputError(what, where=cluster, fix=f"Give each file its own -f: -f {cluster}")
     return read_cluster(cluster)

@@ -63,7 +63,7 @@ def text(gate_answer: GateAnswer, source: str) -> str:
     parts += _beside(gate_answer)
     parts += [f"unchanged: {listing(gate_answer.unchanged, most=10)}"] if gate_answer.unchanged else []
     parts += [
-        f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
+        f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.fix}"
         for finding in gate_answer.findings
         if finding.severity is not Severity.INFO and finding.code not in AS_DOUBTS
     ]

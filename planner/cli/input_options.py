@@ -73,7 +73,7 @@ def policy_of(name: str | None) -> GatePolicy:
     path = Path(name or POLICY)
     if name is None and not path.exists():
         return GatePolicy()
-    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, mend="Give TOML in UTF-8"), str(path))
+    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, fix="Give TOML in UTF-8"), str(path))
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -139,7 +139,7 @@ def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
             raise InputError(
                 f'"{text}" is not a discount',
                 where="--discount",
-                mend=f"Write it like Standard=0.15; categories are {', '.join(PricingCategory)}",
+                fix=f"Write it like Standard=0.15; categories are {', '.join(PricingCategory)}",
             )
         discounts[category] = value
     return discounts
@@ -170,8 +170,8 @@ def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus]
     """What `ask` reads of the server at `url`; its warnings are told."""
     from planner.sources.prometheus import Prometheus
 
-    mend = "Name a file that holds the token only"
-    token = bounded.read_text(token_file, limit=2**20, mend=mend).strip() if token_file else ""
+    fix = "Name a file that holds the token only"
+    token = bounded.read_text(token_file, limit=2**20, fix=fix).strip() if token_file else ""
     server = Prometheus(url=url, token=token)
     response = ask(server)
     for warning in server.warnings:

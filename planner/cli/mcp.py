@@ -93,7 +93,7 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
     """
     if find_spec("mcp") is None:
         raise InputError(
-            "the mcp package isn't installed", where="headroom serve --mcp", mend='pip install "headroom-planner[mcp]"'
+            "the mcp package isn't installed", where="headroom serve --mcp", fix='pip install "headroom-planner[mcp]"'
         )
     import anyio
 
@@ -202,7 +202,7 @@ def made(
             return json.dumps(resource_document, ensure_ascii=False)
         if uri == _FINDINGS:
             return json.dumps(within(snapshot(), "findings", {})[1], ensure_ascii=False)
-        raise InputError(f"there is no resource {uri}", where="uri", mend=f"Read {_SNAPSHOT} or {_FINDINGS}")
+        raise InputError(f"there is no resource {uri}", where="uri", fix=f"Read {_SNAPSHOT} or {_FINDINGS}")
 
     async def read_resource(_context: Any, parameters: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(parameters.uri)
@@ -233,11 +233,11 @@ def _action(tool: str, arguments: Mapping[str, Any]) -> str:
         For a tool or an action that there isn't.
     """
     if tool not in ACTIONS:
-        raise InputError(f"there is no tool {tool[:60]!r}", where="name", mend=f"Choose one of {', '.join(ACTIONS)}")
+        raise InputError(f"there is no tool {tool[:60]!r}", where="name", fix=f"Choose one of {', '.join(ACTIONS)}")
     name = arguments.get("action", ACTIONS[tool][0])
     if name not in ACTIONS[tool]:
-        mend = f"Choose one of {', '.join(ACTIONS[tool])}"
-        raise InputError(f"{tool} has no action {str(name)[:60]!r}", where="action", mend=mend)
+        fix = f"Choose one of {', '.join(ACTIONS[tool])}"
+        raise InputError(f"{tool} has no action {str(name)[:60]!r}", where="action", fix=fix)
     return str(name)
 
 
@@ -270,11 +270,11 @@ def ask_within(
     try:
         answer = pool.run(question.answer, snapshot, question_settings, inputs, is_wanted=is_wanted)
     except UnwantedError:
-        mend = "Ask for less: one workload, fewer runs; or start the server with a longer --answer-seconds"
-        raise SourceError(f"it took longer than {duration(answer_seconds)}", where=name, mend=mend) from None
+        fix = "Ask for less: one workload, fewer runs; or start the server with a longer --answer-seconds"
+        raise SourceError(f"it took longer than {duration(answer_seconds)}", where=name, fix=fix) from None
     except RuntimeError as error:  # of the process that worked it out, which logged it
-        mend = "Tell us what you asked"
-        raise SourceError(f"it failed ({error}): a mistake of ours", where=name, mend=mend) from None
+        fix = "Tell us what you asked"
+        raise SourceError(f"it failed ({error}): a mistake of ours", where=name, fix=fix) from None
     sentence = str(getattr(answer, "sentence", ""))
     return _text(question, answer), {"sentence": sentence, **document(question, snapshot, question_settings, answer)}
 
@@ -304,7 +304,7 @@ def _scalar(setting: Setting, value: Any) -> Any:
     if not fits:
         kind = _schema(setting)
         raise InputError(
-            "its value has another type", where=setting.name, mend=f"Give {json.dumps(kind, ensure_ascii=False)[:200]}"
+            "its value has another type", where=setting.name, fix=f"Give {json.dumps(kind, ensure_ascii=False)[:200]}"
         )
     return value
 

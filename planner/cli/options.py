@@ -185,7 +185,7 @@ def is_given(name: str) -> bool:
 
 def alone(flag: str, partner: str) -> InputError:
     """The error of an option without its partner."""
-    return InputError(f"means nothing without {partner}", where=flag, mend=f"Give {partner} too, or leave it out")
+    return InputError(f"means nothing without {partner}", where=flag, fix=f"Give {partner} too, or leave it out")
 
 
 def flags_of(*records: Any) -> Iterable[str]:

@@ -88,7 +88,7 @@ def show(
     if lacking and output in ("csv", "markdown"):
         click.echo(f"headroom: {lacking}", err=True)
     elif lacking and output == "text":
-        click.echo(f"{sentence(lacking.what)} {sentence(lacking.mend)}")
+        click.echo(f"{sentence(lacking.what)} {sentence(lacking.fix)}")
     elif output in ("json", "yaml"):
         write_document(output, document(question, snapshots, settings, answer, *also))
     elif output in ("csv", "markdown"):
@@ -164,7 +164,7 @@ def write_file(path: Path, content: str | bytes) -> None:
             temporary_file.unlink(missing_ok=True)
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
         error_text = (error.strerror if isinstance(error, OSError) else "") or "no such path"
-        raise InputError(f"can't be written: {error_text}", where=str(path), mend="Check the folder") from None
+        raise InputError(f"can't be written: {error_text}", where=str(path), fix="Check the folder") from None
 
 
 def _stat(path: Path) -> os.stat_result | None:

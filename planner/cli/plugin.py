@@ -71,7 +71,7 @@ def _taken(words: list[str]) -> tuple[dict[str, str], list[str]]:
         elif words:
             flags[_KUBECTL[name]] = words.pop(0)
         else:
-            raise InputError("has no value", where=name, mend=f"Write {name} NAME")
+            raise InputError("has no value", where=name, fix=f"Write {name} NAME")
     return flags, remaining_words
 
 
@@ -105,8 +105,8 @@ def _current() -> str:
 
     contexts = kubeconfig.contexts()
     if not contexts:
-        mend = "Name one with --context, or a CLUSTER; check KUBECONFIG"
-        raise InputError("there is no context", where="the kubeconfig", mend=mend)
+        fix = "Name one with --context, or a CLUSTER; check KUBECONFIG"
+        raise InputError("there is no context", where="the kubeconfig", fix=fix)
     return contexts[0]
 
 

@@ -139,8 +139,8 @@ def refresh(api_key: str, out: Path | None, endpoint: str, cloud_name: str | Non
 def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, endpoint: str) -> None:
     cloud = next((listed_cloud for listed_cloud in LISTED if listed_cloud.prices == name), None)
     if cloud is None or not regions:
-        mend = f"Write it like --cloud {LISTED[-1].prices} --region westeurope"
-        raise InputError("a cloud and its regions belong together", mend=mend)
+        fix = f"Write it like --cloud {LISTED[-1].prices} --region westeurope"
+        raise InputError("a cloud and its regions belong together", fix=fix)
     path = out or list_file(cloud)
     written = read_list_file(path, cloud) if path.is_file() else None
     price_lists = (*embedded_book().lists, *([written] if written else []))
@@ -171,7 +171,7 @@ def _known_prices(path: Path, *, is_named: bool) -> PriceBook:
         return load_book(refreshed=path)
     except InputError as error:
         if is_named:
-            raise InputError(error.what, where=error.where, mend="Name another file, or remove this one") from error
+            raise InputError(error.what, where=error.where, fix="Name another file, or remove this one") from error
         click.echo(f"{error}. It is written anew.", err=True)
         return embedded_book()
 

@@ -107,8 +107,8 @@ class Answer(Record):
             For a table that the answer doesn't have.
         """
         if table and table not in self.tables:
-            mend = f"Choose one of {', '.join(self.tables)}"
-            raise InputError(f"{self.question.name} has no table {table!r}", where="table", mend=mend)
+            fix = f"Choose one of {', '.join(self.tables)}"
+            raise InputError(f"{self.question.name} has no table {table!r}", where="table", fix=fix)
         return list(self.question.rows(self.record, table or ("" if self.question.tables else FACTS)))
 
     def facts(self) -> list[Row]:
@@ -138,8 +138,8 @@ class Answer(Record):
 
         chart = next(charts(self.question.name, self.record), None)
         if chart is None:
-            mend = "Ask for its tables: .to_frame()"
-            raise InputError("there is nothing to draw", where=self.question.name, mend=mend)
+            fix = "Ask for its tables: .to_frame()"
+            raise InputError("there is nothing to draw", where=self.question.name, fix=fix)
         if isinstance(chart.figure, NotDrawn):
             raise InputError(
                 f"its chart couldn't be drawn ({chart.figure.kind}): a mistake of ours", where=self.question.name
@@ -246,7 +246,7 @@ def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tu
     """
     name = OTHER_NAMES.get(name, name)
     if name not in INDEX:
-        raise InputError(f"there is no question {name!r}", where="name", mend=f"Choose one of {', '.join(INDEX)}")
+        raise InputError(f"there is no question {name!r}", where="name", fix=f"Choose one of {', '.join(INDEX)}")
     question = question_called(name)
     setting_by_name = {setting.name: setting for setting in settings_of(question.settings)}
     field_values: dict[str, Any] = {}
@@ -258,20 +258,20 @@ def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tu
     if about:
         first = next((setting_name for setting_name in FIRST if setting_name in setting_by_name), None)
         if first is None:
-            mend = "Leave out what stands after the cluster"
-            raise InputError(f"{name} is asked of the whole cluster", where="about", mend=mend)
+            fix = "Leave out what stands after the cluster"
+            raise InputError(f"{name} is asked of the whole cluster", where="about", fix=fix)
         field_values[first] = _value(setting_by_name[first], about if setting_by_name[first].is_many else about[0])
     return question, made(question.settings, field_values)
 
 
 def _setting(question: str, setting_fields: dict[str, Setting], name: str) -> Setting:
     if name not in setting_fields:
-        mend = (
+        fix = (
             f"Give one of {', '.join(setting_fields)}"
             if setting_fields
             else "Leave it out: the question has no settings"
         )
-        raise InputError(f"{question} has no setting {name!r}", where=name, mend=mend)
+        raise InputError(f"{question} has no setting {name!r}", where=name, fix=fix)
     return setting_fields[name]
 
 

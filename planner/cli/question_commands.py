@@ -68,8 +68,8 @@ class Called(Record, kw_only=False):
 def _gpu_use(called: Called) -> dict[str, Any]:
     url = called.values["prometheus_url"]
     if not url:
-        mend = "Name one that scrapes DCGM's or AMD's exporter: --prometheus http://prometheus.example:9090"
-        raise InputError("no Prometheus is given", where="--prometheus", mend=mend)
+        fix = "Name one that scrapes DCGM's or AMD's exporter: --prometheus http://prometheus.example:9090"
+        raise InputError("no Prometheus is given", where="--prometheus", fix=fix)
     from planner.sources.prometheus_gpus import gpu_use
     from planner.sources.prometheus_tokens import token_use
 
@@ -107,7 +107,7 @@ def _another(called: Called) -> dict[str, Any]:
 def _runs(called: Called) -> dict[str, Any]:
     spec = called.values["runs_of"] or called.specs[0]
     if called.values["runs_of"] and not names.is_place(spec):
-        raise InputError(f"{spec[:80]} is in no store", where="--history", mend="Write it like store:URL#cluster")
+        raise InputError(f"{spec[:80]} is in no store", where="--history", fix="Write it like store:URL#cluster")
     if not names.is_place(spec):
         return {}
     from planner.sources.store import Store, days_before

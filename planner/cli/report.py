@@ -13,7 +13,7 @@ from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
 from planner.questions.question import Inputs, Want, document
-from planner.questions.report import QUESTION, ReportSettings, Review, review
+from planner.questions.report import QUESTION, Report, ReportSettings, review
 
 FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
@@ -51,11 +51,11 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
 def _form(name: str) -> str:
     form = FORMATS.get(Path(name).suffix.lower())
     if form is None:
-        raise InputError("its end says no form", where=name, mend=f"Give it one of {', '.join(FORMATS)}")
+        raise InputError("its end says no form", where=name, fix=f"Give it one of {', '.join(FORMATS)}")
     return form
 
 
-def written(report_answer: Review, settings: ReportSettings, inputs: Inputs, form: str) -> str:
+def written(report_answer: Report, settings: ReportSettings, inputs: Inputs, form: str) -> str:
     """The review in one of the forms."""
     if form == "html":
         from planner.figures import report
@@ -70,7 +70,7 @@ def written(report_answer: Review, settings: ReportSettings, inputs: Inputs, for
     return _markdown(report_answer)
 
 
-def _markdown(cluster_review: Review) -> str:
+def _markdown(cluster_review: Report) -> str:
     from planner.figures.first_page import lines
 
     parts = [f"# Capacity review of {literal(cluster_review.snapshot.source)}\n"]

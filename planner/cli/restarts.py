@@ -35,7 +35,7 @@ def _with_logs(called: Called) -> Snapshot:
     logs: list[PodLog] = [log for folder in called.values["log_folders"] for log in pod_logs.read_folder(folder)]
     if called.values["live_logs"]:
         if not cluster.startswith(CONTEXT_PREFIX):
-            raise InputError("only a live cluster has live logs", where="--live-logs", mend="Use it with context:NAME")
+            raise InputError("only a live cluster has live logs", where="--live-logs", fix="Use it with context:NAME")
         read, problems = pod_logs.read_live(cluster.removeprefix(CONTEXT_PREFIX), wanted_logs(snapshot))
         for problem in problems:
             click.echo(f"headroom: {problem}", err=True)

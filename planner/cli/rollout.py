@@ -124,7 +124,7 @@ def command(
     more: dict[str, Any] = {}
     if patch_file:  # as ``kubectl patch -p`` takes it, or the file it is in
         is_text = patch_file.lstrip()[:1] in ("{", "[")
-        more["patch"] = patch_file if is_text else bounded.read_text(patch_file, mend="Give JSON or YAML in UTF-8")
+        more["patch"] = patch_file if is_text else bounded.read_text(patch_file, fix="Give JSON or YAML in UTF-8")
     more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = question_commands.settings_of(RolloutSettings, (cluster,), values, **more)
@@ -223,7 +223,7 @@ def _print_script(
         click.echo(f"headroom: no script: {why}", err=True)
         return status
     if way_out > len(ways):
-        raise InputError(f"there is no {what} {way_out}", where="--way-out", mend=f"Give 1 to {len(ways)}")
+        raise InputError(f"there is no {what} {way_out}", where="--way-out", fix=f"Give 1 to {len(ways)}")
     title, steps = ways[way_out - 1]
     taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
     click.echo(in_context(script(title, steps, source=taken), context), nl=False)
@@ -303,7 +303,7 @@ def _print(rollout: RolloutResult, snapshot: Snapshot) -> None:
         _print_applied(applied)
     for finding in (problem for problem in rollout.findings if problem.code not in AS_DOUBTS):
         click.echo()
-        terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")
+        terminal.say(f"{finding.severity.value}: {finding.what}. {finding.fix}", indent="  ")
     click.echo(f"\nfrom {snapshot.source}")
 
 

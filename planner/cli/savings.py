@@ -64,7 +64,7 @@ def _watch(spec: str, until: float, days: int) -> Watch:
 def _lives(path: Path | None) -> tuple[Life, ...]:
     if path is None:
         return ()
-    return parse_lives(bounded.read_text(path, mend="Give a CSV in UTF-8"), where=path.name)
+    return parse_lives(bounded.read_text(path, fix="Give a CSV in UTF-8"), where=path.name)
 
 
 command = command_of("savings", Hooks(options=_OPTIONS, brings=_observed))

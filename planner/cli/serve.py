@@ -95,10 +95,10 @@ def command(
     from planner.serve.webhook import Webhook
 
     if (tls_cert is None) != (tls_key is None):
-        raise InputError("one without the other", where="--tls-cert, --tls-key", mend="Give both, or none")
+        raise InputError("one without the other", where="--tls-cert, --tls-key", fix="Give both, or none")
     if client_ca is not None and tls_cert is None:
         raise InputError(
-            "client certificates come by TLS", where="--client-ca", mend="Give --tls-cert and --tls-key too"
+            "client certificates come by TLS", where="--client-ca", fix="Give --tls-cert and --tls-key too"
         )
     if dashboard:  # it works in another folder
         cluster = absolute(cluster)
@@ -188,8 +188,8 @@ def watched(context: str) -> Snapshot:
     reader = live.reader(context)
     snapshot, condition = reader.wait(), reader.condition
     if condition.failing and condition.age_seconds > OLD_SECONDS:
-        mend = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
-        raise SourceError(condition.failing, where=context, mend=mend)
+        fix = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
+        raise SourceError(condition.failing, where=context, fix=fix)
     return snapshot
 
 

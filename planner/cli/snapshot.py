@@ -50,7 +50,7 @@ def command(
     """
     one_reader_of_stdin(*clusters)
     if name and len(clusters) > 1:
-        raise InputError("several clusters can't have one name", where="--name", mend="Give one CLUSTER, or no name")
+        raise InputError("several clusters can't have one name", where="--name", fix="Give one CLUSTER, or no name")
     store, question_names = Store(url), stored_answers.read_questions(questions)
     inputs, failed = Inputs(book=question_commands.book_of(values)), False
     for spec in clusters:
@@ -103,5 +103,5 @@ def cluster_name(spec: str, snapshot: Snapshot) -> str:
 def _moment(text: str) -> float:
     moment, _ = names.span(text, now=time.time())
     if not 0 < moment < float("inf"):
-        raise InputError("it names no moment since 1970", where="--taken-at", mend="Such as 2026-11-17T09:30Z")
+        raise InputError("it names no moment since 1970", where="--taken-at", fix="Such as 2026-11-17T09:30Z")
     return moment

@@ -100,8 +100,8 @@ def there(url: str) -> Store:
     """
     store = Store(url)
     if not store.is_there():
-        mend = "Check the path; headroom store snapshot makes a store"
-        raise InputError("there is no such store", where=store.url, mend=mend)
+        fix = "Check the path; headroom store snapshot makes a store"
+        raise InputError("there is no such store", where=store.url, fix=fix)
     return store
 
 

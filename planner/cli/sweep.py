@@ -35,9 +35,9 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
     one_reader_of_stdin(*clusters)
     questions = tuple(dict.fromkeys(part.strip() for part in ask.split(",") if part.strip()))
     if not questions or set(questions) - set(ASKED):
-        raise InputError(f'"{ask[:40]}" isn\'t asked of workloads', where="--ask", mend=f"Choose of {', '.join(ASKED)}")
+        raise InputError(f'"{ask[:40]}" isn\'t asked of workloads', where="--ask", fix=f"Choose of {', '.join(ASKED)}")
     if "/" in run or not run:
-        raise InputError("it is no name", where="--run", mend="Give a word without /")
+        raise InputError("it is no name", where="--run", fix="Give a word without /")
     store = Store(url)
     crew: Crew = OnDask(address) if address else Local(workers or 0)
     total, asked_so_far = sum(1 for _ in _places(clusters)), 0

@@ -10,7 +10,7 @@ from planner.figures.labels import plain, ticks
 from planner.ground.records import Record
 
 
-class Part(Record):
+class BarPart(Record):
     """One part of every bar: a colour and a name in the legend, a length for each row and the text within it."""
 
     name: str
@@ -21,7 +21,7 @@ class Part(Record):
 
 
 def figure(
-    rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str, row_px: int, before: str = ""
+    rows: Sequence[str], parts: Sequence[BarPart], *, axis: str, hover: str, row_px: int, before: str = ""
 ) -> Drawing:
     """Bars from top to bottom in the order of `rows` (names as they come, never markup).
 

@@ -40,19 +40,21 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
     pools = shown(lines, resource)
     requested, free, shut, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(4))
 
-    def part(name: str, colour: str, values: Sequence[float]) -> bars.Part:
+    def part(name: str, colour: str, values: Sequence[float]) -> bars.BarPart:
         texts = [f"{value:,.0f} {name}" if value else "" for value in values]
-        return bars.Part(name=name, colour=colour, lengths=values, texts=texts)
+        return bars.BarPart(name=name, colour=colour, lengths=values, texts=texts)
 
     drawn_parts = [part("requested", palette.BLUE, requested), part("free", palette.GREY, free)]
     if any(line.free is None for line in pools):
         drawn_parts = [part("in all", palette.GREY, free)]
     none = [""] * len(pools)
     if any(shut):
-        drawn_parts.append(bars.Part(name="out of use", colour=palette.GREY, lengths=shut, texts=none, is_hatched=True))
+        drawn_parts.append(
+            bars.BarPart(name="out of use", colour=palette.GREY, lengths=shut, texts=none, is_hatched=True)
+        )
     if any(growth):
         drawn_parts.append(
-            bars.Part(name="room to grow", colour=palette.GREEN, lengths=growth, texts=none, is_hatched=True)
+            bars.BarPart(name="room to grow", colour=palette.GREEN, lengths=growth, texts=none, is_hatched=True)
         )
     names = [line.pool.name for line in pools]
     return bars.figure(names, drawn_parts, axis=unit, hover=f"%{{x:,.0f}} {unit}", row_px=36)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from planner.capacity.survival import Loss, Survival, spare_words, whose_words
 from planner.ground.words import count, plural, usd
-from planner.questions.report import Review
+from planner.questions.report import Report
 
 
 class FirstPageLine(NamedTuple):
@@ -20,7 +20,7 @@ class FirstPageLine(NamedTuple):
     question: str
 
 
-def lines(review: Review) -> list[FirstPageLine]:
+def lines(review: Report) -> list[FirstPageLine]:
     """A line a matter; of one that isn't known, why."""
     answer_by_question = {name: part_answer.answer for name, part_answer in review.asked.items()}
     loss = _loss(review.losses) if "overview" in answer_by_question else ()

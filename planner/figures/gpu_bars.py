@@ -13,10 +13,10 @@ from planner.figures.drawing import Drawing, drawn
 def figure(lines: Sequence[GpuModelLine]) -> Drawing:
     """One bar a model; what pods wait for is drawn beyond the bar's end, hatched. Without pods a bar is what there is in all."""
 
-    def part(called: str, colour: str, numbers: Sequence[int | None], *, is_hatched: bool = False) -> bars.Part:
+    def part(called: str, colour: str, numbers: Sequence[int | None], *, is_hatched: bool = False) -> bars.BarPart:
         values = [number or 0 for number in numbers]
         texts = [f"{value:,} {called}" if value else "" for value in values]
-        return bars.Part(name=called, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
+        return bars.BarPart(name=called, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
     shut = [line.out_of_use for line in lines]
     parts = [

@@ -20,9 +20,9 @@ def figure(pools: Sequence[PoolCost]) -> Drawing:
     """One bar a pool and way of buying, the dearest first: what is requested, and beyond it, hatched, what is idle."""
     priced = sorted((pool for pool in pools if pool.usd_per_month is not None), key=lambda pool: -pool.cost.total)
 
-    def part(name: str, colour: str, values: Sequence[float], *, is_hatched: bool = False) -> bars.Part:
+    def part(name: str, colour: str, values: Sequence[float], *, is_hatched: bool = False) -> bars.BarPart:
         texts = [f"{usd(value)} {name}" if value else "" for value in values]
-        return bars.Part(name=name, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
+        return bars.BarPart(name=name, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
     idle_costs = [pool.idle for pool in priced if pool.idle is not None]
     if len(idle_costs) == len(priced):

@@ -16,14 +16,14 @@ from planner.figures.answer_charts import Chart, charts
 from planner.figures.first_page import lines
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import count, duration, printable, sentence
-from planner.questions.report import Review, Written
+from planner.questions.report import Report, Written
 
 _LONG: Final = 60  # characters of a cell that gets room to wrap in
 _SHORT: Final = 24  # characters of a cell that stays in one line: a name is then read, and copied, whole
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def html(review: Review) -> str:
+def html(review: Report) -> str:
     """The whole file."""
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
@@ -67,7 +67,7 @@ def html(review: Review) -> str:
     return "\n".join(parts)
 
 
-def _first_page(review: Review) -> Iterator[str]:
+def _first_page(review: Report) -> Iterator[str]:
     """What is stuck, what waits, what one loss breaks, money: a sentence each, with the next step."""
     place_of = {written.chapter.question: place for place, written in reversed(list(enumerate(review.chapters)))}
     yield "<dl class='lead'>"
@@ -100,7 +100,7 @@ def _chapter(place: int, chapter_text: Written, drawn: Iterable[tuple[str, Chart
     return "\n".join([*body, "</section>"])
 
 
-def _film(review: Review) -> Iterator[str]:
+def _film(review: Report) -> Iterator[str]:
     """The rollout that is stuck, step by step; its words stand there for who has no scripts."""
     if review.film is None:
         return

@@ -28,7 +28,7 @@ class TooLargeError(NotKnownError):
 
 def too_large() -> TooLargeError:
     """What is told of a question that costs too much."""
-    return TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, nodes or simulated months")
+    return TooLargeError(f"the question is {TOO_LARGE}", fix="Ask for fewer replicas, nodes or simulated months")
 
 
 class UnwantedError(Exception):

@@ -15,21 +15,21 @@ class HeadroomError(Exception):
         What is wrong, as a sentence without a full stop.
     where : str
         The file, object or field it was found in; empty when there is no such place.
-    mend : str
+    fix : str
         What the reader can do about it, as a sentence without a full stop; empty when nothing is known.
     """
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
-        self.what, self.where, self.mend = what, where, mend
-        super().__init__(what, where, mend)
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what, self.where, self.fix = what, where, fix
+        super().__init__(what, where, fix)
 
     def __reduce__(self) -> tuple[Callable[[str], HeadroomError], tuple[str]]:
         """Errors go from process to process."""
-        return partial(type(self), where=self.where, mend=self.mend), (self.what,)
+        return partial(type(self), where=self.where, fix=self.fix), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        cure = f". {self.mend}" if self.mend else ""
+        cure = f". {self.fix}" if self.fix else ""
         return f"{place}{self.what}{cure}"
 
 

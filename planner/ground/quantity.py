@@ -31,10 +31,10 @@ def parse_decimal(text: str) -> Decimal:
     """
     match = _GRAMMAR.match(text)
     if match is None:
-        raise QuantityError(f'"{text[:40]}" is not a Kubernetes quantity', mend='Write it like "500m", "2" or "16Gi"')
+        raise QuantityError(f'"{text[:40]}" is not a Kubernetes quantity', fix='Write it like "500m", "2" or "16Gi"')
     sign, digits, suffix, exponent = match.groups()
     if exponent is not None and len(exponent) > 3:
-        raise QuantityError(f'"{text[:40]}" is too large or too small', mend='Write it like "500m", "2" or "16Gi"')
+        raise QuantityError(f'"{text[:40]}" is too large or too small', fix='Write it like "500m", "2" or "16Gi"')
     value = Decimal(digits) * (Decimal(10) ** int(exponent) if exponent else _FACTOR[suffix])
     return -value if sign == "-" else value
 
@@ -63,7 +63,7 @@ def parse(text: str | int | float, resource: str) -> int:
 def _parse(text: str, is_cpu: bool) -> int:
     value = parse_decimal(text)
     if value < 0:
-        raise QuantityError(f'"{text}" is negative', mend="A request, limit or capacity is 0 or more")
+        raise QuantityError(f'"{text}" is negative', fix="A request, limit or capacity is 0 or more")
     scaled = value * 1000 if is_cpu else value
     return min(int(scaled.to_integral_value(rounding=ROUND_CEILING)), LARGEST)
 

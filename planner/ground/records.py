@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 import msgspec
 
-__all__ = ["Record", "dataclass", "replace"]
+__all__ = ["WRITTEN_NAME", "Record", "dataclass", "replace"]
+
+WRITTEN_NAME: Final = "written_name"
+"""In a field's metadata: its name in documents and stored snapshots, where that is stable and the field's own isn't the same."""
 
 T = TypeVar("T")
 
@@ -40,9 +43,12 @@ def _value(name: str, value: Any) -> Any:
         return value
     if not (value.init and value.repr and value.compare and value.hash is None):
         raise TypeError(f"{name}: msgspec has no word for this field; make the class a dataclass")
+    written = value.metadata.get(WRITTEN_NAME)  # None: as the field is called
     if value.default_factory is not dataclasses.MISSING:
-        return msgspec.field(default_factory=value.default_factory)
-    return msgspec.field() if value.default is dataclasses.MISSING else msgspec.field(default=value.default)
+        return msgspec.field(default_factory=value.default_factory, name=written)
+    if value.default is dataclasses.MISSING:
+        return msgspec.field(name=written)
+    return msgspec.field(default=value.default, name=written)
 
 
 if TYPE_CHECKING:

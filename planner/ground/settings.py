@@ -120,7 +120,7 @@ class Setting(Record):
             return self.kind(text)
         except ValueError:
             instruction = f"Choose one of {', '.join(self.choices)}" if self.choices else "Give a number"
-            raise InputError(f'"{text[:60]}" is not possible', where=self.name, mend=instruction) from None
+            raise InputError(f'"{text[:60]}" is not possible', where=self.name, fix=instruction) from None
 
     def check(self, value: Any) -> None:
         """Refuse a number outside the bounds; NaN is outside every one.
@@ -133,8 +133,8 @@ class Setting(Record):
         if value is None or isinstance(value, bool) or not isinstance(value, int | float):
             return
         if not (self.least is None or value >= self.least) or not (self.most is None or value <= self.most):
-            mend = f"Give {self.bounds} {self.unit}".rstrip()
-            raise InputError(f"{value} is not possible", where=self.label, mend=mend)
+            fix = f"Give {self.bounds} {self.unit}".rstrip()
+            raise InputError(f"{value} is not possible", where=self.label, fix=fix)
 
 
 def setting(

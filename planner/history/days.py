@@ -31,8 +31,8 @@ def time_zone(text: str) -> str:
     try:
         ZoneInfo(text)
     except (ValueError, OSError, KeyError):
-        mend = "Give a name of the tz database: Europe/Berlin, America/New_York, UTC"
-        raise InputError(f'"{text[:40]}" is no time zone', mend=mend) from None
+        fix = "Give a name of the tz database: Europe/Berlin, America/New_York, UTC"
+        raise InputError(f'"{text[:40]}" is no time zone', fix=fix) from None
     return text
 
 

@@ -123,16 +123,16 @@ def decode(data: bytes, where: str) -> WriteEntry:
     try:
         write_entry = typed_json.decode(data, WriteEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        mend = "Delete this file; what it names is then as if it had never been written"
-        raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None
+        fix = "Delete this file; what it names is then as if it had never been written"
+        raise InputError(f"the store's manifest is damaged: {error}", where=where, fix=fix) from None
     if write_entry.format != FORMAT:
-        mend = "Read the store with the release of Headroom that wrote it"
-        raise InputError(f'its format is "{write_entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
+        fix = "Read the store with the release of Headroom that wrote it"
+        raise InputError(f'its format is "{write_entry.format[:40]}", not {FORMAT}', where=where, fix=fix)
     strange = _strange(write_entry, where)
     if strange is not None:
         what = f'it names "{words.printable(strange[:80], one_line=True)}", which is no file of this cluster and day'
-        mend = "Nothing of it was read or deleted; ask who wrote this file, and delete it"
-        raise InputError(what, where=where, mend=mend)
+        fix = "Nothing of it was read or deleted; ask who wrote this file, and delete it"
+        raise InputError(what, where=where, fix=fix)
     return write_entry
 
 

@@ -117,7 +117,7 @@ def read_place(spec: str) -> SnapshotAddress:
     if not at:
         name, time = anchor, LATEST
     if not url:
-        raise InputError("it names no store", where=spec, mend=_FORM)
+        raise InputError("it names no store", where=spec, fix=_FORM)
     place = SnapshotAddress(url=url, cluster=decoded(name), time=time or LATEST)
     latest_moment(place.time, now=0.0)
     return place
@@ -152,6 +152,6 @@ def span(time: str, *, now: float) -> tuple[float, float]:
             return datetime.combine(date.fromisoformat(time), datetime.min.time(), UTC).timestamp(), 86_400.0
         moment = datetime.fromisoformat(time)
     except ValueError:
-        raise InputError(f'"{time[:40]}" is no time', where="store", mend=_TIMES) from None
+        raise InputError(f'"{time[:40]}" is no time', where="store", fix=_TIMES) from None
     start = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return start, 1.0 if _SECONDS.search(time) else 60.0

@@ -28,7 +28,7 @@ class ColumnType(StrEnum):
     AMOUNTS = "map<string, int64>"
 
 
-class Column(Record):
+class TableColumn(Record):
     name: str
     kind: ColumnType
     what: str
@@ -37,10 +37,10 @@ class Column(Record):
 class Table(Record):
     name: str
     what: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
-    def all_columns(self) -> tuple[Column, ...]:
+    def all_columns(self) -> tuple[TableColumn, ...]:
         """Those of every table first."""
         return (*EVERY, *self.columns)
 
@@ -48,8 +48,8 @@ class Table(Record):
 class _Schema(Record):
     """What the file beside this module says. `every`: columns of every table; `partitioned_by`: those that only paths hold."""
 
-    every: tuple[Column, ...]
-    partitioned_by: tuple[Column, ...]
+    every: tuple[TableColumn, ...]
+    partitioned_by: tuple[TableColumn, ...]
     tables: tuple[Table, ...]
 
 

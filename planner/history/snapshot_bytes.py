@@ -48,12 +48,12 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
     try:
         stored_snapshot = typed_json.decode(data, _STORED, dec_hook=_Reader().read)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
+        raise InputError(f"the snapshot is damaged: {error}", where=where, fix="Take another snapshot") from None
     if stored_snapshot.format != FORMAT:
-        mend = "Read it with the release of Headroom that wrote it"
-        raise InputError(f'its format is "{stored_snapshot.format[:40]}", not {FORMAT}', where=where, mend=mend)
+        fix = "Read it with the release of Headroom that wrote it"
+        raise InputError(f'its format is "{stored_snapshot.format[:40]}", not {FORMAT}', where=where, fix=fix)
     if not all(0 <= pod.spec < len(stored_snapshot.pod_specs) for pod in stored_snapshot.pods):
-        raise InputError("the snapshot is damaged: a pod's spec is missing", where=where, mend="Take another snapshot")
+        raise InputError("the snapshot is damaged: a pod's spec is missing", where=where, fix="Take another snapshot")
     pods = tuple(
         Pod(spec=stored_snapshot.pod_specs[pod.spec], **{name: getattr(pod, name) for name in _POD_FIELDS})
         for pod in stored_snapshot.pods
@@ -68,7 +68,7 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
         stored.check(snapshot)
     except InputError as error:
         what = f"{error.what} ({error.where})" if error.where else error.what
-        raise InputError(what, where=where, mend="Take another snapshot, and ask who wrote this one") from None
+        raise InputError(what, where=where, fix="Take another snapshot, and ask who wrote this one") from None
     return snapshot
 
 

@@ -52,7 +52,7 @@ def refuse(
         more = (
             f"; and {len(others) - LIMITS.problems_shown} more objects" if len(others) > LIMITS.problems_shown else ""
         )
-        raise ChangeError(f"{first.what}{named}{more}", where=first.where, mend=first.mend)
+        raise ChangeError(f"{first.what}{named}{more}", where=first.where, fix=first.fix)
     return doubts
 
 
@@ -62,7 +62,7 @@ def _said(given_object: AppliedObject, minor: int | None, customs: dict[str, Cus
         api_version = next(iter(versions_of(kind, minor)), "?/?")
     key = f"{api_version}/{kind}"
     if since := no_longer_served(kind, api_version, () if minor is None else (minor,)):
-        raise ChangeError(_gone(kind, api_version, since), where=given_object.where, mend=_instead(kind, minor))
+        raise ChangeError(_gone(kind, api_version, since), where=given_object.where, fix=_instead(kind, minor))
     custom = customs.get(key)
     if custom is not None:
         return _of_custom(given_object, api_version, custom)
@@ -79,7 +79,7 @@ def _said(given_object: AppliedObject, minor: int | None, customs: dict[str, Cus
         what = _gone(kind, api_version, served_kind.until + 1)
         if minor is not None and served_kind.since > minor:
             what = f"no API server before Kubernetes 1.{served_kind.since} takes {with_article(kind)} of {api_version}, and the nodes run 1.{minor}"
-        raise ChangeError(what, where=given_object.where, mend=_instead(kind, minor))
+        raise ChangeError(what, where=given_object.where, fix=_instead(kind, minor))
     problems = problems_of(given_object.document, served_kind.what, minor, is_there=given_object.is_there)
     _refuse_all([problem for problem in problems if problem.is_certain], given_object.where, minor)
     if not served_kind.is_certain:
@@ -100,13 +100,13 @@ def _of_no_kind(given_object: AppliedObject, kind: str, api_version: str, minor:
     if minor is not None and minor > table().last:
         return f"whether Kubernetes 1.{minor} has a kind {kind} in {api_version} isn't known: what is known here ends with 1.{table().last}"
     what = f"no API server takes {with_article(kind)} of {api_version}: Kubernetes has no such kind there"
-    raise ChangeError(what, where=given_object.where, mend=_instead(kind, minor))
+    raise ChangeError(what, where=given_object.where, fix=_instead(kind, minor))
 
 
 def _of_custom(given_object: AppliedObject, api_version: str, custom: CustomKind) -> str:
     if not custom.is_served:
         what = f"its CustomResourceDefinition doesn't serve {api_version}"
-        raise ChangeError(what, where=given_object.where, mend="Give a version that it serves")
+        raise ChangeError(what, where=given_object.where, fix="Give a version that it serves")
     if custom.schema is not None:
         _refuse_all(
             custom_problems(given_object.document, custom.schema, is_there=given_object.is_there),
@@ -134,14 +134,14 @@ def _refuse_all(problems: list[FieldProblem], where: str, minor: int | None) -> 
     ]
     sentences += others[: LIMITS.problems_shown] + (["…"] if len(others) > LIMITS.problems_shown else [])
     near = [f'"{problem.nearest}"' for problem in unknown if problem.nearest]
-    mend = (
+    fix = (
         f"Write {listing(near, most=LIMITS.problems_shown)}"
         if near
         else "Delete what isn't known"
         if unknown
         else "Correct it"
     )
-    raise ChangeError("; ".join(sentences), where=where, mend=mend)
+    raise ChangeError("; ".join(sentences), where=where, fix=fix)
 
 
 def _field(problem: FieldProblem, minor: int | None) -> str:

@@ -85,7 +85,7 @@ class Walk:
         """
         self.unpacked_bytes += count
         if self.unpacked_bytes > self.limit_bytes:
-            raise TooLarge(f"it unpacks to more than {in_units(self.limit_bytes)}", where=where, mend=_RAISE)
+            raise TooLarge(f"it unpacks to more than {in_units(self.limit_bytes)}", where=where, fix=_RAISE)
 
     def foresee(self, count: int, where: str) -> None:
         """Refuse `count` bytes more before any of them is read, with what reading them would take.
@@ -99,7 +99,7 @@ class Walk:
             seconds = count / _READ_A_SECOND
             takes = f"reading it would take up to {in_units(2 * count)} of memory and about {words.duration(seconds)}"
             raise TooLarge(
-                f"it has {in_units(count)}, more than {in_units(self.limit_bytes)}: {takes}", where=where, mend=_RAISE
+                f"it has {in_units(count)}, more than {in_units(self.limit_bytes)}: {takes}", where=where, fix=_RAISE
             )
 
     def take_value(self, where: str) -> None:
@@ -112,8 +112,8 @@ class Walk:
         """
         self.yaml_values += 1
         if self.yaml_values > LIMITS.yaml_values:
-            mend = "Give it as JSON (kubectl get -o json), which is read many times as fast"
-            raise TooLarge(f"it holds more than {LIMITS.yaml_values:,} values of YAML", where=where, mend=mend)
+            fix = "Give it as JSON (kubectl get -o json), which is read many times as fast"
+            raise TooLarge(f"it holds more than {LIMITS.yaml_values:,} values of YAML", where=where, fix=fix)
 
     def count_file(self, where: str) -> None:
         """Count one file, looked into or not.
@@ -125,8 +125,8 @@ class Walk:
         """
         self.files += 1
         if self.files > LIMITS.files:
-            mend = "Name the folder or archive with the cluster's objects in it, further down"
-            raise TooLarge(f"it holds more than {LIMITS.files:,} files", where=where, mend=mend)
+            fix = "Name the folder or archive with the cluster's objects in it, further down"
+            raise TooLarge(f"it holds more than {LIMITS.files:,} files", where=where, fix=fix)
 
     @property
     def looked_into(self) -> int:
@@ -208,7 +208,7 @@ class Forward:
             while self._position < end:
                 piece = self.some(min(_CHUNK_BYTES, end - self._position))
                 if not piece:
-                    raise InputError("it is cut off", where=where, mend=_AGAIN)
+                    raise InputError("it is cut off", where=where, fix=_AGAIN)
                 yield piece
 
         return Forward(pieces(), where)
@@ -353,7 +353,7 @@ def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> I
     """The content, unpacked where it is packed, counted."""
     for magic, name in _FOREIGN_MAGIC.items():
         if head.startswith(magic):
-            raise InputError(f"it is packed by {name}, which isn't read here", where=where, mend="Unpack it first")
+            raise InputError(f"it is packed by {name}, which isn't read here", where=where, fix="Unpack it first")
     packed = 0
 
     def given() -> Iterator[bytes]:
@@ -395,9 +395,9 @@ def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
                     if not piece and len(chunk) < _CHUNK_BYTES:
                         break
     except zlib.error as error:
-        raise InputError(f"its gzip data is damaged ({error})", where=where, mend=_AGAIN) from None
+        raise InputError(f"its gzip data is damaged ({error})", where=where, fix=_AGAIN) from None
     if stream is not None:
-        raise InputError("its gzip data is cut off", where=where, mend=_AGAIN)
+        raise InputError("its gzip data is cut off", where=where, fix=_AGAIN)
 
 
 def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where: str) -> Iterator[bytes]:
@@ -416,9 +416,9 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
                 if not stream.eof and stream.needs_input:
                     break
     except (OSError, lzma.LZMAError, MemoryError) as error:
-        raise InputError(f"its {name} data is damaged ({error})", where=where, mend=_AGAIN) from None
+        raise InputError(f"its {name} data is damaged ({error})", where=where, fix=_AGAIN) from None
     if not stream.eof:
-        raise InputError(f"its {name} data is cut off", where=where, mend=_AGAIN)
+        raise InputError(f"its {name} data is cut off", where=where, fix=_AGAIN)
 
 
 class _StreamFile:
@@ -451,7 +451,7 @@ def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]
             while piece := stream.read(_CHUNK_BYTES):
                 yield piece
     except (OSError, MemoryError) as error:
-        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, mend=_AGAIN) from None
+        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, fix=_AGAIN) from None
 
 
 def _without_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
@@ -466,12 +466,12 @@ def _without_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[b
     )
     if name != "zstd" or zstd is None:
         what = f"its {name} data can't be unpacked: pyarrow isn't installed"
-        raise InputError(what, where=where, mend=f"Unpack it first ({name} -d), or install pyarrow")
+        raise InputError(what, where=where, fix=f"Unpack it first ({name} -d), or install pyarrow")
     options = {zstd.DecompressionParameter.window_log_max: 27}
     try:
         yield from _expanded(pieces, lambda: zstd.ZstdDecompressor(options=options), name, where)
     except (zstd.ZstdError, MemoryError) as error:
-        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, mend=_AGAIN) from None
+        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, fix=_AGAIN) from None
 
 
 def _is_installed(module: str) -> bool:
@@ -484,7 +484,7 @@ def _is_installed(module: str) -> bool:
 def _check_growth(packed: int, unpacked: int, where: str) -> None:
     if unpacked > _FREE_BYTES + LARGEST_RATIO * packed:
         what = f"{packed:,} packed bytes unpack to more than {unpacked:,} bytes, which no dump does"
-        raise TooLarge(what, where=where, mend="If it is one all the same, unpack it first: what isn't packed is read")
+        raise TooLarge(what, where=where, fix="If it is one all the same, unpack it first: what isn't packed is read")
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -520,7 +520,7 @@ def _zip_files(stream: BinaryIO, name: str, walk: Walk, name_filter: Callable[[s
     try:
         archive = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error) as error:
-        raise InputError(f"the zip archive is damaged or cut off ({error})", where=name, mend=_AGAIN) from None
+        raise InputError(f"the zip archive is damaged or cut off ({error})", where=name, fix=_AGAIN) from None
     for info in archive.infolist():
         label = _label(name, info.filename)
         if info.is_dir():
@@ -536,12 +536,12 @@ def _zip_files(stream: BinaryIO, name: str, walk: Walk, name_filter: Callable[[s
 
 def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo, label: str) -> Iterator[bytes]:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2):
-        raise InputError("it is packed by a method that isn't read here", where=label, mend="Unpack it first")
+        raise InputError("it is packed by a method that isn't read here", where=label, fix="Unpack it first")
     try:
         with archive.open(info) as file:
             yield from _chunks(file)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise InputError(f"it is damaged ({error})", where=label, mend=_AGAIN) from None
+        raise InputError(f"it is damaged ({error})", where=label, fix=_AGAIN) from None
 
 
 def _member(content: Forward, label: str, walk: Walk) -> Iterator[ArchiveFile]:
@@ -575,7 +575,7 @@ def _check_directory(stream: BinaryIO, name: str) -> None:
         length = int.from_bytes(tail[at + 40 : at + 48], "little") if at >= 0 else length
     if length > _LARGEST_ZIP_DIRECTORY_BYTES:
         what = f"the list of its files alone has {length:,} bytes"
-        raise TooLarge(what, where=name, mend="Give an archive with fewer files")
+        raise TooLarge(what, where=name, fix="Give an archive with fewer files")
 
 
 def in_units(count: int) -> str:

@@ -68,7 +68,7 @@ def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:
         raise InputError(
             "there is no container_memory_working_set_bytes in it",
             where=where,
-            mend="Give the output of: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
+            fix="Give the output of: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
         )
     containers = tuple(
         ContainerMemoryStats(namespace=key[0], pod=key[1], container=key[2], **values)

@@ -66,11 +66,11 @@ class WorkloadChange(Record):
 
     def __post_init__(self) -> None:
         if self.replicas is not None and self.replicas < 0:
-            raise ChangeError(f"replicas is {self.replicas}", where=self.workload, mend="Give 0 or more")
+            raise ChangeError(f"replicas is {self.replicas}", where=self.workload, fix="Give 0 or more")
         if self.workload.count("/") != 2:
             raise ChangeError(
                 f'"{self.workload}" is not a workload',
-                mend="Write it as kind/namespace/name: deployment/prod/ml-worker",
+                fix="Write it as kind/namespace/name: deployment/prod/ml-worker",
             )
 
 
@@ -226,7 +226,7 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
         _check_template(decoded, template, kind, where)
         return read_workload(Shared(), decoded, template, kind=kind_called(kind))
     except DAMAGE as error:
-        raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
+        raise ChangeError(damage_in_words(error), where=where, fix=getattr(error, "fix", "")) from None
 
 
 def _check_template(decoded: wire.Workload, document: Object, kind: str, where: str) -> None:
@@ -235,9 +235,7 @@ def _check_template(decoded: wire.Workload, document: Object, kind: str, where: 
         return
     claims = [template.metadata.name or "" for template in spec.volume_claim_templates or () if template.metadata]
     if problem := next(problems_of(spec.template, document, claims), None):
-        raise ChangeError(
-            f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: fix that field"
-        )
+        raise ChangeError(f"spec.template.spec.{problem}", where=where, fix="The API server refuses it: fix that field")
 
 
 def _selector_document(selector: LabelSelector) -> Object:
@@ -272,13 +270,13 @@ def patch_of(text: str, workload: Workload) -> Object:
     try:
         values = values_of(text, where)
     except InputError as error:
-        raise ChangeError(error.what, where=where, mend=error.mend) from None
+        raise ChangeError(error.what, where=where, fix=error.fix) from None
     if len(values) == 1 and isinstance(values[0], list):
-        mend = "Write a strategic merge patch: the changed fields in their places, as in kubectl patch"
-        raise ChangeError("it is a list, perhaps a JSON patch", where=where, mend=mend)
+        fix = "Write a strategic merge patch: the changed fields in their places, as in kubectl patch"
+        raise ChangeError("it is a list, perhaps a JSON patch", where=where, fix=fix)
     if len(values) != 1 or not isinstance(values[0], dict):
-        mend = 'Give one object such as {"spec": {"replicas": 3}}'
-        raise ChangeError("it isn't one object", where=where, mend=mend)
+        fix = 'Give one object such as {"spec": {"replicas": 3}}'
+        raise ChangeError("it isn't one object", where=where, fix=fix)
     patch: Object = values[0]
     metadata = patch.get("metadata") or {}
     if not isinstance(metadata, dict):
@@ -289,8 +287,8 @@ def patch_of(text: str, workload: Workload) -> Object:
         ("metadata.namespace", metadata.get("namespace"), workload.namespace),
     ):
         if patch_field not in (None, own):
-            mend = "Give the patch of this workload, or leave the field out"
-            raise ChangeError(f"{field} is {patch_field}, the workload's is {own}", where=where, mend=mend)
+            fix = "Give the patch of this workload, or leave the field out"
+            raise ChangeError(f"{field} is {patch_field}, the workload's is {own}", where=where, fix=fix)
     return patch
 
 
@@ -301,17 +299,17 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
     try:
         document = merge(document_of(workload), _meant(workload, _sealed(_without_lost_commands(patch))))
     except ChangeError as error:
-        raise ChangeError(error.what, where=f"{where}, {error.where}", mend=error.mend) from None
+        raise ChangeError(error.what, where=f"{where}, {error.where}", fix=error.fix) from None
     spec = document.get("spec")
     if not isinstance(spec, dict) or not any(isinstance(spec.get(field), dict) for field in _TEMPLATES):
-        raise ChangeError("it takes the pod template away", where=where, mend="Give the changed fields only")
+        raise ChangeError("it takes the pod template away", where=where, fix="Give the changed fields only")
     strategy = spec.get(workload.traits.strategy_field) or {}
     is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, ROLLING_UPDATE)
     if not is_rolling and strategy.get("rollingUpdate") and not workload.traits.is_per_node:
         raise ChangeError(
             f"strategy type {strategy['type']} may not come with rollingUpdate, which the workload has",
             where=where,
-            mend=f'Write {{"type": "{strategy["type"]}", "rollingUpdate": null}}',
+            fix=f'Write {{"type": "{strategy["type"]}", "rollingUpdate": null}}',
         )
     patch_spec = patch.get("spec") or {}
     unread = [
@@ -389,8 +387,8 @@ def _scaled(workload: Workload, replicas: int | None) -> Workload:
     if replicas is None:
         return workload
     if workload.traits.is_per_node:
-        mend = "Change its node selector to run it on fewer or more nodes"
-        raise ChangeError(f"{with_article(workload.kind)} has no replicas", where=workload.key, mend=mend)
+        fix = "Change its node selector to run it on fewer or more nodes"
+        raise ChangeError(f"{with_article(workload.kind)} has no replicas", where=workload.key, fix=fix)
     return replace(workload, replicas=replicas)
 
 
@@ -405,11 +403,11 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
         raise ChangeError(f"{with_article(kind)} has no update strategy", where=workload.key)
     if change.strategy_kind is not None and change.strategy_kind != strategy.kind:
         if change.strategy_kind not in traits.strategies:
-            mend = f"A {kind} knows {' and '.join(traits.strategies)}"
-            raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, mend=mend)
+            fix = f"A {kind} knows {' and '.join(traits.strategies)}"
+            raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, fix=fix)
         if traits.is_custom:
-            mend = f"Write it into the patch: spec.{traits.strategy_field}"
-            raise ChangeError(f"{with_article(kind)}'s strategy is more than its name", where=workload.key, mend=mend)
+            fix = f"Write it into the patch: spec.{traits.strategy_field}"
+            raise ChangeError(f"{with_article(kind)}'s strategy is more than its name", where=workload.key, fix=fix)
         is_rolling = change.strategy_kind == ROLLING_UPDATE
         strategy = Strategy(
             kind=change.strategy_kind,
@@ -421,7 +419,7 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
             continue
         if strategy.kind not in (CANARY, ROLLING_UPDATE) or (name == "max_surge" and not traits.can_surge):
             what = f"{name} has no meaning for {with_article(kind)} with {strategy.kind}"
-            raise ChangeError(what, where=workload.key, mend="Leave it out, or choose RollingUpdate")
+            raise ChangeError(what, where=workload.key, fix="Leave it out, or choose RollingUpdate")
     return replace(
         strategy,
         max_surge=strategy.max_surge if change.max_surge is None else change.max_surge,
@@ -444,7 +442,7 @@ def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[F
     if amount < other_requests:
         least = quantity.format_amount(other_requests, resource)
         what = f"{resource}: {quantity.format_amount(amount, resource)} is less than the other containers ask for"
-        raise ChangeError(what, where=where, mend=f"Give at least {least}")
+        raise ChangeError(what, where=where, fix=f"Give at least {least}")
     own = amount - other_requests
     resources = containers[index].setdefault("resources", {})
     requests, limits = resources.setdefault("requests", {}), resources.setdefault("limits", {})

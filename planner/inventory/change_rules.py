@@ -29,11 +29,11 @@ def check_workload(before: Workload | None, after: Workload) -> None:
     is_given = before is None or (before.progress_deadline_seconds, before.min_ready_seconds) != (deadline, wait)
     if deadline is not None and deadline <= wait and is_given:
         what = f"progressDeadlineSeconds is {deadline}, and must be greater than minReadySeconds, which is {wait}"
-        raise ChangeError(what, where=after.key, mend="Raise it, or wait for fewer seconds")
+        raise ChangeError(what, where=after.key, fix="Raise it, or wait for fewer seconds")
     if wait < 0 and is_given:
-        raise ChangeError(f"minReadySeconds is {wait}", where=after.key, mend="Give 0 or more")
+        raise ChangeError(f"minReadySeconds is {wait}", where=after.key, fix="Give 0 or more")
     if not 0 <= after.replicas <= _MOST_REPLICAS:
-        raise ChangeError(f"replicas is {after.replicas}", where=after.key, mend="Give 0 or more")
+        raise ChangeError(f"replicas is {after.replicas}", where=after.key, fix="Give 0 or more")
 
 
 def check_budget(budget: PodDisruptionBudget) -> None:
@@ -44,12 +44,12 @@ def check_budget(budget: PodDisruptionBudget) -> None:
     where = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
     values = {"minAvailable": budget.min_available, "maxUnavailable": budget.max_unavailable}
     if None not in values.values():
-        raise ChangeError("minAvailable and maxUnavailable are both set", where=where, mend="Give one of them")
+        raise ChangeError("minAvailable and maxUnavailable are both set", where=where, fix="Give one of them")
     for name, value in values.items():
         if value is not None:
             number, is_percent = share_parts(value, name=name, where=where)
             if is_percent and number > 100:
-                raise ChangeError(f"{name} is {value}", where=where, mend="Give 100% or less")
+                raise ChangeError(f"{name} is {value}", where=where, fix="Give 100% or less")
 
 
 def _check_unchanged(before: Workload, after: Workload) -> None:
@@ -70,8 +70,8 @@ def _check_unchanged(before: Workload, after: Workload) -> None:
         fixed += [("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize", *sizes)]
     for field, old, new in fixed:
         if old != new:
-            mend = f"Delete the {before.kind} and create it anew"
-            raise ChangeError(f"{field} can't be changed", where=before.key, mend=mend)
+            fix = f"Delete the {before.kind} and create it anew"
+            raise ChangeError(f"{field} can't be changed", where=before.key, fix=fix)
 
 
 def _check_strategy(strategy: Strategy, workload: Workload) -> None:
@@ -81,16 +81,16 @@ def _check_strategy(strategy: Strategy, workload: Workload) -> None:
     values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
     sizes = {name: share_parts(v, name=name, where=where)[0] for name, v in values if v is not None}
     if len(sizes) == 2 and not any(sizes.values()):
-        raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, mend="Give one of them at least 1")
+        raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, fix="Give one of them at least 1")
     if workload.traits.is_per_node and len(sizes) == 2 and all(sizes.values()):
-        mend = "Give one of them as 0"
-        raise ChangeError("maxSurge may not be set when maxUnavailable is not 0", where=where, mend=mend)
+        fix = "Give one of them as 0"
+        raise ChangeError("maxSurge may not be set when maxUnavailable is not 0", where=where, fix=fix)
     bounded = (
         values if workload.traits.is_per_node or workload.groups is not None else values[1:]
     )  # a Deployment may surge by more
     for name, value in bounded:
         if isinstance(value, str) and sizes[name] > 100:
-            raise ChangeError(f"{name} is {value}", where=where, mend="Give 100% or less")
+            raise ChangeError(f"{name} is {value}", where=where, fix="Give 100% or less")
 
 
 def _check_template(before: Workload | None, after: Workload) -> None:
@@ -100,11 +100,11 @@ def _check_template(before: Workload | None, after: Workload) -> None:
         return
     if not after.traits.is_batch:
         if after.groups is None and not labels_match(after.selector, after.template.labels):
-            mend = "Give the template the labels that the selector asks for"
-            raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)
+            fix = "Give the template the labels that the selector asks for"
+            raise ChangeError("the selector doesn't select its own pod template", where=after.key, fix=fix)
         if spec.restart_policy != "Always":
             what = f"restartPolicy is {spec.restart_policy}, has to be Always"
-            raise ChangeError(what, where=after.key, mend="Only Jobs and single pods may have another one")
+            raise ChangeError(what, where=after.key, fix="Only Jobs and single pods may have another one")
     if not spec.containers:
         raise ChangeError("the pod template has no containers", where=after.key)
     old = before.template.spec if before else None
@@ -123,8 +123,8 @@ def _check_containers(workload: Workload, old_containers: set[Container]) -> Non
             raise ChangeError(what, where=workload.key)
         if not container.image:
             others = ", ".join(name for name in names if name != container.name) or "none"
-            mend = f"If a container of the workload is meant, use its name (there: {others}); else give an image"
-            raise ChangeError(f'the container "{container.name}" has no image', where=workload.key, mend=mend)
+            fix = f"If a container of the workload is meant, use its name (there: {others}); else give an image"
+            raise ChangeError(f'the container "{container.name}" has no image', where=workload.key, fix=fix)
         check_resources(container, workload.key)
 
 
@@ -139,13 +139,13 @@ def check_resources(container: Container, where: str) -> None:
     for resource, limit in container.limits.items():
         request = container.requests.get(resource, 0)
         if is_extended_resource(resource) and request != limit:
-            mend = f"Give both the same number, or the limit only: {resource} can't be overcommitted"
-            raise ChangeError(f"{resource}: request {request} and limit {limit} differ", where=place, mend=mend)
+            fix = f"Give both the same number, or the limit only: {resource} can't be overcommitted"
+            raise ChangeError(f"{resource}: request {request} and limit {limit} differ", where=place, fix=fix)
         if request > limit:
             amounts = f"{format_amount(request, resource)} is above the limit of {format_amount(limit, resource)}"
-            mend = "Raise the limit as well"
-            raise ChangeError(f"the {resource} request of {amounts}", where=place, mend=mend)
+            fix = "Raise the limit as well"
+            raise ChangeError(f"the {resource} request of {amounts}", where=place, fix=fix)
     for resource in container.requests:
         if is_extended_resource(resource) and resource not in container.limits:
-            mend = "Give a limit of the same number"
-            raise ChangeError(f"{resource}: a request without a limit", where=place, mend=mend)
+            fix = "Give a limit of the same number"
+            raise ChangeError(f"{resource}: a request without a limit", where=place, fix=fix)

@@ -363,7 +363,7 @@ def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
                 check_share(f"spec.{field}", value)
             except InputError as error:
                 key = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-                yield finding("share-unreadable", key, problem=error.what, how=error.mend)
+                yield finding("share-unreadable", key, problem=error.what, how=error.fix)
 
 
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:

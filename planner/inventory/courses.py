@@ -15,7 +15,7 @@ from planner.inventory.template_digests import leaves_of
 from planner.kubernetes.owners import held_below, uids_below
 from planner.kubernetes.pod_templates import Idle, Templated
 from planner.kubernetes.records import PodsAlike, Snapshot, Unplayed
-from planner.kubernetes.updates import Updates, Way
+from planner.kubernetes.updates import UpdateEffect, Updates
 
 NOT_RECORDED: Final = "by-rules"
 """The code of the finding that says by whose rules an answer is, and that they weren't recorded."""
@@ -26,7 +26,7 @@ class ChangeCourse(Record):
     those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop. `ignored`:
     nothing comes of it, ever, and why."""
 
-    way: Way
+    way: UpdateEffect
     updates: Updates
     sets: tuple[PodsAlike, ...] = ()
     old: tuple[PodsAlike, ...] = ()
@@ -54,16 +54,20 @@ def course(
     if updates is None or not (given_object.is_told and live_object.is_told) or row.groups is not None:
         return None
     way = updates.way_of(_after(given_object.way, live_object))
-    if way in (Way.UNKNOWN, Way.THROUGH) or _is_midway(snapshot, live_object):
+    if way in (UpdateEffect.UNKNOWN, UpdateEffect.THROUGH) or _is_midway(snapshot, live_object):
         return None
     if given_object.is_suspended != live_object.is_suspended:
         # all its pods come where it was suspended; that they leave isn't played, nor another template that its webhook may refuse
         is_played = (
-            not given_object.is_suspended and sets and (way is not Way.REFUSED or _is_same(given_object, live_object))
+            not given_object.is_suspended
+            and sets
+            and (way is not UpdateEffect.REFUSED or _is_same(given_object, live_object))
         )
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets)) if is_played else None
     if given_object.is_suspended:
-        if way is Way.REFUSED and not _is_same(given_object, live_object, is_fixed=bool(updates.while_suspended)):
+        if way is UpdateEffect.REFUSED and not _is_same(
+            given_object, live_object, is_fixed=bool(updates.while_suspended)
+        ):
             return None  # its webhook takes labels, annotations, node selector, tolerations and gates then, and nothing else
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.SUSPENDED)
     is_same = _is_same(given_object, live_object)
@@ -72,7 +76,7 @@ def course(
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
     old = live_object.pods
     below = uids_below(snapshot, live_object.key)
-    if way is Way.NEXT:
+    if way is UpdateEffect.NEXT:
         field, values = updates.one_at_a_time
         alone = bool(field) and _after(given_object.concurrency, live_object, live_object.concurrency) in values
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
@@ -87,14 +91,14 @@ def course(
         and _comes_last(given_object, without_added, live_object)
     ):
         # KubeRay adds groups that come last to the cluster that is there (`isClusterSpecHashEqual`, partial)
-        return _grown(snapshot, live_object, Way.STAYS, updates, sets, more)
-    if not is_same and way is Way.BESIDE:
+        return _grown(snapshot, live_object, UpdateEffect.STAYS, updates, sets, more)
+    if not is_same and way is UpdateEffect.BESIDE:
         if {pod.role for pod in given_object.pods} - {pod.role for pod in live_object.pods}:
             return None  # which of the groups is the new one hangs on their order
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), old=old)
-    if not is_same and way is Way.AFTER:
+    if not is_same and way is UpdateEffect.AFTER:
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), old=old, leaving=below)
-    if way is Way.REFUSED and (not is_same or updates.has_fixed_number):
+    if way is UpdateEffect.REFUSED and (not is_same or updates.has_fixed_number):
         return ChangeCourse(
             way=way, updates=updates, refused=f"{updates.project} refuses to change its pods while it isn't suspended"
         )
@@ -104,7 +108,7 @@ def course(
 def _grown(
     snapshot: Snapshot,
     live_object: Unplayed,
-    way: Way,
+    way: UpdateEffect,
     updates: Updates,
     sets: Sequence[PodsAlike],
     more: Mapping[str, int] | None,

@@ -75,11 +75,11 @@ def refuse_prose(head: bytes, where: str) -> None:
     printed = printed or ("nvidia-smi prints" if _SMI.search(text) else "")
     if printed:
         what = f"it is what {printed}: text for people, without most of what answers need"
-        raise InputError(what, where=where, mend=_HOW)
+        raise InputError(what, where=where, fix=_HOW)
     if _REPR.match(text):
         what = "it is what Python prints of its objects (repr), and no JSON"
         raise InputError(
-            what, where=where, mend="Write it with json.dumps of what the client's sanitize_for_serialization gives"
+            what, where=where, fix="Write it with json.dumps of what the client's sanitize_for_serialization gives"
         )
 
 
@@ -149,7 +149,7 @@ def parts_of(
     if is_empty:
         log_lines = _between(text, 0)[1]
         only = f"there is no object in it, only {log_lines}" if log_lines else ""
-        raise (InputError if only else EmptyFileError)(only or "it is empty", where=where, mend=_HOW)
+        raise (InputError if only else EmptyFileError)(only or "it is empty", where=where, fix=_HOW)
 
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -194,7 +194,7 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
         elif isinstance(items, dict) and items is document:
             objects.append(document)
         else:
-            raise InputError("a document isn't a Kubernetes object", where=where, mend="Give kind, metadata and spec")
+            raise InputError("a document isn't a Kubernetes object", where=where, fix="Give kind, metadata and spec")
     return objects
 
 
@@ -226,8 +226,8 @@ def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines
                 repeated += [key for start, end in spans for key in keys_given_twice(text_bytes[start:end])]
             return parsed_documents
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            mend = "Check quotes, commas and brackets"
-            raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None
+            fix = "Check quotes, commas and brackets"
+            raise InputError(f"it isn't JSON: {_reason(error)}", where=where, fix=fix) from None
     from planner.inventory.yaml_text import yaml_documents
 
     documents = yaml_documents(text, where, repeated, walk=walk, lines_before=lines_before)
@@ -251,14 +251,14 @@ def as_utf8(data: Content, where: str) -> Content:
                 buffer += decoder.decode(data[start : start + _CHUNK_BYTES]).encode()
             decoder.decode(b"", final=True)
         except UnicodeError:
-            raise InputError("its UTF-16 text is damaged", where=where, mend=_AGAIN) from None
+            raise InputError("its UTF-16 text is damaged", where=where, fix=_AGAIN) from None
         return buffer
     if data.startswith(_UTF8_MARK):
         data = data.removeprefix(_UTF8_MARK)
     if b"\0" in data[:4096]:
         if mark := _unmarked(bytes(data[:4])):
             return as_utf8(mark + data, where)
-        raise InputError("it is binary, not JSON or YAML", where=where, mend=_HOW)
+        raise InputError("it is binary, not JSON or YAML", where=where, fix=_HOW)
     return data
 
 
@@ -440,12 +440,12 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Wal
             if isinstance(items, list) and items:
                 read = first - 1 + len(items)
                 row = "input-cut-off:in YAML"
-                problems.append(finding(row, where=where, reason=error.what, read=read, how=error.mend))
+                problems.append(finding(row, where=where, reason=error.what, read=read, how=error.fix))
                 kind = str(begun.get("kind") or "").removesuffix("List")
                 yield Part(where=where, items=items, first=first, kind=kind, cut=(kind or EVERY_KIND,))
             else:
                 row = "document-unreadable:in YAML"
-                problems.append(finding(row, where=where, number=number, reason=error.what, how=error.mend))
+                problems.append(finding(row, where=where, number=number, reason=error.what, how=error.fix))
                 yield Part(where=where, cut=_kinds_in(span))
     if repeated:
         keys = f"{', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
@@ -472,7 +472,7 @@ def _checkas_utf8(view: memoryview, where: str) -> None:
             decoder.decode(view[start : start + _CHUNK_BYTES])
         except UnicodeDecodeError as error:
             place = start + error.start
-            raise InputError(f"it isn't UTF-8 text (about byte {place})", where=where, mend=_HOW) from None
+            raise InputError(f"it isn't UTF-8 text (about byte {place})", where=where, fix=_HOW) from None
 
 
 def _called(value: object) -> str:

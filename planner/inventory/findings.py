@@ -12,11 +12,11 @@ from planner.kubernetes.records import Finding, Severity
 
 
 class _Row(msgspec.Struct):
-    """`what` and `mend` name in braces what `finding` is given."""
+    """`what` and `fix` name in braces what `finding` is given."""
 
     severity: Severity
     what: str
-    mend: str = ""
+    fix: str = ""
 
 
 _ROWS: Final = typed_json.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
@@ -33,5 +33,5 @@ def finding(row: str, about: str = "", *, severity: Severity | None = None, **pa
     finding_row = _ROWS[row]
     return Finding(
         severity=severity or finding_row.severity, code=row.partition(":")[0], object=about, what=finding_row.what.format(**parameters),
-        mend=finding_row.mend.format(**parameters),
+        fix=finding_row.fix.format(**parameters),
     )  # fmt: skip

@@ -130,7 +130,7 @@ class Unseen(Record):
     state: Presence
     sentence: Text
     lacking: Text
-    mend: Text
+    fix: Text
 
 
 def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
@@ -139,9 +139,9 @@ def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
     unseen_kinds = []
     for kind, state in snapshot.presence.items():
         if state.hides or (state is Presence.ABSENT and kind in needed):
-            why, mend = _why_unseen(snapshot, kind, state)
+            why, fix = _why_unseen(snapshot, kind, state)
             lacking = Text(needed[kind][1]) if kind in needed else NO_WORDS
-            unseen_kinds.append(Unseen(kind=kind, state=state, sentence=Text(why), lacking=lacking, mend=Text(mend)))
+            unseen_kinds.append(Unseen(kind=kind, state=state, sentence=Text(why), lacking=lacking, fix=Text(fix)))
     return tuple(unseen_kinds)
 
 
@@ -149,7 +149,7 @@ def not_seen(snapshot: Snapshot) -> list[str]:
     """A sentence for each list that was refused, and one for all that are there in part; with how to fix it."""
     hidden = [gap for gap in unseen(snapshot) if gap.state.hides]
     sentences = [
-        f"{gap.sentence}{f': {gap.lacking}' if gap.lacking else ''}. {gap.mend}"
+        f"{gap.sentence}{f': {gap.lacking}' if gap.lacking else ''}. {gap.fix}"
         for gap in hidden
         if gap.state is Presence.REFUSED
     ]
@@ -178,16 +178,16 @@ def _why_each(why: str, kinds: Sequence[str]) -> str:
     return f"{_PARTLY} {named}: {why}" if kinds else why
 
 
-def mend(lacking: Sequence[Unseen]) -> str:
+def how_to_add(lacking: Sequence[Unseen]) -> str:
     """What adds them: one command for all that isn't there."""
     absent = [gap.kind for gap in lacking if gap.state is Presence.ABSENT]
     adds = [f"To add them: {get_command(absent)}"] if absent else []
-    return "; ".join([*adds, *dict.fromkeys(str(gap.mend) for gap in lacking if gap.state is not Presence.ABSENT)])
+    return "; ".join([*adds, *dict.fromkeys(str(gap.fix) for gap in lacking if gap.state is not Presence.ABSENT)])
 
 
 def with_command(sentence: str, lacking: Iterable[Unseen]) -> Text:
     """`sentence`, and the command that adds what isn't there."""
-    adds = mend([gap for gap in lacking if not gap.state.hides])
+    adds = how_to_add([gap for gap in lacking if not gap.state.hides])
     return Text(f"{sentence.removesuffix('.')}. {adds}" if adds else sentence)
 
 
@@ -245,8 +245,8 @@ def hides(snapshot: Snapshot, key: str) -> bool:
 def unseen_kind(snapshot: Snapshot, key: str) -> NotKnownError:
     """Whether there is a workload of that name isn't known: its list wasn't given, was refused, or is there in part."""
     kind = kind_in(key).name
-    why, mend = _why_unseen(snapshot, kind, snapshot.presence.get(kind, Presence.ABSENT))
-    return NotKnownError(f"whether there is a {key} is not known: {why}", mend=mend)
+    why, fix = _why_unseen(snapshot, kind, snapshot.presence.get(kind, Presence.ABSENT))
+    return NotKnownError(f"whether there is a {key} is not known: {why}", fix=fix)
 
 
 def read_sentence(snapshot: Snapshot) -> str:

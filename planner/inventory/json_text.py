@@ -72,8 +72,8 @@ def keys_given_twice(text: memoryview) -> list[str]:
 
 def too_many(where: str, most: int | None = None, what: str = "objects") -> TooLarge:
     """More objects than one reading takes."""
-    mend = "Give the kinds that docs/reading.md names, of one cluster"
-    return TooLarge(f"it holds more than {most or LIMITS.objects:,} {what}", where=where, mend=mend)
+    fix = "Give the kinds that docs/reading.md names, of one cluster"
+    return TooLarge(f"it holds more than {most or LIMITS.objects:,} {what}", where=where, fix=fix)
 
 
 def check_count(text: Any, where: str) -> None:

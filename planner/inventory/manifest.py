@@ -163,15 +163,13 @@ class UnknownObject(Record):
 
     key: str
     what: str
-    mend: str = ""
+    fix: str = ""
     gpus: int = 0
     may_help: bool = False
 
     def asking(self, words: str, gpus: int) -> UnknownObject:
         """The same, with what it asks for at least: in words that follow, and of GPUs."""
-        return UnknownObject(
-            key=self.key, what=f"{self.what}{words}", mend=self.mend, gpus=gpus, may_help=self.may_help
-        )
+        return UnknownObject(key=self.key, what=f"{self.what}{words}", fix=self.fix, gpus=gpus, may_help=self.may_help)
 
 
 class Manifest(Record):
@@ -297,13 +295,13 @@ def _objects(text: str) -> list[Object]:
     try:
         objects = [document for document in objects_of(text, MANIFEST, repeated) if document]
     except InputError as error:
-        mend = "It is a template: give what helm template prints" if "{{" in text else error.mend
-        raise ChangeError(error.what, where=error.where, mend=mend) from None
+        fix = "It is a template: give what helm template prints" if "{{" in text else error.fix
+        raise ChangeError(error.what, where=error.where, fix=fix) from None
     if not objects:
-        raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
+        raise ChangeError("it is empty", where=MANIFEST, fix=_GIVE)
     if repeated:
-        what, mend = f"keys are given twice: {words.listing(repeated)}", "Delete the one that isn't meant"
-        raise ChangeError(what, where=MANIFEST, mend=mend)
+        what, fix = f"keys are given twice: {words.listing(repeated)}", "Delete the one that isn't meant"
+        raise ChangeError(what, where=MANIFEST, fix=fix)
     return objects
 
 
@@ -372,17 +370,17 @@ def _kind(document: Object, number: int) -> str:
     try:
         kind, api_version = kind_of(document, Part())
     except InputError as error:
-        what, mend = next(
+        what, fix = next(
             ((called, cure) for called, cure, sort, keys in _NO_MANIFESTS if any(isinstance(document.get(key), sort) for key in keys & document.keys())),
             ("", ""),
         )  # fmt: skip
         place = f"{MANIFEST}, document {number}"
         if what and not document.get("kind"):
-            raise ChangeError(f"it is {what}, and no manifest", where=place, mend=mend) from None
-        raise ChangeError(error.what, where=place, mend="Give kind and apiVersion") from None
+            raise ChangeError(f"it is {what}, and no manifest", where=place, fix=fix) from None
+        raise ChangeError(error.what, where=place, fix="Give kind and apiVersion") from None
     if api_version.startswith("kustomize.config.k8s.io/"):
-        mend = "Give what it builds: kubectl kustomize FOLDER"
-        raise ChangeError("is for kustomize, and applies nothing", where=f"{MANIFEST}, document {number}", mend=mend)
+        fix = "Give what it builds: kubectl kustomize FOLDER"
+        raise ChangeError("is for kustomize, and applies nothing", where=f"{MANIFEST}, document {number}", fix=fix)
     return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
@@ -392,10 +390,10 @@ def _check_metadata(document: Object, where: str) -> None:
     if metadata is None:
         return
     if not isinstance(metadata, dict):
-        raise ChangeError("metadata isn't an object", where=where, mend=_GIVE)
+        raise ChangeError("metadata isn't an object", where=where, fix=_GIVE)
     for field, sort, called in _METADATA:
         if metadata.get(field) is not None and not isinstance(metadata[field], sort):
-            raise ChangeError(f"metadata.{field} isn't {called}", where=where, mend=_GIVE)
+            raise ChangeError(f"metadata.{field} isn't {called}", where=where, fix=_GIVE)
 
 
 def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
@@ -572,7 +570,7 @@ def read_autoscaler(document: Object) -> HorizontalPodAutoscaler:
     """
     autoscaler = next((records[0] for kind, records in _read([document]).items() if kind in AUTOSCALERS), None)
     if not isinstance(autoscaler, HorizontalPodAutoscaler):
-        raise ChangeError("isn't an autoscaler that is known", where=MANIFEST, mend=_GIVE)
+        raise ChangeError("isn't an autoscaler that is known", where=MANIFEST, fix=_GIVE)
     return autoscaler
 
 
@@ -597,7 +595,7 @@ def _placed(
     metadata = document.get("metadata")
     name = (metadata.get("name") or metadata.get("generateName")) if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not isinstance(metadata, dict):
-        raise ChangeError("it has no metadata.name", where=where, mend="Give it a name")
+        raise ChangeError("it has no metadata.name", where=where, fix="Give it a name")
     namespace = str(metadata.get("namespace") or "")
     shared = Shared()
     sets = []
@@ -611,7 +609,7 @@ def _placed(
             raise ChangeError(damage_in_words(error), where=place) from None
         if not template.spec.containers:
             place = f"{where}, {pod_set.path}" if pod_set.path else where
-            raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
+            raise ChangeError("containers: the API server takes no pod without one", where=place, fix="Give one")
         _check_amounts(pod_set, template, f"{where}, {pod_set.path}" if pod_set.path else where)
         sets.append(PodsAlike(role=pod_set.role, template=template, count=pod_set.count))
     sameness = _known_of(document, snapshot, row, sets, was) if metadata.get("name") else None
@@ -667,7 +665,7 @@ def _check_amounts(pod_set: FoundSet, template: Template, where: str) -> None:
     """The API server takes the object of another project's kind, and none of its pods."""
     problem = next(amount_problems(typed_json.convert(pod_set.template, wire.PodTemplate)), None)
     if problem:
-        raise ChangeError(problem, where=where, mend="The API server refuses its pods: fix that field")
+        raise ChangeError(problem, where=where, fix="The API server refuses its pods: fix that field")
     for container in (*template.spec.containers, *template.spec.init_containers):
         check_resources(container, where)
 
@@ -987,8 +985,8 @@ def _without_gangs(
 
 def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **parameters: object) -> UnknownObject:
     """By a row of ``manifest.json``: why it isn't known, and how to fix it."""
-    what, mend = (text.format(key=key, **parameters) for text in _WHY[row])
-    return UnknownObject(key=key, what=what, mend=mend, gpus=gpus, may_help=may_help)
+    what, fix = (text.format(key=key, **parameters) for text in _WHY[row])
+    return UnknownObject(key=key, what=what, fix=fix, gpus=gpus, may_help=may_help)
 
 
 # ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────

@@ -114,7 +114,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
         problems=tuple(
             problem
             for problem in snapshot.problems
-            if not names.tells(f"{problem.object} {problem.what} {problem.mend}")
+            if not names.tells(f"{problem.object} {problem.what} {problem.fix}")
         ),
     )
 

@@ -57,8 +57,8 @@ class OneCluster:
             apart = next((file for file in whole if joined[file] is not joined[whole[0]]), None)
             clash = f"{whole[0]} and {apart} have nodes and pods each, and share no node" if apart is not None else ""
         if clash:
-            mend = "Give one cluster at a time; the dashboard keeps several and switches between them"
-            raise InputError(f"these are two clusters: {clash}", where=source, mend=mend)
+            fix = "Give one cluster at a time; the dashboard keeps several and switches between them"
+            raise InputError(f"these are two clusters: {clash}", where=source, fix=fix)
 
     def _joined(self) -> dict[str, set[str]]:
         """File → the files of its cluster: a dump that a user split has pods in one file and their nodes in another."""

@@ -11,7 +11,16 @@ from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZO
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.quotas import Quota
 from planner.inventory.records.read_context import go_duration
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, NodePool, Requirement, Snapshot, Taint
+from planner.kubernetes.records import (
+    EMPTY,
+    Amounts,
+    FrozenMap,
+    KarpenterNodePool,
+    Labels,
+    Requirement,
+    Snapshot,
+    Taint,
+)
 
 
 class LimitSource(StrEnum):
@@ -98,7 +107,7 @@ class PoolLimits(Record):
     shares: str = ""
 
 
-def limits_of(pool: NodePool) -> PoolLimits:
+def limits_of(pool: KarpenterNodePool) -> PoolLimits:
     """What a NodePool of Karpenter's says.
 
     Source: karpenter `pkg/controllers/provisioning/provisioner.go` `NewScheduler`, which leaves out those that aren't Ready or go.
@@ -159,5 +168,5 @@ def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:
 
 def _no_limit(part: str) -> InputError:
     return InputError(
-        f'"{part[:60]}" is not a limit of a pool', where="limits", mend="Write it like gpu-t4=8 or gpu-t4=2-8"
+        f'"{part[:60]}" is not a limit of a pool', where="limits", fix="Write it like gpu-t4=8 or gpu-t4=2-8"
     )

@@ -24,7 +24,7 @@ _AZURE_SIZE: Final = re.compile(r"Standard_([A-Z]+)\d+(?:-\d+)?([a-z]*)((?:_[A-Z
 _GCP_FAMILIES: Final = ("n2", "n2d", "c2", "c2d", "c3", "c3d", "c4", "a2", "a3", "t2d", "t2a", "m1", "m2", "m3", "n4")
 
 
-class Unit(StrEnum):
+class QuotaUnit(StrEnum):
     GPUS = "GPUs"
     VCPUS = "vCPUs"
 
@@ -36,7 +36,7 @@ class Quota(Record):
     name: str
     limit: float
     used: float | None
-    unit: Unit
+    unit: QuotaUnit
     source: str
     region: str = ""
     is_of_spot: bool | None = None
@@ -54,8 +54,8 @@ class Quota(Record):
     def _gcloud(self, machine_type: str, accelerator: str) -> bool:
         metric = self.name.removeprefix("PREEMPTIBLE_")
         if metric in _EVERYWHERE:
-            return self.unit is Unit.VCPUS or bool(accelerator)
-        if self.unit is Unit.GPUS:
+            return self.unit is QuotaUnit.VCPUS or bool(accelerator)
+        if self.unit is QuotaUnit.GPUS:
             model = accelerator.lower().removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper()
             if not model.startswith("A100"):  # only A100s have a quota by memory
                 model = model.removesuffix("_80GB")
@@ -131,7 +131,7 @@ def quotas_of(document: Mapping[str, Any]) -> Iterator[Quota]:
         if name in ("cores", "lowPriorityCores") or name.lower().endswith("family"):
             is_of_spot = True if name == "lowPriorityCores" else False if name != "cores" else None
             yield Quota(
-                name=name, limit=_number(document["limit"]) or 0.0, used=_number(document["currentValue"]), unit=Unit.VCPUS, source=_AZURE,
+                name=name, limit=_number(document["limit"]) or 0.0, used=_number(document["currentValue"]), unit=QuotaUnit.VCPUS, source=_AZURE,
                 is_of_spot=is_of_spot,
             )  # fmt: skip
     for each in _objects(document.get("quotas")):
@@ -140,7 +140,7 @@ def quotas_of(document: Mapping[str, Any]) -> Iterator[Quota]:
         is_gpus |= metric == _EVERYWHERE[0]
         if limit is not None and (is_gpus or metric.endswith("CPUS") or metric in _EVERYWHERE):
             yield Quota(
-                name=metric, limit=limit, used=_number(each.get("usage")), unit=Unit.GPUS if is_gpus else Unit.VCPUS,
+                name=metric, limit=limit, used=_number(each.get("usage")), unit=QuotaUnit.GPUS if is_gpus else QuotaUnit.VCPUS,
                 source=_GCLOUD, region="" if metric in _EVERYWHERE else str(document.get("name", "")),
                 is_of_spot=None if metric in _EVERYWHERE else metric.startswith("PREEMPTIBLE_"),
             )  # fmt: skip
@@ -150,7 +150,7 @@ def quotas_of(document: Mapping[str, Any]) -> Iterator[Quota]:
         if match is not None and limit is not None:
             region = str(each.get("QuotaArn", "")).split(":")[3:4]
             yield Quota(
-                name=name, limit=limit, used=None, unit=Unit.VCPUS, source=_AWS, region=region[0] if region else "",
+                name=name, limit=limit, used=None, unit=QuotaUnit.VCPUS, source=_AWS, region=region[0] if region else "",
                 is_of_spot=match["spot"] is not None,
             )  # fmt: skip
 

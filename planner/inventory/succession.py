@@ -21,7 +21,7 @@ from planner.kubernetes.records import Snapshot
 _SKIPPED: Final = frozenset({"derived"})
 
 
-class Difference(Record):
+class SnapshotDifference(Record):
     """`tuples`: field → what it is made of, either ``(first, last)`` of the field before or ``(None, records)``; `others`:
     fields that aren't tuples, where they differ."""
 
@@ -29,15 +29,15 @@ class Difference(Record):
     others: Mapping[str, Any]
 
 
-class Step(Record):
-    """From the snapshot called `before` to the one called `name`: a pickled `Difference`. A first one has no before."""
+class SuccessionStep(Record):
+    """From the snapshot called `before` to the one called `name`: a pickled `SnapshotDifference`. A first one has no before."""
 
     name: str
     before: str = ""
     packed: bytes = b""
 
 
-def difference(before: Snapshot, after: Snapshot) -> Difference:
+def difference(before: Snapshot, after: Snapshot) -> SnapshotDifference:
     """What turns `before` into `after`."""
     tuples: dict[str, tuple[Any, ...]] = {}
     others: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def difference(before: Snapshot, after: Snapshot) -> Difference:
                 tuples[field.name] = pieces
         elif old != new:
             others[field.name] = new
-    return Difference(tuples=tuples, others=others)
+    return SnapshotDifference(tuples=tuples, others=others)
 
 
 def _pieces(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ def _alike(old: tuple[Any, ...], at: int, new: tuple[Any, ...], place: int) -> i
     return number
 
 
-def followed(before: Snapshot, change: Difference) -> Snapshot:
+def followed(before: Snapshot, change: SnapshotDifference) -> Snapshot:
     """`before` with what differs."""
     new_fields: dict[str, Any] = dict(change.others)
     for name, pieces in change.tuples.items():
@@ -102,7 +102,7 @@ def followed(before: Snapshot, change: Difference) -> Snapshot:
 # ── names and steps ──────────────────────────────────────────────────────────────────────────────────────────────────
 def begin(snapshot: Snapshot, name: str) -> None:
     """Give the first of a line its name, which no other has."""
-    steps: tuple[Step, ...] = (Step(name=name),)
+    steps: tuple[SuccessionStep, ...] = (SuccessionStep(name=name),)
     snapshot.derived.know(_steps, steps)
 
 
@@ -111,7 +111,7 @@ def succeed(before: Snapshot, after: Snapshot) -> None:
     packed = pickle.dumps(difference(before, after), pickle.HIGHEST_PROTOCOL)
     base_name = name_of(before)
     name = blake2b(base_name.encode() + packed, digest_size=16).hexdigest()
-    step = Step(name=name, before=base_name, packed=packed)
+    step = SuccessionStep(name=name, before=base_name, packed=packed)
     after.derived.know(_steps, (*_of(before)[1 - LIMITS.snapshots_kept :], step))
 
 
@@ -140,9 +140,9 @@ def walked(before: Snapshot, packed: tuple[bytes, ...]) -> Snapshot:
     return before
 
 
-def _steps(_snapshot: Snapshot) -> tuple[Step, ...]:
+def _steps(_snapshot: Snapshot) -> tuple[SuccessionStep, ...]:
     return ()
 
 
-def _of(snapshot: Snapshot) -> tuple[Step, ...]:
+def _of(snapshot: Snapshot) -> tuple[SuccessionStep, ...]:
     return snapshot.derived.once(_steps, snapshot)

@@ -36,7 +36,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?\Z")
 _LONGEST_NUMBER = 40  # characters; Python's own bound on integers is far away from it
-_MEND = "Check indentation, quotes and colons near that place"
+_FIX = "Check indentation, quotes and colons near that place"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TOO_DEEP = "exceeded maximum nesting depth"  # libyaml's own bound, in PyYAML since 6.0.4
 _DIRECTIVE = re.compile("^%", re.MULTILINE)
@@ -84,9 +84,7 @@ def check_directives(text: str | memoryview, where: str) -> None:
     """
     matches = _DIRECTIVE.finditer(text) if isinstance(text, str) else _DIRECTIVE_BYTES.finditer(text)
     if next(islice(matches, LIMITS.directives, None), None) is not None:
-        raise InputError(
-            f"more than {LIMITS.directives} lines of it are directives of YAML (%)", where=where, mend=_MEND
-        )
+        raise InputError(f"more than {LIMITS.directives} lines of it are directives of YAML (%)", where=where, fix=_FIX)
 
 
 class YamlBatch(list[Any]):
@@ -140,7 +138,7 @@ def _documents(
         line = f" (line {reading.line(mark)})" if mark is not None else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
         what = f"it is nested more than {DEEPEST} levels deep" if problem == _TOO_DEEP else f"it isn't YAML: {problem}"
-        raise InputError(f"{what}{line}", where=reading.where, mend=_MEND) from None
+        raise InputError(f"{what}{line}", where=reading.where, fix=_FIX) from None
 
 
 class _Document:
@@ -267,7 +265,7 @@ class _Document:
 
     def _error(self, problem: str, event: Any) -> InputError:
         line = self.reading.line(event.start_mark)
-        return InputError(f"{problem} (line {line})", where=self.reading.where, mend=_MEND)
+        return InputError(f"{problem} (line {line})", where=self.reading.where, fix=_FIX)
 
 
 def _packed(value: Any) -> Any:

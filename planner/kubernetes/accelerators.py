@@ -240,12 +240,12 @@ def extended(values: Any, where: str, base_tables: Tables | None = None) -> Tabl
         own = typed_json.convert(values, _Own)
     except msgspec.ValidationError as error:
         units = ", ".join(Unit)
-        mend = f"Give resources (resource, vendor, unit: {units}, noun) and labels (pool, zone, machine_type, model, …)"
-        raise InputError(f"isn't a table of accelerators: {error}", where=where, mend=mend) from None
+        fix = f"Give resources (resource, vendor, unit: {units}, noun) and labels (pool, zone, machine_type, model, …)"
+        raise InputError(f"isn't a table of accelerators: {error}", where=where, fix=fix) from None
     for row in own.resources:
         if "/" not in row.resource:
-            mend = "Write the extended resource as a node's allocatable has it, such as example.com/npu"
-            raise InputError(f'"{row.resource[:60]}" has no domain', where=where, mend=mend)
+            fix = "Write the extended resource as a node's allocatable has it, such as example.com/npu"
+            raise InputError(f'"{row.resource[:60]}" has no domain', where=where, fix=fix)
     before = base_tables or Tables()
     lists = [field_name for field_name in _OwnLabels.__struct_fields__ if field_name != "spot"]
     spot = {key: {label.lower(): SPOT for label in values} for key, values in own.labels.spot.items()}

@@ -30,7 +30,7 @@ class Same(Generic[T]):
         return id(self.value)
 
 
-class Derived:
+class DerivedValues:
     """Results of functions of one value. They never leave the process: a copy or a pickle has none."""
 
     __slots__ = ("_held", "_made")
@@ -69,15 +69,15 @@ class Derived:
         """Take `computed` for what ``make(source)`` would give."""
         self._made[make] = {(): computed}
 
-    def __reduce__(self) -> tuple[type[Derived], tuple[()]]:
-        return Derived, ()
+    def __reduce__(self) -> tuple[type[DerivedValues], tuple[()]]:
+        return DerivedValues, ()
 
 
 class Deriving(Protocol):
     """What keeps what is worked out of it."""
 
     @property
-    def derived(self) -> Derived: ...
+    def derived(self) -> DerivedValues: ...
 
 
 Keeps = TypeVar("Keeps", bound=Deriving)

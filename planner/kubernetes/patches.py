@@ -49,7 +49,7 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise ChangeError(f'$patch is "{directive}"', where=where, mend="Use replace, delete or merge")
+        raise ChangeError(f'$patch is "{directive}"', where=where, fix="Use replace, delete or merge")
     merged: Object = dict(original)
     if _RETAIN in patch:
         retained = patch[_RETAIN]
@@ -165,7 +165,7 @@ def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
         old = None
     elif type(old) is not type(new):
         expected = "an object" if isinstance(old, dict) else "a list"
-        raise ChangeError(f"it has to be {expected}", where=where, mend="Give the patch the shape of the workload")
+        raise ChangeError(f"it has to be {expected}", where=where, fix="Give the patch the shape of the workload")
     if isinstance(new, dict):
         return merge(old or {}, new, where)
     if not isinstance(new, list):
@@ -180,12 +180,12 @@ def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
 def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, order: Any) -> list[Any]:
     for element in new:
         if not isinstance(element, dict):
-            raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
+            raise ChangeError("an element isn't an object", where=where, fix=f"Give objects with {merge_key}")
     if any(member == {_DIRECTIVE: "replace"} for member in new):
         return [_without_nulls(member) for member in new if member != {_DIRECTIVE: "replace"}]
     if not all(_is_named(member, merge_key) for member in new):
-        mend = f"Say which element is meant: give its {merge_key}, a word or a number"
-        raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
+        fix = f"Say which element is meant: give its {merge_key}, a word or a number"
+        raise ChangeError(f"an element has no {merge_key}", where=where, fix=fix)
     if not old:  # taken as it is: one port may be there of two protocols
         return [merge({}, member, where) for member in new if member.get(_DIRECTIVE) != "delete"]
     merged = [dict(member) for member in old]

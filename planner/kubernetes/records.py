@@ -13,14 +13,14 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from planner.ground.records import Record, dataclass
+from planner.ground.records import WRITTEN_NAME, Record, dataclass
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DEFAULT_SCHEDULER,
     POD_TEMPLATE_HASH,
     ROLLOUTS_POD_TEMPLATE_HASH,
 )
-from planner.kubernetes.derived import Derived
+from planner.kubernetes.derived import DerivedValues
 from planner.kubernetes.field_privacy import (
     Expression,
     Handler,
@@ -1051,7 +1051,7 @@ class ProvisioningRequest(Record):
     conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
 
 
-class NodePool(Record):
+class KarpenterNodePool(Record):
     """Karpenter's: which nodes it may bring, and how many."""
 
     name: str
@@ -1302,7 +1302,7 @@ class Finding(Record):
     code: Annotated[str, Tells.OURS]  # stable, e.g. "pod-wants-unknown-resource"
     object: str  # "Deployment/prod/ml-worker", "Node/gpu-0", or "" for the whole snapshot
     what: Annotated[str, Tells.SENTENCE]
-    mend: str = ""
+    fix: str = field(default="", metadata={WRITTEN_NAME: "mend"})
 
 
 class Presence(StrEnum):
@@ -1411,7 +1411,7 @@ class Snapshot:
     pod_templates: tuple[PodTemplate, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     provisioning_requests: tuple[ProvisioningRequest, ...] = ()
-    node_pools: tuple[NodePool, ...] = ()  # Karpenter's
+    node_pools: tuple[KarpenterNodePool, ...] = ()  # Karpenter's
     node_claims: tuple[NodeClaim, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
@@ -1419,7 +1419,7 @@ class Snapshot:
     presence: FrozenMap[Presence] = EMPTY  # for every kind the planner knows
     reading: Reading = Reading()  # where everything that was given went
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
-    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
+    derived: DerivedValues = field(default_factory=DerivedValues, init=False, repr=False, compare=False)
 
     @property
     def other_kinds(self) -> FrozenMap[int]:

@@ -180,6 +180,6 @@ def read_selector(text: str) -> LabelSelector:
         elif match := _THERE.fullmatch(clause):
             requirements.append(Requirement(key=match[2], operator="DoesNotExist" if match[1] else "Exists"))
         else:
-            mend = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
-            raise InputError(f'"{clause[:60]}" is no label selector', where="label", mend=mend)
+            fix = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
+            raise InputError(f'"{clause[:60]}" is no label selector', where="label", fix=fix)
     return LabelSelector(match_expressions=tuple(requirements))

@@ -15,7 +15,7 @@ from planner.kubernetes.kinds import BLUE_GREEN, RECREATE
 from planner.kubernetes.records import Workload
 
 _SHARE = re.compile(r"(\d{1,9})(%?)\Z", re.ASCII)
-_MEND = 'Give a number such as 1, or a share such as "25%"'
+_FIX = 'Give a number such as 1, or a share such as "25%"'
 
 
 def parse_share(text: str, *, where: str = "") -> int | str:
@@ -28,7 +28,7 @@ def parse_share(text: str, *, where: str = "") -> int | str:
     """
     match = _SHARE.match(text.strip())
     if match is None:
-        raise ChangeError(f'"{text[:40]}" is neither a number nor a percentage', where=where, mend=_MEND)
+        raise ChangeError(f'"{text[:40]}" is neither a number nor a percentage', where=where, fix=_FIX)
     return f"{int(match[1])}%" if match[2] else int(match[1])
 
 
@@ -44,7 +44,7 @@ def check_share(field: str, value: int | str | None) -> None:
         try:
             share_parts(value)
         except ChangeError as error:
-            raise InputError(f"{field}: {error.what}", mend=error.mend) from None
+            raise InputError(f"{field}: {error.what}", fix=error.fix) from None
 
 
 def share_parts(value: int | str, *, name: str = "", where: str = "") -> tuple[int, bool]:
@@ -64,7 +64,7 @@ def share_parts(value: int | str, *, name: str = "", where: str = "") -> tuple[i
         message = (
             f'{name} is "{str(value)[:40]}"' if name else f'"{str(value)[:40]}" is neither a number nor a percentage'
         )
-        raise ChangeError(message, where=where, mend=_MEND)
+        raise ChangeError(message, where=where, fix=_FIX)
     return int(match[1]), True
 
 

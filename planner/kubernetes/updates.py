@@ -1,6 +1,6 @@
 """What a change of an object that is there does to its pods, where its kind's controller isn't played step by step.
 
-Most controllers of other projects do one of five things (`Way`), and so each kind's row in `planner.kubernetes.pod_templates` names
+Most controllers of other projects do one of five things (`UpdateEffect`), and so each kind's row in `planner.kubernetes.pod_templates` names
 one of the rules in ``updates.json``. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
 source and project. Releases are not named: the copies that were read (November 2026) tell commits only. Cases of the projects' own
 tests are in `tests/rollout/test_projects_own_cases.py`.
@@ -19,7 +19,7 @@ from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 
 
-class Way(StrEnum):
+class UpdateEffect(StrEnum):
     """What becomes of the pods, in words that follow the kind's name."""
 
     UNKNOWN = "isn't modelled"
@@ -52,13 +52,13 @@ class Updates(Record):
     model, container : a field of that role which is a container, and the name of it
     """
 
-    way: Way
+    way: UpdateEffect
     project: str
     source: str
     pods_at: tuple[str, ...] = ("spec",)
     counts: tuple[str, ...] = ()
     by_field: str = ""
-    ways: tuple[tuple[str, Way], ...] = ()
+    ways: tuple[tuple[str, UpdateEffect], ...] = ()
     one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
     while_suspended: tuple[str, ...] = ()
     has_fixed_number: bool = False
@@ -69,9 +69,9 @@ class Updates(Record):
     container: str = ""
     model: str = ""
 
-    def way_of(self, value: str) -> Way:
+    def way_of(self, value: str) -> UpdateEffect:
         """The way that a value of its field means; of "" the default."""
-        return self.way if not value else dict(self.ways).get(value, Way.UNKNOWN)
+        return self.way if not value else dict(self.ways).get(value, UpdateEffect.UNKNOWN)
 
     def said(self, document: Mapping[str, Any]) -> str:
         """What its field says in a document, "" where it says nothing."""
@@ -87,13 +87,13 @@ class Updates(Record):
         return {path: at(document, path) for path in self.held}
 
 
-NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=())
+NOT_MODELLED: Final = Updates(way=UpdateEffect.UNKNOWN, project="", source="", pods_at=())
 """Of a kind of which nothing is told: its pods hang on nothing that is known."""
 
 
 def _rule(row: Mapping[str, Any]) -> Updates:
-    ways = [(value, Way[way]) for value, way in row.get("ways", ())]
-    return typed_json.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
+    ways = [(value, UpdateEffect[way]) for value, way in row.get("ways", ())]
+    return typed_json.convert({**row, "way": UpdateEffect[row["way"]], "ways": ways}, Updates)
 
 
 RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "updates.json")).items()}

@@ -127,7 +127,7 @@ def read_minor(text: str) -> int:
     match = re.fullmatch(r"v?1\.(\d{1,2})(\.\S*)?", text.strip())
     if match is None or not FIRST <= int(match[1]) <= LAST:
         what = f'"{text[:40]}" is no version of Kubernetes that is known here'
-        raise InputError(what, mend=f"Give 1.{FIRST} to 1.{LAST}")
+        raise InputError(what, fix=f"Give 1.{FIRST} to 1.{LAST}")
     return int(match[1])
 
 

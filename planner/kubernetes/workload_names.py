@@ -27,7 +27,7 @@ _SHORT: Final = {
 """kubectl's and the projects' own short names of kinds (`shortNames` of their API resources)."""
 _ALIKE: Final = 3  # names that an error offers for one that there isn't
 _NAMED: Final = 5  # workloads that an error names
-_MEND: Final = "Write kind/namespace/name, namespace/name, or the name where there is only one"
+_FIX: Final = "Write kind/namespace/name, namespace/name, or the name where there is only one"
 
 
 def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()) -> str:
@@ -52,11 +52,11 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
     if fits:
         more = f" and {len(fits) - _NAMED:,} more" if len(fits) > _NAMED else ""
         raise InputError(
-            f'"{name[:120]}" may be {", ".join(fits[:_NAMED])}{more}', where=snapshot.source, mend="Write one of these"
+            f'"{name[:120]}" may be {", ".join(fits[:_NAMED])}{more}', where=snapshot.source, fix="Write one of these"
         )
     near = nearest(name, keys)
-    mend = f"Did you mean {', '.join(near)}?" if near else _MEND
-    raise InputError(f'there is no workload "{name[:120]}"', where=snapshot.source, mend=mend)
+    fix = f"Did you mean {', '.join(near)}?" if near else _FIX
+    raise InputError(f'there is no workload "{name[:120]}"', where=snapshot.source, fix=fix)
 
 
 def nearest(name: str, keys: Iterable[str]) -> list[str]:

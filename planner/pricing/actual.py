@@ -95,8 +95,8 @@ class Invoice:
             is_named = is_named or bool(line.resources)
             yield line
         if not is_named:
-            mend = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, or OpenCost aggregated by node"
-            raise InputError("no line of it names a resource", where=where, mend=mend)
+            fix = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, or OpenCost aggregated by node"
+            raise InputError("no line of it names a resource", where=where, fix=fix)
 
     def _of_text(self, text: str, where: str) -> Iterator[BillLine]:
         text = text.lstrip("\ufeff \n\r\t")
@@ -104,7 +104,7 @@ class Invoice:
             try:
                 yield from self._of_rows(csv.DictReader(f"{line}\n" for line in text.split("\n")), where)
             except csv.Error as error:
-                raise InputError(f"is no CSV: {error}", where=where, mend=_NO_BILL) from error
+                raise InputError(f"is no CSV: {error}", where=where, fix=_NO_BILL) from error
             return
         try:
             first = json.loads(text.partition("\n")[0]) if text.startswith("{") and "\n{" in text else None
@@ -117,7 +117,7 @@ class Invoice:
             }:
                 rows = document
         except (ValueError, RecursionError) as error:
-            raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
+            raise InputError("is no JSON that is whole", where=where, fix=_NO_BILL) from error
         yield from (
             self._of_rows((_object(row, where) for row in rows), where) if rows else self._of_opencost(document, where)
         )
@@ -137,7 +137,7 @@ class Invoice:
             ).keys():
                 yield self._of_azure(own, place)
             else:
-                raise InputError("is no bill that is known", where=place, mend=_NO_BILL)
+                raise InputError("is no bill that is known", where=place, fix=_NO_BILL)
 
     def _of_focus(self, row: Mapping[str, Any], place: str) -> BillLine:
         currency, column = str(row.get("BillingCurrency") or ""), "EffectiveCost"
@@ -271,7 +271,7 @@ class Invoice:
             every = [allocation for window in windows for allocation in (window or {}).values()]
             if not any("__idle__" in str(allocation.get("name")) and _node_of(allocation) for allocation in every):
                 what = "has nothing idle by node: what nodes cost isn't in it"
-                raise InputError(what, where=where, mend=_OF_OPENCOST)
+                raise InputError(what, where=where, fix=_OF_OPENCOST)
             self.notes.add("OpenCost tells no currency: taken for USD.")
             for usage in every:
                 window = usage.get("window") or {}
@@ -293,13 +293,13 @@ class Invoice:
                         kind=kind,
                     )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError("is not OpenCost's /allocation answer", where=where, mend=_OF_OPENCOST) from error
+            raise InputError("is not OpenCost's /allocation answer", where=where, fix=_OF_OPENCOST) from error
 
     def _in_dollars(self, currency: object, place: str) -> None:
         if currency in (None, ""):
             self.notes.add("It tells no currency: taken for USD.")
         elif currency != "USD":
-            raise InputError(f"is in {str(currency)[:10]}", where=place, mend="Export it in USD, or with its rate")
+            raise InputError(f"is in {str(currency)[:10]}", where=place, fix="Export it in USD, or with its rate")
 
 
 def _snake(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -322,7 +322,7 @@ def _object(row: object, where: str = "") -> Mapping[str, Any]:
     try:
         row_object = json.loads(row) if isinstance(row, str) and where else row
     except (ValueError, RecursionError) as error:
-        raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
+        raise InputError("is no JSON that is whole", where=where, fix=_NO_BILL) from error
     return row_object if isinstance(row_object, Mapping) else {}
 
 
@@ -347,8 +347,8 @@ def _credits(credit_document: object, place: str) -> Iterable[Mapping[str, Any]]
         return ({"amount": credit_list},)
     if isinstance(credit_list, list) and all(isinstance(credit, Mapping) for credit in credit_list):
         return credit_list
-    mend = "Write it with TO_JSON_STRING(credits)"
-    raise InputError("is no list of credits", where=f"{place}, column credits", mend=mend)
+    fix = "Write it with TO_JSON_STRING(credits)"
+    raise InputError("is no list of credits", where=f"{place}, column credits", fix=fix)
 
 
 def _names(*candidate_names: object) -> tuple[str, ...]:
@@ -365,15 +365,15 @@ def _number(value: object, place: str, column: str) -> float:
             return amount
     except ValueError:
         pass
-    raise InputError(f'"{str(value)[:40]}" is not an amount', where=f"{place}, column {column}", mend="Write 0.42")
+    raise InputError(f'"{str(value)[:40]}" is not an amount', where=f"{place}, column {column}", fix="Write 0.42")
 
 
 def _moment(value: object, place: str) -> float:
     try:
         at = datetime.fromisoformat(str(value).strip().replace(" UTC", "+00:00"))
     except ValueError:
-        mend = "Write it like 2026-07-16T00:00:00Z"
-        raise InputError(f'"{str(value)[:40]}" is not a time', where=place, mend=mend) from None
+        fix = "Write it like 2026-07-16T00:00:00Z"
+        raise InputError(f'"{str(value)[:40]}" is not a time', where=place, fix=fix) from None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 

@@ -11,7 +11,7 @@ from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
-from planner.inventory.input_report import mend, told, unseen
+from planner.inventory.input_report import how_to_add, told, unseen
 from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.derived import once_a_snapshot
@@ -176,8 +176,8 @@ def bill(
     cost, unseen_pods = cost_cluster(book, snapshot), _unseen_pods(snapshot)
     used = _used(snapshot) if counts_usage else {}
     if counts_usage and not used and not unseen_pods:
-        mend = 'Add the output of: kubectl get --raw "/apis/metrics.k8s.io/v1beta1/pods"'
-        raise NotKnownError("who uses more than it requests isn't known: no pod's usage is in the input", mend=mend)
+        fix = 'Add the output of: kubectl get --raw "/apis/metrics.k8s.io/v1beta1/pods"'
+        raise NotKnownError("who uses more than it requests isn't known: no pod's usage is in the input", fix=fix)
     nodes = {node.name: node for node in snapshot.nodes}
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
     holders_by_node = held_by_node(snapshot, by)
@@ -286,7 +286,7 @@ def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[RequestedShare]]
 def _unseen_pods(snapshot: Snapshot) -> str:
     """Why the pods weren't seen, and what adds them; "" where they were."""
     lacking = [gap for gap in unseen(snapshot) if gap.kind == POD.name]
-    return f"{told(lacking)}. {mend(lacking)}" if lacking else ""
+    return f"{told(lacking)}. {how_to_add(lacking)}" if lacking else ""
 
 
 def holders(
@@ -296,12 +296,10 @@ def holders(
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
         what = f'"{by[:60]}" is nothing to share a bill out by'
-        raise InputError(what, where="by", mend="Give namespace, label:NAME, pool or workload")
+        raise InputError(what, where="by", fix="Give namespace, label:NAME, pool or workload")
     if label and not is_qualified(label):
-        mend = (
-            "Give the label's key: letters, digits, -, _ and ., 63 at most, with a domain/ before it where it has one"
-        )
-        raise InputError(f'"{label[:60]}" is no label\'s key', where="by", mend=mend)
+        fix = "Give the label's key: letters, digits, -, _ and ., 63 at most, with a domain/ before it where it has one"
+        raise InputError(f'"{label[:60]}" is no label\'s key', where="by", fix=fix)
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
     each: dict[str, dict[tuple[str, AllocationKind], list[Amounts]]] = defaultdict(lambda: defaultdict(list))

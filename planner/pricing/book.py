@@ -155,7 +155,7 @@ def read_table(
         with a decimal comma, a zone where a region belongs, another currency, two prices for one thing.
     """
     digest = blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest()
-    empty = InputError("has a header and no prices", where=where, mend="Add a line for each price")
+    empty = InputError("has a header and no prices", where=where, fix="Add a line for each price")
     if is_catalogue(text):
         listed = read_catalogue(text, where=where, source=source, as_of=as_of)
         if not listed:
@@ -176,11 +176,11 @@ def read_table(
         key = tuple(row[column] for column in layout.key)
         if key in line_by_key:
             raise row.error(
-                f"{' in '.join(key)} was priced in line {line_by_key[key]} already", mend="Keep one of the lines"
+                f"{' in '.join(key)} was priced in line {line_by_key[key]} already", fix="Keep one of the lines"
             )
         line_by_key[key] = row.line
         if is_own and not any(row[column] for column in layout.prices):
-            raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
+            raise row.error(f"{' in '.join(key)} has no price", fix=f"Fill one of {', '.join(layout.prices)}")
         dated = row["as_of"] or as_of
         if layout.name == "machine types":
             priced[" ".join(key)] = _machine(row, dated, source)
@@ -341,9 +341,9 @@ class _Row:
         at = self._at.get(column)
         return "" if at is None else self._cells[at].strip()
 
-    def error(self, what: str, *, column: str = "", mend: str = "") -> InputError:
+    def error(self, what: str, *, column: str = "", fix: str = "") -> InputError:
         place = f"{self.where}, line {self.line}" + (f", column {column}" if column else "")
-        return InputError(what, where=place, mend=mend)
+        return InputError(what, where=place, fix=fix)
 
     def number(self, column: str, *, least: float = 0.0) -> float | None:
         """The cell as a number of at least `least`, None where it is empty."""
@@ -354,7 +354,7 @@ class _Row:
             raise self.error(
                 f'"{text[:40]}" is not a number',
                 column=column,
-                mend="Write it with a point and no sign, such as 0.3675",
+                fix="Write it with a point and no sign, such as 0.3675",
             )
         value = float(text)
         if not least <= value < 1e9:
@@ -365,7 +365,7 @@ class _Row:
         """The cell as a price; None where it is empty. 0 is refused: nothing here is free."""
         value = self.number(column)
         if value == 0:
-            raise self.error("0 is not a price", column=column, mend="Leave the cell empty where the price is unknown")
+            raise self.error("0 is not a price", column=column, fix="Leave the cell empty where the price is unknown")
         return value
 
     def check(self, layout: _Layout) -> None:
@@ -375,15 +375,15 @@ class _Row:
                 raise self.error("is empty", column=column)
             if column in ("region", "region_id"):
                 if _ZONE.match(self[column]):
-                    raise self.error(f'"{self[column]}" is a zone', column=column, mend="Write its region")
+                    raise self.error(f'"{self[column]}" is a zone', column=column, fix="Write its region")
                 if not _REGION.match(self[column]):
-                    raise self.error(f'"{self[column]}" is not a region', column=column, mend="Such as asia-northeast3")
+                    raise self.error(f'"{self[column]}" is not a region', column=column, fix="Such as asia-northeast3")
         if self["billing_currency"] not in ("", "USD"):
             raise self.error(
-                f"prices in {self['billing_currency']} can't be used", column="billing_currency", mend="Convert to USD"
+                f"prices in {self['billing_currency']} can't be used", column="billing_currency", fix="Convert to USD"
             )
         if self["as_of"] and not _DATE.match(self["as_of"]):
-            raise self.error(f'"{self["as_of"]}" is not a date', column="as_of", mend="Write it like 2026-07-16")
+            raise self.error(f'"{self["as_of"]}" is not a date', column="as_of", fix="Write it like 2026-07-16")
 
     def prices(self, columns: Mapping[str, Provisioning], *, zero: bool = False) -> FrozenMap[float]:
         """Provisioning → price, for the columns that are filled. `zero`: 0 says that another part includes it."""
@@ -442,11 +442,11 @@ class _Rows:
         self.where = where
         lines = text.removeprefix("\ufeff").splitlines(keepends=True)
         if not lines or not lines[0].strip():
-            raise InputError("is empty", where=where, mend="A price table starts with a line of column names")
+            raise InputError("is empty", where=where, fix="A price table starts with a line of column names")
         header = lines[0]
         if "," not in header and (";" in header or "\t" in header):
             raise InputError(
-                "its columns are not separated by commas", where=where, mend="Save it as CSV with commas between cells"
+                "its columns are not separated by commas", where=where, fix="Save it as CSV with commas between cells"
             )
         self._reader = csv.reader(lines, strict=True)
         try:
@@ -465,7 +465,7 @@ class _Rows:
             raise InputError(
                 f"its columns ({', '.join(self.columns)[:200]}) are not those of a price table",
                 where=self.where,
-                mend=f"Give {layouts_text}; docs/prices.md lists all tables",
+                fix=f"Give {layouts_text}; docs/prices.md lists all tables",
             )
         layout = fitting[0]
         for column in self.columns:
@@ -476,7 +476,7 @@ class _Rows:
                 raise InputError(
                     f'a table of {layout.name} has no column "{column}"',
                     where=f"{self.where}, line 1",
-                    mend=f'Did you mean "{near[0]}"?' if near else "Remove it, or use the column note",
+                    fix=f'Did you mean "{near[0]}"?' if near else "Remove it, or use the column note",
                 )
         if len(set(self.columns)) < len(self.columns):
             raise InputError("two columns have the same name", where=f"{self.where}, line 1")
@@ -523,7 +523,7 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
             raise row.error(
                 f"GPUs and local SSD cost {parts:g}, more than the machine with them",
                 column=column,
-                mend="A total includes GPUs and local SSD",
+                fix="A total includes GPUs and local SSD",
             )
     return machine
 
@@ -580,7 +580,7 @@ def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
         ("provisioning", Provisioning, "a way to buy"),
     ):
         if row[column] not in list(words):
-            raise row.error(f'"{row[column]}" is not {what}', column=column, mend=f"One of {', '.join(words)}")
+            raise row.error(f'"{row[column]}" is not {what}', column=column, fix=f"One of {', '.join(words)}")
     price = row.price("list_unit_price")
     if price is None:
         raise row.error("is empty", column="list_unit_price")

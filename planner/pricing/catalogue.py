@@ -42,8 +42,8 @@ def read_catalogue(text: str, *, where: str, source: str, as_of: str) -> tuple[M
         for cells in reader:
             line = f"{where}, line {reader.line_num}"
             if not cells["InstanceType"]:
-                mend = "Leave Google's table out: the book has Google's prices, taken apart"
-                raise InputError("has a row without a machine type", where=line, mend=mend)
+                fix = "Leave Google's table out: the book has Google's prices, taken apart"
+                raise InputError("has a row without a machine type", where=line, fix=fix)
             machine = _machine(cells, line, source, as_of)
             if machine.total_usd_per_hour:
                 zones[machine.machine_type, machine.region_id][(cells.get("AvailabilityZone") or "").strip()] = machine
@@ -83,7 +83,7 @@ def _number(cells: dict[str, str], name: str, line: str) -> float | None:
         value = -1.0
     if not 0 <= value < _MOST_USD:
         raise InputError(
-            f'"{text[:40]}" is not a number of this kind', where=f"{line}, column {name}", mend="Write it like 0.526"
+            f'"{text[:40]}" is not a number of this kind', where=f"{line}, column {name}", fix="Write it like 0.526"
         )
     return value
 

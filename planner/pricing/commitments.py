@@ -28,7 +28,7 @@ from planner.pricing.node import price_node
 
 TERMS: Final = {"1y": Provisioning.COMMITMENT_1Y, "3y": Provisioning.COMMITMENT_3Y}
 COLUMNS: Final = ("machine_type", "region", "nodes", "term", "usd_per_hour", "id", "discount")
-_MEND: Final = f"Write the columns {', '.join(COLUMNS[:6])}; the last two may be empty"
+_FIX: Final = f"Write the columns {', '.join(COLUMNS[:6])}; the last two may be empty"
 
 
 def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
@@ -42,12 +42,12 @@ def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
     rows = csv.DictReader(text.lstrip("\ufeff").splitlines())
     lacking = [name for name in COLUMNS[:4] if name not in (rows.fieldnames or ())]
     if lacking:
-        raise InputError(f'there is no column "{lacking[0]}"', where=where, mend=_MEND)
+        raise InputError(f'there is no column "{lacking[0]}"', where=where, fix=_FIX)
     commitments = tuple(
         _commitment(row, f"{where}, line {rows.line_num}", number) for number, row in enumerate(rows, start=1)
     )
     if len({commitment.commitment_id for commitment in commitments}) < len(commitments):
-        raise InputError("two commitments have the same id", where=where, mend="Give each its own, or none")
+        raise InputError("two commitments have the same id", where=where, fix="Give each its own, or none")
     return commitments
 
 
@@ -56,11 +56,11 @@ def _commitment(row: Mapping[str, str | None], where: str, number: int) -> Owned
     if cells["discount"] or (not cells["nodes"] and cells["usd_per_hour"]):
         return _plan(cells, where, number)
     if not cells["machine_type"] or not cells["region"]:
-        raise InputError("the machine type or the region is empty", where=where, mend=_MEND)
+        raise InputError("the machine type or the region is empty", where=where, fix=_FIX)
     if cells["term"].lower() not in TERMS:
-        raise InputError(f'"{cells["term"][:40]}" is no term', where=where, mend="Write 1y or 3y under term")
+        raise InputError(f'"{cells["term"][:40]}" is no term', where=where, fix="Write 1y or 3y under term")
     if not cells["nodes"].isascii() or not cells["nodes"].isdigit() or not 0 < int(cells["nodes"][:9]) <= 100_000:
-        raise InputError(f'"{cells["nodes"][:40]}" is no number of nodes', where=where, mend="Write 4")
+        raise InputError(f'"{cells["nodes"][:40]}" is no number of nodes', where=where, fix="Write 4")
     return OwnedCommitment(
         commitment_id=cells["id"] or f"commitment-{number}",
         machine_type=cells["machine_type"],
@@ -75,8 +75,8 @@ def _plan(cells: Mapping[str, str], where: str, number: int) -> OwnedCommitment:
     """``*,,,3y,12,compute-plan,0.45``: 12 USD an hour at 45% off, on any machine."""
     usd, discount, term = _price(cells["usd_per_hour"], where), _price(cells["discount"], where), cells["term"].lower()
     if term not in TERMS or not usd or discount is None or not 0 < discount < 1 or cells["nodes"]:
-        mend = "Write *,,,3y,12,my-plan,0.45: a type or pattern, a region or none, no nodes, the term, USD an hour, an id, the mean share it takes off"
-        raise InputError("a plan of USD an hour lacks something, or has too much", where=where, mend=mend)
+        fix = "Write *,,,3y,12,my-plan,0.45: a type or pattern, a region or none, no nodes, the term, USD an hour, an id, the mean share it takes off"
+        raise InputError("a plan of USD an hour lacks something, or has too much", where=where, fix=fix)
     return OwnedCommitment(
         commitment_id=cells["id"] or f"commitment-{number}",
         machine_type=cells["machine_type"] or "*",
@@ -96,7 +96,7 @@ def _price(text: str, where: str) -> float | None:
     except ValueError:
         value = -1.0
     if not isfinite(value) or not 0 <= value <= 1000:
-        raise InputError(f'"{text[:40]}" is no price of a node-hour in USD', where=where, mend="Write 0.6, or nothing")
+        raise InputError(f'"{text[:40]}" is no price of a node-hour in USD', where=where, fix="Write 0.6, or nothing")
     return value
 
 

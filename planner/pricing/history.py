@@ -68,7 +68,7 @@ def read_changes(text: str, *, where: str) -> tuple[PriceChange, ...]:
             raise InputError(
                 "is not a line of a price history",
                 where=f"{where}, line {reader.line_num}",
-                mend="Give observed_on, machine_type, region, total_ondemand and total_spot",
+                fix="Give observed_on, machine_type, region, total_ondemand and total_spot",
             ) from error
     return tuple(sorted(changes, key=lambda row: (row.machine_type, row.region_id, row.observed_on)))
 

@@ -59,12 +59,12 @@ def list_prices(
     if gpu:
         gpu_model = book.gpu_model(gpu)
         if gpu_model is None:
-            raise InputError(f'the price book has no GPU "{gpu}"', mend=f"It has {', '.join(sorted(book.gpu_models))}")
+            raise InputError(f'the price book has no GPU "{gpu}"', fix=f"It has {', '.join(sorted(book.gpu_models))}")
         model = gpu_model.model
     regions = {row.region_id for table in (book.machines, book.own_machines) for row in table.values()}
     regions |= {region for price_list in book.lists for region in price_list.regions}
     if region_id and region_id not in regions:
-        raise InputError(f'the price book has no region "{region_id}"', mend=f"It has {', '.join(sorted(regions))}")
+        raise InputError(f'the price book has no region "{region_id}"', fix=f"It has {', '.join(sorted(regions))}")
     lines: list[PriceLine] = []
     if not machine_type and (model or not region_id):
         lines += _gpu_lines(book, model, region_id)
@@ -73,7 +73,7 @@ def list_prices(
     if machine_type and not lines:
         where = f" in {region_id}" if region_id else ""
         raise InputError(
-            f'the price book has no machine type "{machine_type}"{where}', mend='Write it like "n1-standard-8"'
+            f'the price book has no machine type "{machine_type}"{where}', fix='Write it like "n1-standard-8"'
         )
     return tuple(lines)
 

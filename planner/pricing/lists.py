@@ -101,9 +101,9 @@ class PriceList(Record):
         except ValueError:
             value = -1.0
         if not 0 < value < 1e5:
-            mend = "Remove the file, or refresh it again"
+            fix = "Remove the file, or refresh it again"
             raise InputError(
-                f'"{cells[column][:40]}" is not a price', where=f"{self.source}: {cells[0]} in {name}", mend=mend
+                f'"{cells[column][:40]}" is not a price', where=f"{self.source}: {cells[0]} in {name}", fix=fix
             )
         return value
 
@@ -140,14 +140,14 @@ def read_list(text: str, *, where: str, seller: str, source: str) -> PriceList:
         For a file with another header, or a line with more or fewer cells.
     """
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    mend = "Remove the file, or refresh it again"
+    fix = "Remove the file, or refresh it again"
     columns = lines[0].split(",")
     if tuple(columns[: len(KEPT)]) != KEPT or len(columns) == len(KEPT):
-        raise InputError("is not a list of prices by region", where=where, mend=mend)
+        raise InputError("is not a list of prices by region", where=where, fix=fix)
     commas = len(columns) - 1
     for number, line in enumerate(lines[1:], start=2):
         if line.count(",") != commas or line.split(",", 2)[1] not in LIST_WAYS:
-            raise InputError("is not a line of a price list", where=f"{where}, line {number}", mend=mend)
+            raise InputError("is not a line of a price list", where=f"{where}, line {number}", fix=fix)
     return PriceList(seller=seller, source=source, text="\n".join([*lines, ""]))
 
 

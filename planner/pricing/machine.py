@@ -181,9 +181,9 @@ def no_price(machine_type: str, region_id: str, provisioning: Provisioning, reas
 class _MissingPrice(Exception):
     """There is no price, and why."""
 
-    def __init__(self, reason: PriceReason, why: str, mend: str = "") -> None:
+    def __init__(self, reason: PriceReason, why: str, fix: str = "") -> None:
         super().__init__(why)
-        self.reason, self.why, self.mend = reason, why, mend
+        self.reason, self.why, self.fix = reason, why, fix
 
 
 _COMPONENTS_OF: Final = {
@@ -243,7 +243,7 @@ class _Question:
         self.own = book.own_machines.get(f"{machine_type} {region_id}")
 
     @property
-    def _mend(self) -> str:
+    def _fix(self) -> str:
         seller = next(
             (price_list.seller for price_list in self.book.lists if price_list.regions_of(self.machine_type)), ""
         )
@@ -491,14 +491,14 @@ class _Question:
         return is_sold, tuple(notes)
 
     def refuse(self, refused: _MissingPrice) -> Price:
-        why = f"{refused.why}. {refused.mend}" if refused.mend else refused.why
+        why = f"{refused.why}. {refused.fix}" if refused.fix else refused.why
         return no_price(self.machine_type, self.region_id, self.provisioning, refused.reason, why)
 
     def _no_provisioning_price(self) -> _MissingPrice:
         return _MissingPrice(
             PriceReason.NO_PROVISIONING_PRICE,
             f"the {self.provisioning} price of {self.machine_type} in {self.region_id} isn't in the book",
-            self._mend,
+            self._fix,
         )
 
     def _unknown_type(self) -> _MissingPrice:
@@ -508,7 +508,7 @@ class _Question:
             return _MissingPrice(
                 PriceReason.NOT_IN_REGION,
                 f"{self.machine_type} isn't in the book for {self.region_id}, but for {others}",
-                self._mend,
+                self._fix,
             )
         return _MissingPrice(
             PriceReason.UNKNOWN_MACHINE_TYPE,

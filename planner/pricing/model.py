@@ -277,7 +277,7 @@ class PriceBook(Record, eq=False):
             if not 0 <= share < 1:
                 raise InputError(
                     f"a discount of {share:g} on {category} prices is not a share of the price",
-                    mend="Give 0.15 for 15%: 0 or more, less than 1",
+                    fix="Give 0.15 for 15%: 0 or more, less than 1",
                 )
         discount_map = FrozenMap(
             {category.value: float(share) for category, share in sorted(discounts.items()) if share}

@@ -105,16 +105,16 @@ def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> s
         for price_list in book.lists
     ):
         return ""
-    mend = "Give its price as a CSV of your own"
+    fix = "Give its price as a CSV of your own"
     for machine_list in book.lists:
         if (odd := machine_list.implausible(machine_type, region)) is not None:
-            return f"the list's price of {machine_type} in {region}, {odd[0]}, is refused: the median of its regions is {odd[1]:.4g}. {mend}"
+            return f"the list's price of {machine_type} in {region}, {odd[0]}, is refused: the median of its regions is {odd[1]:.4g}. {fix}"
     if not cloud.prices:
-        return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {mend}"
+        return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {fix}"
     regions = book.places(machine_type)
     where = f", but for {', '.join(regions[:3])}{', …' if len(regions) > 3 else ''}" if regions else ""
     refresh = f'"headroom costs --price-list refresh --cloud {cloud.prices} --region {region}"'
-    return f"{cloud.seller}'s {machine_type} isn't in the book for {region}{where}. {mend}, or read it with {refresh}"
+    return f"{cloud.seller}'s {machine_type} isn't in the book for {region}{where}. {fix}, or read it with {refresh}"
 
 
 def refresh_commands(of: Iterable[Node]) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def check_coverage(book: PriceBook, refresh: Refresh) -> None:
         raise SourceError(
             f"only {unit_count - missing:,} of {unit_count:,} known prices were among its {refresh.sku_count:,} SKUs",
             where="the Cloud Billing Catalog",
-            mend="Nothing was written; try again later",
+            fix="Nothing was written; try again later",
         )
 
 

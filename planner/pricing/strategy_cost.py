@@ -58,7 +58,7 @@ class SpareTerms(Record):
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
-                raise InputError(f"{field.name} is {value}", where="price of a strategy", mend="Give 0 or more")
+                raise InputError(f"{field.name} is {value}", where="price of a strategy", fix="Give 0 or more")
 
     def added_hours(self, rollout_seconds: float) -> float:
         """Hours that a node is billed which is added for one rollout: until it takes pods, the rollout, and until the autoscaler takes it

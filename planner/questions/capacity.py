@@ -200,7 +200,7 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     listings=(_SHAPES, _FITS, _STRANDED, _RESOURCES, _POOLS),
-    notes=lambda answer: [f"{finding.severity.value}: {finding.what}. {finding.mend}" for finding in answer.findings],
+    notes=lambda answer: [f"{finding.severity.value}: {finding.what}. {finding.fix}" for finding in answer.findings],
     about="""What is left of the cluster, and what still fits.
 
     Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit.

@@ -34,7 +34,7 @@ def parse_levers(text: str) -> str:
     named = list(Lever) if lever_names in ([], ["all"]) else lever_names
     wrong = [word for word in named if word not in list(Lever)]
     if wrong:
-        raise InputError(f'"{wrong[0][:60]}" is no lever', where="--levers", mend=f"Levers: {ALL}, or all")
+        raise InputError(f'"{wrong[0][:60]}" is no lever', where="--levers", fix=f"Levers: {ALL}, or all")
     return ",".join(lever for lever in Lever if lever in named)
 
 

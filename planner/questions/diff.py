@@ -136,7 +136,7 @@ def _lines(side: Snapshot, inputs: Inputs) -> dict[str, WorkloadOverview]:
 
 def _other_side(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs, skipped: list[str]) -> tuple[Snapshot, str]:
     if bool(settings.changes) == bool(inputs.others):
-        raise InputError("there is nothing to compare with", mend="Give a second cluster, or changes: one of both")
+        raise InputError("there is nothing to compare with", fix="Give a second cluster, or changes: one of both")
     if inputs.others:
         return inputs.others[0], inputs.others[0].source
     return _changed(snapshot, settings, inputs, skipped)

@@ -174,7 +174,7 @@ QUESTION: Final = Question(
     answer=answer,
     listings=(_KINDS, _LOAD),
     notes=lambda inventory: (
-        *(f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in inventory.problems),
+        *(f"{problem.severity.value}: {problem.what}. {problem.fix}" for problem in inventory.problems),
         str(inventory.recorded),
     ),
     codes=_codes,

@@ -50,7 +50,7 @@ def answer(snapshot: Snapshot, settings: DriftSettings, inputs: Inputs = NOTHING
         if name not in service_names:
             services_text = ", ".join(sorted(service_names)) or "none"
             raise InputError(
-                f'no service "{name}" runs in several environments', where="service", mend=f"There are: {services_text}"
+                f'no service "{name}" runs in several environments', where="service", fix=f"There are: {services_text}"
             )
     if settings.services:
         report = replace(report, services=tuple(one for one in report.services if one.service in settings.services))

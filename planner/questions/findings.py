@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from planner.capacity.filters import Filter, Selection
@@ -86,7 +87,7 @@ def facts(answer: FindingsAnswer) -> Iterator[Fact]:
 
 def _line(finding: Finding) -> str:
     about = f"{finding.object}: " if finding.object else ""
-    return f"{SEVERITY[finding.severity]}: {about}{finding.what}{f'. {finding.mend}' if finding.mend else ''}"
+    return f"{SEVERITY[finding.severity]}: {about}{finding.what}{f'. {finding.fix}' if finding.fix else ''}"
 
 
 _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
@@ -97,7 +98,7 @@ _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
         Column("code", heading=None),
         Column("object"),
         Column("what"),
-        Column("mend", heading="how to fix it"),
+        Column("mend", attrgetter("fix"), heading="how to fix it"),
     ),
 )
 

@@ -43,7 +43,7 @@ def answer(snapshot: Snapshot, settings: IdleSettings, inputs: Inputs = NOTHING)
     if inputs.gpu_uses is None:
         raise InputError(
             "nothing in the input tells how busy GPUs are",
-            mend="Name a Prometheus that scrapes DCGM's or AMD's exporter",
+            fix="Name a Prometheus that scrapes DCGM's or AMD's exporter",
         )
     cost = cost_cluster(known_book(inputs), snapshot)
     idle = idle_gpus(snapshot, inputs.gpu_uses, cost.nodes, settings.idle_minutes * 60)

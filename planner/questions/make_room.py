@@ -22,7 +22,7 @@ from planner.rollout.scripts import script
 
 def _until(text: str) -> str:
     if text and not text.startswith("shape="):
-        raise InputError(f'"{text[:60]}" is no end', where="--until", mend="Write --until shape=gpu=8 --count 10")
+        raise InputError(f'"{text[:60]}" is no end', where="--until", fix="Write --until shape=gpu=8 --count 10")
     return text
 
 
@@ -61,7 +61,7 @@ class MakeRoomSettings:
 
     def __post_init__(self) -> None:
         if sum(map(bool, (self.workload, self.shape, self.until, self.manifest))) > 1:
-            raise InputError("room is made for one thing", mend="Give one of --for, --shape, --until and -f")
+            raise InputError("room is made for one thing", fix="Give one of --for, --shape, --until and -f")
 
     def asked(self, book: PriceBook | None) -> RoomRequest:
         """What room is made for."""

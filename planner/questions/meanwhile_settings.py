@@ -45,7 +45,7 @@ class MeanwhileSettings:
         """
         if self.then:
             what = "strategies aren't compared with events beside the rollout"
-            raise ChangeError(what, where=str(self.then[0])[:120], mend="Ask for one or the other")
+            raise ChangeError(what, where=str(self.then[0])[:120], fix="Ask for one or the other")
 
     def beside(self, limits: tuple[PoolLimits, ...], *, first: tuple[str, ...] = ()) -> LaterEvents:
         """What happens, with the pools' limits as far as they are known; `first`: `Beside.first`.
@@ -58,8 +58,8 @@ class MeanwhileSettings:
         try:
             texts = typed_json.decode(self.applied, tuple[str, ...]) if self.applied else ()
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            mend = "Give each manifest as a text of the list, in the order of the events"
-            raise InputError("it isn't a JSON list of texts", where="then_manifests", mend=mend) from None
+            fix = "Give each manifest as a text of the list, in the order of the events"
+            raise InputError("it isn't a JSON list of texts", where="then_manifests", fix=fix) from None
         return LaterEvents(later=self.then, manifests=texts, limits=limits, first=first)
 
 

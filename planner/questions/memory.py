@@ -171,7 +171,7 @@ def _container(workload: Workload, name: str) -> tuple[Container, bool]:
             if container.name == name:
                 return container, is_init
     raise ChangeError(
-        f'{workload.key} has no container "{name}"', mend="Choose one of the containers in the workload's template"
+        f'{workload.key} has no container "{name}"', fix="Choose one of the containers in the workload's template"
     )
 
 
@@ -224,7 +224,7 @@ def answer(snapshot: Snapshot, settings: MemorySettings, inputs: Inputs = NOTHIN
         raise InputError(
             f'there is no node "{settings.node}"',
             where="node",
-            mend=choice(settings.node, (node.name for node in plan.cluster.nodes)),
+            fix=choice(settings.node, (node.name for node in plan.cluster.nodes)),
         )
     return replace(plan, cluster=replace(plan.cluster, nodes=nodes))
 
@@ -253,7 +253,7 @@ def _of_one(answer: MemoryPlan) -> tuple[NodeReport, ...]:
 
 
 def _risk(risk: Finding) -> str:
-    return f"{SEVERITY[risk.severity]}: {risk.object or 'cluster'}: {risk.what}. {risk.mend}."
+    return f"{SEVERITY[risk.severity]}: {risk.object or 'cluster'}: {risk.what}. {risk.fix}."
 
 
 _NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
@@ -309,7 +309,7 @@ def change_of(snapshot: Snapshot, settings: MemoryWhatIfSettings) -> MemoryChang
         When no workload is named, it isn't there, or which container is not clear.
     """
     if not settings.workload:
-        raise InputError("no workload is named", where="workload", mend="Write it as kind/namespace/name")
+        raise InputError("no workload is named", where="workload", fix="Write it as kind/namespace/name")
     return MemoryChange(
         workload=settings.workload,
         container=settings.container or _only_container(snapshot, settings.workload),
@@ -326,7 +326,7 @@ def _only_container(snapshot: Snapshot, key: str) -> str:
         raise InputError(
             f"{key} has {len(names)} containers" if workload else f"there is no {key}",
             where="container",
-            mend=f"Name one of {', '.join(names)}" if names else "Write the workload as kind/namespace/name",
+            fix=f"Name one of {', '.join(names)}" if names else "Write the workload as kind/namespace/name",
         )
     return names[0]
 

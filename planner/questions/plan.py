@@ -51,7 +51,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Inputs = NOTHING) 
         Where there is a budget of money and no price book.
     """
     if settings.most_usd is not None and given.book is None:
-        raise InputError("a budget of money needs prices", where="most_usd", mend="Give a price book")
+        raise InputError("a budget of money needs prices", where="most_usd", fix="Give a price book")
     tell("Every workload's rollout is played", 0.0)
     now = {line.workload: line for line in overviews.on_todays_nodes(snapshot).workloads}
     states = {

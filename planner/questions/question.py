@@ -22,7 +22,7 @@ from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
-from planner.inventory.input_report import ServerLoad, Unseen, mend, told, unseen, with_command
+from planner.inventory.input_report import ServerLoad, Unseen, how_to_add, told, unseen, with_command
 from planner.kubernetes.kinds import POD, ROLLING, kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
@@ -87,7 +87,7 @@ def known_book(inputs: Inputs) -> PriceBook:
         Without one: no price is assumed.
     """
     if inputs.book is None:
-        raise InputError("no price book is given", mend="Give the embedded one, or prices of your own")
+        raise InputError("no price book is given", fix="Give the embedded one, or prices of your own")
     return inputs.book
 
 
@@ -257,7 +257,7 @@ class Question(Record, Generic[S, A]):
                 lacking += [gap for gap in every if gap.kind in self.lists and gap not in lacking]
             if lacking and not self.is_by_parts:
                 why = f"not known: {told(lacking)}, and the answer hangs on them"
-                return NotKnownError(why, where=snapshot.source, mend=mend(lacking))
+                return NotKnownError(why, where=snapshot.source, fix=how_to_add(lacking))
         return None
 
     def lacks(self, snapshot: Snapshot) -> list[Unseen]:

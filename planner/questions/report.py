@@ -299,7 +299,7 @@ class Written(Record):
     more: int
 
 
-class Review(Record):
+class Report(Record):
     """A report ready to be written in any form."""
 
     snapshot: Snapshot
@@ -319,7 +319,7 @@ def review(
     settings: ReportSettings,
     inputs: Inputs = NOTHING,
     doing: Callable[[str], None] = lambda _: None,
-) -> Review:
+) -> Report:
     """Ask everything; the first of ``inputs.others`` is what the cluster was before, `doing` is told each chapter."""
     chapters = (*(COMPARISON if inputs.others else ()), *CHAPTERS)
     titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
@@ -343,7 +343,7 @@ def review(
     )
     overview = questions.get("overview")
     film, losses = (stuck_film(snapshot, overview.answer), _losses(snapshot, inputs)) if overview else (None, None)
-    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=questions, film=film, losses=losses)
+    return Report(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=questions, film=film, losses=losses)
 
 
 def _losses(snapshot: Snapshot, inputs: Inputs) -> Survival | None:

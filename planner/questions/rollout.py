@@ -61,7 +61,7 @@ def parse_node_selector(text: str) -> Labels:
         return EMPTY
     pairs = [_LABEL.fullmatch(part.strip()) for part in text.split(",")]
     if not all(pairs):
-        raise ChangeError(f'"{text[:60]}" is not a node selector', mend='Write it like "disk=ssd, zone=a"')
+        raise ChangeError(f'"{text[:60]}" is not a node selector', fix='Write it like "disk=ssd, zone=a"')
     return FrozenMap({pair[1]: pair[2] for pair in pairs if pair})
 
 

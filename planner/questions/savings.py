@@ -80,7 +80,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Inputs = NOTHIN
         When there is no price for it, or for any node; `TooLargeError` when its months cost too much work.
     """
     if settings.workload and not settings.filter.is_empty:
-        raise InputError("it lists workloads, and one is asked for", where="filter", mend="Take one of the two away")
+        raise InputError("it lists workloads, and one is asked for", where="filter", fix="Take one of the two away")
     book, own = known_book(given), given.own_history
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)

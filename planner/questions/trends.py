@@ -71,7 +71,7 @@ def known_history(inputs: Inputs) -> History:
         Without one.
     """
     if inputs.history is None or not inputs.history.moments:
-        raise InputError("no history is given", mend="Name a store that headroom store snapshot has written")
+        raise InputError("no history is given", fix="Name a store that headroom store snapshot has written")
     return inputs.history
 
 

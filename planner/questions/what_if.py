@@ -55,7 +55,7 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Inputs = NOTHING
         When a change doesn't apply to the snapshot, or the shape can't be read.
     """
     if not settings.changes:
-        raise ChangeError("nothing is changed", mend="Give a change, such as drain:NODE")
+        raise ChangeError("nothing is changed", fix="Give a change, such as drain:NODE")
     limits = settings.pools.known(given)
     try:
         return what_if(snapshot, settings.changes, limits, settings.shape, settings.with_rollouts, given.book)

@@ -14,7 +14,7 @@ from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text, count, listing, usd
-from planner.inventory.input_report import mend, told
+from planner.inventory.input_report import how_to_add, told
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
@@ -47,7 +47,7 @@ class WhereSettings:
 
     def __post_init__(self) -> None:
         if bool(self.shape) == bool(self.manifest):
-            raise InputError("one thing is placed: a shape or a manifest", mend="Give --shape gpu=1 or -f FILE")
+            raise InputError("one thing is placed: a shape or a manifest", fix="Give --shape gpu=1 or -f FILE")
 
 
 class WhereAnswer(Record):
@@ -75,7 +75,7 @@ def answer(snapshot: Snapshot, settings: WhereSettings, inputs: Inputs = NOTHING
 
 def _in(name: str, snapshot: Snapshot, settings: WhereSettings, inputs: Inputs) -> ClusterRoom:
     if lacking := QUESTION.lacks(snapshot):
-        why = Text(f"not known: {told(lacking)}. {mend(lacking)}")
+        why = Text(f"not known: {told(lacking)}. {how_to_add(lacking)}")
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=why, room=(), usd_per_month=None)
     try:
         if settings.manifest:

@@ -20,7 +20,7 @@ from planner.remedies.lever_ranges import Knobs, Lever, knobs
 from planner.remedies.levers import change, lending, nodes, order, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.nodes import Growing
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.remedies.player import PlanOutcome
 from planner.remedies.rollout_plans import raised
 from planner.remedies.room_for_change import RoomMade, room_made
@@ -314,7 +314,7 @@ class _Writer:
         else:
             yield change.at_once(change_steps)
 
-    def _cure(self, way: Way) -> Step | None:
+    def _cure(self, way: LeverPosition) -> Step | None:
         """What is done after the only change and before it can end."""
         before = self.case.revisions[0].before
         if way.template is not None and way.patch is not None and before is not None:

@@ -16,7 +16,7 @@ from planner.remedies.levers import lending, nodes, order, pods, strategy, templ
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.moves import Moved
 from planner.remedies.levers.nodes import Growing
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import PlanCase
 from planner.rollout.verdict import explain
 
@@ -51,7 +51,7 @@ class Knobs(Record):
     `orders`: of each the places of the changes, one after another; () is as asked, None after all that are in flight.
     """
 
-    ways: tuple[tuple[Way, ...], ...]
+    ways: tuple[tuple[LeverPosition, ...], ...]
     orders: tuple[tuple[int, ...] | None, ...] = ((),)
     lenders: tuple[Lender, ...] = ()
     pools: tuple[Growing, ...] = ()
@@ -74,7 +74,7 @@ class Knobs(Record):
         """Plans there are."""
         return self.ways_count * prod(most + 1 for most in self.around)
 
-    def ways_of(self, plan: Plan) -> list[Way]:
+    def ways_of(self, plan: Plan) -> list[LeverPosition]:
         """Of each change its own."""
         return [ways[position] for ways, position in zip(self.ways, plan.ways, strict=True)]
 
@@ -138,9 +138,9 @@ def knobs(
     )  # fmt: skip
 
 
-def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) -> Iterator[Way]:
+def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) -> Iterator[LeverPosition]:
     revision = case.revisions[place]
-    yield Way()
+    yield LeverPosition()
     if revision.placed is not None:
         return
     if Lever.STRATEGY in levers:

@@ -164,7 +164,7 @@ class RoomRequest(Record):
         if self.least is not MoveObjective.COST:
             return movable(cluster, self.least)
         if self.book is None:
-            raise InputError("the cheapest moves need prices", where="least", mend="Give a price book")
+            raise InputError("the cheapest moves need prices", where="least", fix="Give a price book")
         prices = Prices(
             usd_per_hour=usd_of_pods(self.book, cluster.snapshot), checkpoint_minutes=self.checkpoint_minutes
         )
@@ -330,10 +330,10 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
         if plain.placed is not None and plain.placed.assumes:
             doubts.append(decisive(after.key, plain.placed.assumes))
         if revision.before is not None:
-            mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
-            raise InputError(f"{after.key} is there already", where="-f", mend=mend)
+            fix = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
+            raise InputError(f"{after.key} is there already", where="-f", fix=fix)
         if after.traits.is_per_node:
-            raise InputError(f"{after.key} has a pod on each node", where="-f", mend="Give something with replicas")
+            raise InputError(f"{after.key} has a pod on each node", where="-f", fix="Give something with replicas")
         for template, number in revision.templates:
             spec = admission.prepare(after.namespace, template.spec, template.labels)
             if refused := _refused(admission, after.namespace, after.name, spec, number):
@@ -343,7 +343,7 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
             )  # fmt: skip
             found += [(like, number)] if number else []
     if not found:
-        raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
+        raise InputError("the manifest makes no pods", where="-f", fix="Give a Deployment, a StatefulSet or a Job")
     cluster, changes = compiled(prepared.snapshot), tuple(prepared.revisions)
     return found, _Put(cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts)))
 
@@ -395,8 +395,8 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
     own = [number for number in waiting if keys[snapshot.pods[number].uid] == workload]
     if not own and not is_queued:
         names = sorted({keys[snapshot.pods[number].uid] for number in waiting})
-        mend = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
-        raise InputError(f"no pod of {workload[: limits.NAME_LETTERS.most]} waits for a node", where="--for", mend=mend)
+        fix = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
+        raise InputError(f"no pod of {workload[: limits.NAME_LETTERS.most]} waits for a node", where="--for", fix=fix)
     return own
 
 

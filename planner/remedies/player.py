@@ -24,7 +24,7 @@ from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import PlanCase, other_draws, preempted_of_others
 from planner.rollout.admission import usage
@@ -114,7 +114,7 @@ class Player:
         remaining_old = sum(min(old_count for *_, old_count in workload_bests) for workload_bests in each)
         return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), remaining_old, self._price(plan, seconds))
 
-    def _best(self, place: int, way: Way) -> tuple[float, float, int]:
+    def _best(self, place: int, way: LeverPosition) -> tuple[float, float, int]:
         """Of one change pods Ready at worst at most, seconds at least, and pods that stay as they are: below a StatefulSet's partition."""
         key = (place, id(way))
         if key not in self._bests:
@@ -124,7 +124,7 @@ class Player:
             self._bests[key] = (*self._ready_and_seconds(place, way, after), old_pods)
         return self._bests[key]
 
-    def _ready_and_seconds(self, place: int, way: Way, after: Workload) -> tuple[float, float]:
+    def _ready_and_seconds(self, place: int, way: LeverPosition, after: Workload) -> tuple[float, float]:
         times = self.case.pod_times[place]
         if not self._is_plain[place] or way.happenings:
             return (inf, 0.0)

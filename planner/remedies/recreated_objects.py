@@ -17,7 +17,7 @@ from planner.kubernetes.pod_templates import Templated, found_sets, templated
 from planner.kubernetes.records import PodsAlike
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import units_of
-from planner.kubernetes.updates import Way
+from planner.kubernetes.updates import UpdateEffect
 from planner.remedies.needed_room import WorkloadNeed
 from planner.remedies.rollouts import rollout
 from planner.remedies.tightest_cluster import Files
@@ -25,17 +25,17 @@ from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.room_need import Need, PodsToPlace, RoomNeed, request_words
 
-ROLLS_NOTHING: Final = (Way.STAYS, Way.NEXT, Way.REFUSED)
+ROLLS_NOTHING: Final = (UpdateEffect.STAYS, UpdateEffect.NEXT, UpdateEffect.REFUSED)
 _ROLE: Final = "headroom/role"  # a label of made nodes
 
 
-def way_of(placed: PlacedWorkload, document: Object) -> Way:
+def way_of(placed: PlacedWorkload, document: Object) -> UpdateEffect:
     """What a change of the object does with its pods."""
     row = templated(placed.workload.kind, str(document.get("apiVersion") or ""))
     if row is None or row.updates is None:
-        return Way.UNKNOWN
+        return UpdateEffect.UNKNOWN
     if placed.placed.idle:
-        return Way.STAYS
+        return UpdateEffect.STAYS
     return row.updates.way_of(row.updates.said(document))
 
 

@@ -117,12 +117,11 @@ def rollout(
         for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ]
     unknown += [
-        (detail.key, Unknown(what=detail.what, may_help=detail.may_help, mend=detail.mend))
-        for detail in prepared.unknown
+        (detail.key, Unknown(what=detail.what, may_help=detail.may_help, fix=detail.fix)) for detail in prepared.unknown
     ]
     unknown += dict.fromkeys(unknown_drivers(run, run.done))
     if (run.completed or pools) and (queue_sentence := crowded(cluster, prepared.revisions)):
-        unknown.append((prepared.revisions[0].after.key, Unknown(what=queue_sentence, mend=_QUEUES)))
+        unknown.append((prepared.revisions[0].after.key, Unknown(what=queue_sentence, fix=_QUEUES)))
     remedies: list[Remedy] = []
     reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
@@ -191,7 +190,7 @@ def rollout(
         apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
-        unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend=_QUEUES)))
+        unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, fix=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         rollout_result = grown(rollout_result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
@@ -203,7 +202,7 @@ def rollout(
     if may_grow and not tied_to(run, prepared.revisions):
         rollout_result = of_todays_nodes(rollout_result, snapshot, pools)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    lacking = [gap for _, gap in unknown] + [Unknown(what=error.what, mend=error.mend) for error in errors]
+    lacking = [gap for _, gap in unknown] + [Unknown(what=error.what, fix=error.fix) for error in errors]
     limited_result = as_far_as_known(rollout_result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
         limited_result = telling.unplayed(limited_result, unknown)

@@ -305,7 +305,7 @@ class Files:
         required_domains = max((spread_constraint.min_domains or 0 for spread_constraint in spread), default=0)
         own_devices = next((why for _, why in devices if why != ("", "")), ("", ""))
         for unread in unread_in(workload.key, self.documents[workload.key]):
-            lacks = unread.what, unread.mend
+            lacks = unread.what, unread.fix
         values = next((v for key in keys if (v := _values_of(spec, key))), ())
         if labels is None and lacks == ("", ""):
             lacks = "no node can have the labels that its selector and required affinity ask", "Check both"

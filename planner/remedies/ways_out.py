@@ -8,7 +8,7 @@ from typing import Final
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
 from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
 from planner.rollout.tie_breaks import is_refused
@@ -94,7 +94,7 @@ _PREFERRED = (
 def _once_stuck(case: StuckRollout) -> Iterator[Remedy]:
     """What a volume or a node that doesn't answer keeps: each way that completes."""
     revision, run = case.revision, case.run
-    levers: tuple[Way, ...] = (
+    levers: tuple[LeverPosition, ...] = (
         *template.ways(revision, run, case.why),
         *pods.ways(case.cluster, revision, run, case.why),
     )

@@ -13,7 +13,7 @@ from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
 from planner.kubernetes.records import EMPTY, Finding, Snapshot
 from planner.kubernetes.units import units_of
-from planner.kubernetes.updates import Way
+from planner.kubernetes.updates import UpdateEffect
 from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import WorkloadNeed, asked, asked_together, smaller_request
@@ -94,7 +94,7 @@ def without_cluster(
         way = way_of(placed, document)
         if placed.workload.kind in _ROLL_NOTHING or way in ROLLS_NOTHING:
             rolls_nothing.append(key)
-        elif key not in singles and way in (Way.BESIDE, Way.AFTER):
+        elif key not in singles and way in (UpdateEffect.BESIDE, UpdateEffect.AFTER):
             parts.append(_part(files, key, asked_anew(files, placed, document), None, is_more=False))
         elif key not in singles:
             parts.append(untold(_not_played(placed)))
@@ -162,7 +162,7 @@ def _not_played(placed: PlacedWorkload) -> UnknownObject:
     return UnknownObject(
         key=key,
         what=f"how {with_article(kind)} rolls out isn't played without a cluster",
-        mend="Ask with a cluster: headroom gate CLUSTER -f FILE",
+        fix="Ask with a cluster: headroom gate CLUSTER -f FILE",
     )
 
 

@@ -59,7 +59,7 @@ def read_timeout(text: str) -> float:
     """
     seconds = go_duration(text.strip(), whole=True)
     if seconds is None or seconds <= 0:
-        raise InputError(f'"{text}" is no time', mend="Write it as 90s, 5m or 1h30m")
+        raise InputError(f'"{text}" is no time', fix="Write it as 90s, 5m or 1h30m")
     return seconds
 
 

@@ -64,7 +64,7 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyG
     cluster, revisions, place = compiled(prepared.snapshot), prepared.revisions, prepared.place_of(key)
     if place is None or not revisions[place].after.traits.surges_freely:
         raise ChangeError(
-            f"{key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
+            f"{key} is no Deployment of the scenario", fix="The strategy grid is for a changed Deployment"
         )
     workload, pod_times = revisions[place].after, prepared.pod_times[place]
     current = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None

@@ -38,7 +38,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.unplayed_kinds import LISTED
-from planner.kubernetes.updates import Way
+from planner.kubernetes.updates import UpdateEffect
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner, replication_controllers, sets_by_key, workloads_by_key
 from planner.rollout.silent_nodes import silent_nodes
@@ -138,7 +138,7 @@ def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
     for job in () if is_listed else snapshot.every_workload:
         owner = job.owner if job.traits.is_batch else None
         row = templated(owner.kind, "batch/") if owner and owner.kind not in read else None
-        if owner and row and row.updates and row.updates.way is Way.NEXT:
+        if owner and row and row.updates and row.updates.way is UpdateEffect.NEXT:
             latest[owner.key(job.namespace)] = owner, job
     for key, (owner, job) in latest.items():
         does = f"{key}, which wasn't read, may begin"

@@ -56,7 +56,7 @@ from planner.rollout.queue_evictions import after_evictions, evicted_pods, evict
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.clusters import lacking, name_of, played, why
-from planner.scheduling.kueue.play import AdmissionOutcome, Verdict
+from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
@@ -83,7 +83,7 @@ class _QueuedChange(NamedTuple):
     unknown: str = ""
     part: str = ""
 
-    def own(self, verdict: Verdict) -> Verdict:
+    def own(self, verdict: KueueVerdict) -> KueueVerdict:
         """Of its Workload's verdict what is its own: of a pod group's one pod."""
         own_sets = tuple(pod_set._replace(pods=1, places=()) for pod_set in verdict.given if pod_set.name == self.part)
         return replace(verdict, given=own_sets) if self.part else verdict
@@ -118,7 +118,7 @@ def _evicting(
     revision: Revision,
     requests: Mapping[int, _QueuedChange],
     place: int,
-    verdicts: Mapping[str, Verdict],
+    verdicts: Mapping[str, KueueVerdict],
 ) -> Revision:
     """The change with whom Kueue evicts for it, and who else is let in once they have gone: of whom it lets in."""
     own_verdicts = [verdicts[each.key] for each in requests[place].workloads]
@@ -546,7 +546,7 @@ def held(snapshot: Snapshot) -> AsLetIn:
     )
 
 
-def _opened(snapshot: Snapshot, pod: Pod, verdict: Verdict) -> PodSpec | None:
+def _opened(snapshot: Snapshot, pod: Pod, verdict: KueueVerdict) -> PodSpec | None:
     """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
     gates = tuple(gate for gate in pod.spec.scheduling_gates if gate != KUEUE_ADMISSION_GATE)
     template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
@@ -561,7 +561,7 @@ def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[
         Finding(
             severity=Severity.INFO, code="queued", object=revision.after.key,
             what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, unless another workload comes first",
-            mend="See the pending workloads: headroom capacity --queues",
+            fix="See the pending workloads: headroom capacity --queues",
         )
         for revision in revisions
         if revision.queued is not None and revision.queued.said
@@ -574,7 +574,7 @@ def _unknown(revision: Revision, why: str) -> Revision:
 
 
 def _as_let_in(
-    snapshot: Snapshot, revision: Revision, queue_request: _QueuedChange, verdicts: Mapping[str, Verdict]
+    snapshot: Snapshot, revision: Revision, queue_request: _QueuedChange, verdicts: Mapping[str, KueueVerdict]
 ) -> Revision:
     if queue_request.unknown:
         return _unknown(revision, queue_request.unknown)
@@ -603,7 +603,7 @@ def _as_let_in(
 
 
 def _doubt(
-    snapshot: Snapshot, change: Revision, own_verdicts: Sequence[Verdict], verdicts: Mapping[str, Verdict]
+    snapshot: Snapshot, change: Revision, own_verdicts: Sequence[KueueVerdict], verdicts: Mapping[str, KueueVerdict]
 ) -> str:
     """Why what Kueue does isn't known."""
     for each in own_verdicts:
@@ -630,7 +630,7 @@ def _doubt(
     return ""
 
 
-def _with_flavors(snapshot: Snapshot, revision: Revision, own_verdicts: Sequence[Verdict]) -> Revision:
+def _with_flavors(snapshot: Snapshot, revision: Revision, own_verdicts: Sequence[KueueVerdict]) -> Revision:
     """Let in: its pods get the node labels and tolerations of their flavors."""
     ways = {
         tuple(tuple(sorted({assignment.flavor for assignment in each.flavors.values()})) for each in verdict.given) for verdict in own_verdicts
@@ -642,7 +642,7 @@ def _with_flavors(snapshot: Snapshot, revision: Revision, own_verdicts: Sequence
     return _at_places(snapshot, let, own_verdicts[0]) if len(own_verdicts) == 1 else let
 
 
-def _at_places(snapshot: Snapshot, revision: Revision, verdict: Verdict) -> Revision:
+def _at_places(snapshot: Snapshot, revision: Revision, verdict: KueueVerdict) -> Revision:
     """The change with the pods of each set that has places in a topology at them: Kueue gives each pod the labels of its domain, the
     node's alone where that is the lowest level (`pkg/controller/tas/topology_ungater.go`)."""
     if revision.placed is None or not any(each.places for each in verdict.given):
@@ -710,9 +710,9 @@ def _with_templates(rollout: Revision, templates: Sequence[Template]) -> Revisio
 def _rolled(
     snapshot: Snapshot,
     revision: Revision,
-    own_verdicts: Sequence[Verdict],
+    own_verdicts: Sequence[KueueVerdict],
     reason_text: str,
-    others: Sequence[Verdict],
+    others: Sequence[KueueVerdict],
     record: QueuedWorkload,
 ) -> Revision:
     """A Deployment that is there: old pods give their quota back as they go, and others that wait may get it. `own_verdicts`: pods beside
@@ -756,7 +756,7 @@ def _in_part(revision: Revision, let: int, of: int, replicas: int, reason_text: 
 
 
 def _contested(
-    snapshot: Snapshot, revision: Revision, missing: int, others: Sequence[Verdict], record: QueuedWorkload
+    snapshot: Snapshot, revision: Revision, missing: int, others: Sequence[KueueVerdict], record: QueuedWorkload
 ) -> Revision | None:
     """What comes of a Deployment's rollout where others wait for quota of the same cohort, too; None where they get none of what
     `missing` old pods give back, which is the most that is given back at once, and the new pods do.

@@ -325,7 +325,7 @@ def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ..
                 severity=Severity.WARNING, code="replicas-outside-autoscaler", object=key,
                 what=f"{count(desired_replicas, 'replica is', 'replicas are')} outside the bounds of {_named(scaler)}, which sets "
                 f"{run.replicas[key]:,} as soon as it looks: pods are deleted and made anew meanwhile",
-                mend="Leave replicas out of the manifest of a workload that an autoscaler scales",
+                fix="Leave replicas out of the manifest of a workload that an autoscaler scales",
             )
         )  # fmt: skip
     return tuple(findings)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.ground.records import dataclass
-from planner.rollout.waiting import Waiting, going_at_first
+from planner.rollout.waiting import PendingPodTable, going_at_first
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.filters import fits_on
 from planner.scheduling.pod import LivePod, Words
@@ -86,7 +86,7 @@ class PendingGroup:
     refused_by: frozenset[int]
     group: Group
     is_plain: bool
-    waiting: Waiting
+    waiting: PendingPodTable
     in_motion: Mapping[int, LivePod]
     indices: Sequence[int] = ()
     more: deque[LivePod] = field(default_factory=deque)
@@ -158,7 +158,7 @@ class Feasible:
         self,
         state: State,
         scheduler: Scheduler,
-        waiting: Waiting,
+        waiting: PendingPodTable,
         lines: Sequence[PendingGroup],
         may_try: BoolArray,
         in_turn: Group,

@@ -61,8 +61,8 @@ def promoted(run: Run) -> Iterator[Finding]:
     for key, times in run.promotions.items():
         if times:
             what = f"waits {words.count(times, 'time')} for a promotion (a pause without a duration): it is taken to come once nothing else moves"
-            mend = f"Promote it then: {promote(key)}"
-            yield Finding(severity=Severity.INFO, code="waits-for-promotion", object=key, what=what, mend=mend)
+            fix = f"Promote it then: {promote(key)}"
+            yield Finding(severity=Severity.INFO, code="waits-for-promotion", object=key, what=what, fix=fix)
 
 
 def _completes(cluster: Cluster, workload: Workload) -> bool:
@@ -73,5 +73,5 @@ def _completes(cluster: Cluster, workload: Workload) -> bool:
 
 
 def _finding(placed: list[str], what: str, severity: Severity = Severity.INFO) -> Finding:
-    mend = "Add nodes, or place fewer" if severity is Severity.WARNING else ""
-    return Finding(severity=severity, code="placement-blocks", object=placed[0], what=what, mend=mend)
+    fix = "Add nodes, or place fewer" if severity is Severity.WARNING else ""
+    return Finding(severity=severity, code="placement-blocks", object=placed[0], what=what, fix=fix)

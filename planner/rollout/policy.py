@@ -146,11 +146,11 @@ def read_policy(text: str, where: str) -> GatePolicy:
     import tomllib
 
     if any(line.count(".") > LIMITS.dots_of_a_line for line in text.splitlines()):
-        raise InputError(f"a line has more than {LIMITS.dots_of_a_line} dots", where=where, mend="See docs/gate.md")
+        raise InputError(f"a line has more than {LIMITS.dots_of_a_line} dots", where=where, fix="See docs/gate.md")
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
-        raise InputError(f"isn't TOML: {error}", where=where, mend="See https://toml.io, or docs/gate.md") from None
+        raise InputError(f"isn't TOML: {error}", where=where, fix="See https://toml.io, or docs/gate.md") from None
     gate, names = _Table(document.get("gate", {}), f"{where}, [gate]", GatePolicy), [choice.value for choice in Failing]
     exceptions = gate.get("exceptions", lambda raw: isinstance(raw, list), "Write each as [[gate.exceptions]]") or []
     fail = gate.get(
@@ -178,28 +178,28 @@ def read_policy(text: str, where: str) -> GatePolicy:
 
 
 def _spare(gate: _Table) -> Amounts:
-    mend = 'Write it as {cpu = "1", memory = "2Gi"}'
-    spare_table = gate.get("spare", lambda setting: isinstance(setting, dict), mend) or {}
+    fix = 'Write it as {cpu = "1", memory = "2Gi"}'
+    spare_table = gate.get("spare", lambda setting: isinstance(setting, dict), fix) or {}
     try:
         return FrozenMap({name: parse(amount, name) for name, amount in spare_table.items()})
     except (HeadroomError, TypeError, AttributeError):
-        raise gate.wrong("spare", mend) from None
+        raise gate.wrong("spare", fix) from None
 
 
 def _timeouts(gate: _Table) -> FrozenMap[float]:
-    mend = 'Write it as {"GitHub job" = "30m"}'
-    given = gate.get("timeouts", lambda table: isinstance(table, dict), mend) or {}
+    fix = 'Write it as {"GitHub job" = "30m"}'
+    given = gate.get("timeouts", lambda table: isinstance(table, dict), fix) or {}
     try:
         return FrozenMap({name: read_timeout(text) for name, text in given.items()})
     except (HeadroomError, AttributeError):
-        raise gate.wrong("timeouts", mend) from None
+        raise gate.wrong("timeouts", fix) from None
 
 
 def _exception(table: _Table) -> GateException:
     workload, reason = (
         table.get(
             name, lambda setting: isinstance(setting, str) and bool(setting.strip()), is_needed=True,
-            mend=f"Give {name} as a text: an exception says for which workload, why and until when",
+            fix=f"Give {name} as a text: an exception says for which workload, why and until when",
         ).strip()
         for name in ("workload", "reason")
     )  # fmt: skip
@@ -207,7 +207,7 @@ def _exception(table: _Table) -> GateException:
         raise table.wrong("workload", 'Write it as kind/namespace/name: "Deployment/prod/api", "Deployment/prod/*"')
     expires = table.get(
         "expires", lambda setting: isinstance(setting, date) and not isinstance(setting, datetime), is_needed=True,
-        mend="Give the last day as a TOML date, without quotes: 2026-12-31",
+        fix="Give the last day as a TOML date, without quotes: 2026-12-31",
     )  # fmt: skip
     return GateException(workload=workload, reason=reason, expires=expires.isoformat())
 
@@ -222,19 +222,19 @@ class _Table:
     def __init__(self, table: object, where: str, record: Any) -> None:
         field_names = [field.name for field in fields(record)]
         if not isinstance(table, Mapping):
-            raise InputError("isn't a table", where=where, mend=f"Write it with {', '.join(field_names)}")
+            raise InputError("isn't a table", where=where, fix=f"Write it with {', '.join(field_names)}")
         if unknown := sorted(set(table) - set(field_names)):
-            raise InputError(f'there is no "{unknown[0]}"', where=where, mend=f"It may have {', '.join(field_names)}")
+            raise InputError(f'there is no "{unknown[0]}"', where=where, fix=f"It may have {', '.join(field_names)}")
         self.table, self.where = table, where
 
-    def get(self, name: str, is_right: Callable[[Any], bool], mend: str, *, is_needed: bool = False) -> Any:
+    def get(self, name: str, is_right: Callable[[Any], bool], fix: str, *, is_needed: bool = False) -> Any:
         """What is given; None where that is nothing, and it isn't needed."""
         field_content = self.table.get(name)
         if (field_content is not None or is_needed) and not is_right(field_content):
-            raise self.wrong(name, mend)
+            raise self.wrong(name, fix)
         return field_content
 
-    def wrong(self, name: str, mend: str) -> InputError:
+    def wrong(self, name: str, fix: str) -> InputError:
         field_content = self.table.get(name)
         what = f"{name} is missing" if field_content is None else f"{name} can't be {str(field_content)[:60]!r}"
-        return InputError(what, where=self.where, mend=mend)
+        return InputError(what, where=self.where, fix=fix)

@@ -63,7 +63,7 @@ class Scenario(Record):
 
     def __post_init__(self) -> None:
         if not self.changes and not self.manifest and not self.applied:
-            raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
+            raise ChangeError("nothing is changed", fix="Name a workload or give a manifest")
 
 
 @once_a_snapshot
@@ -137,17 +137,17 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         if workload is None and (key := unjudged_key(snapshot, change.workload)):
             what = f"not known: how {with_article(kind_in(key).name)} such as {key} rolls out isn't played"
             raise NotKnownError(
-                what, mend="To see whether more such pods find nodes, give the object under another name to -f"
+                what, fix="To see whether more such pods find nodes, give the object under another name to -f"
             )
         if workload is None:
             alike = nearest(change.workload, (candidate.key for candidate in snapshot.workloads))
-            mend = f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
-            raise ChangeError(f"there is no {change.workload} in the snapshot", mend=mend)
+            fix = f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
+            raise ChangeError(f"there is no {change.workload} in the snapshot", fix=fix)
         if not workload.traits.rolls_out:
             raise ChangeError(
                 f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
                 where=workload.key,
-                mend=f"Pick a {ROLLING_TEXT}",
+                fix=f"Pick a {ROLLING_TEXT}",
             )
         if applied_revision:  # the manifest changes it, and the rest of the change comes on top: it is no restart
             change = replace(change, new_revision=False)
@@ -191,7 +191,7 @@ def _perhaps_there(snapshot: Snapshot, applied: Iterable[object]) -> Iterator[Un
             yield UnknownObject(
                 key=applied_object.after.key,
                 what=what,
-                mend=f"To add it: {get_command([applied_object.after.kind])}",
+                fix=f"To add it: {get_command([applied_object.after.kind])}",
                 may_help=True,
             )
 
@@ -237,11 +237,11 @@ def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]
     """What the manifest holds instead of pods; not known where it may have some that aren't told here."""
     if unknown:
         what = "; ".join(unknown_object.what for unknown_object in unknown)
-        return NotKnownError(f"not known: {what}", mend=next((gap.mend for gap in unknown if gap.mend), ""))
+        return NotKnownError(f"not known: {what}", fix=next((gap.fix for gap in unknown if gap.fix), ""))
     problem = "; ".join(finding.what for finding in findings) or "it holds no workload"
-    mend = next((finding.mend for finding in findings if finding.mend), "")
+    fix = next((finding.fix for finding in findings if finding.fix), "")
     what = f"the manifest asks for no pods: {problem}"
-    return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
+    return ChangeError(what, fix=fix or "Give a workload, a Pod, or a kind whose pod template is known")
 
 
 def pod_times_of(cluster: Cluster, revision: Revision) -> PodTimes:

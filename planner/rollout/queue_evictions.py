@@ -18,14 +18,14 @@ from planner.kubernetes.owners import uids_below
 from planner.kubernetes.records import FrozenMap, GrantedSet, QueuedWorkload, Snapshot
 from planner.rollout.answers import QueueEviction
 from planner.scheduling.kueue.clusters import name_of, played, why
-from planner.scheduling.kueue.play import AdmissionOutcome, Verdict
+from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.queue_state import ADMITTED, EVICTED, RESERVED
 
 GROWTH_BESIDE: Final = "what node pools bring beside Kueue's evictions isn't played"
 _IN: Final = (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS)
 
 
-def after_evictions(snapshot: Snapshot, verdicts: Iterable[Verdict]) -> Snapshot:
+def after_evictions(snapshot: Snapshot, verdicts: Iterable[KueueVerdict]) -> Snapshot:
     """The snapshot once those of `verdicts` that get quota have it, and whom Kueue evicts for them waits again."""
     admitted = {verdict.key: verdict for verdict in verdicts if verdict.outcome in _IN}
     victims = {target.held.key for verdict in admitted.values() for target in verdict.targets}
@@ -51,7 +51,7 @@ def _ends(snapshot: Snapshot, record: QueuedWorkload) -> bool:
     return is_of_pods and bool(pods) and all(pod.owner is None for pod in pods)
 
 
-def _admitted(workload: QueuedWorkload, verdict: Verdict) -> QueuedWorkload:
+def _admitted(workload: QueuedWorkload, verdict: KueueVerdict) -> QueuedWorkload:
     granted = tuple(
         GrantedSet(name=str(n), count=1, flavors=FrozenMap({resource: flavor}), use=FrozenMap({resource: amount}))
         for n, ((flavor, resource), amount) in enumerate(verdict.uses.items())
@@ -68,7 +68,7 @@ def _evicted(workload: QueuedWorkload) -> QueuedWorkload:
     return replace(workload, admitted_by="", granted=(), counted=(), checks=FrozenMap(), conditions=conditions)
 
 
-def evictions(snapshot: Snapshot, then: Snapshot, verdicts: Iterable[Verdict]) -> tuple[QueueEviction, ...]:
+def evictions(snapshot: Snapshot, then: Snapshot, verdicts: Iterable[KueueVerdict]) -> tuple[QueueEviction, ...]:
     """Whom Kueue evicts for those of `verdicts`; `then`: the snapshot after it (`after_evictions`)."""
     records = {queued_workload.key: queued_workload for queued_workload in snapshot.queued_workloads}
     keys = dict.fromkeys(target.held.key for verdict in verdicts for target in verdict.targets)
@@ -100,7 +100,7 @@ def evicted_pods(snapshot: Snapshot, record: QueuedWorkload) -> frozenset[str]:
     return uids_below(snapshot, owner.key(record.namespace))
 
 
-def _becomes(verdict: Verdict | None, names: Mapping[str, str]) -> Text:
+def _becomes(verdict: KueueVerdict | None, names: Mapping[str, str]) -> Text:
     """What a victim comes to by the rules of its queue, as far as they tell."""
     if verdict is None:
         return Text("is deleted, and no controller makes it anew")

@@ -23,7 +23,7 @@ from planner.rollout.in_flight import InFlight, in_flight, owners_of
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
 from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.devices import device_demand
-from planner.scheduling.shape import Term
+from planner.scheduling.shape import AffinityTerm
 from planner.scheduling.state import carried_terms
 
 _NOWHERE = -1
@@ -102,7 +102,7 @@ def _course_of(cluster: Cluster, flight: InFlight) -> Hashable:
     return course, flight.is_rolling, flight.has_new_template, flight.is_untold, flight.is_refused
 
 
-def _wide_terms(cluster: Cluster) -> frozenset[Term]:
+def _wide_terms(cluster: Cluster) -> frozenset[AffinityTerm]:
     """The terms that pods impose on others beyond one namespace; those of one are among what is in it."""
     return frozenset(
         term

@@ -170,7 +170,7 @@ def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
     return (
         Finding(
             severity=Severity.INFO, code="held-by-unknown", object=unmodelled[0].keys[0], what=f"{unjudged_words(unmodelled)}: {names}",
-            mend="Its kind is in no table: whether it gives GPUs back isn't known",
+            fix="Its kind is in no table: whether it gives GPUs back isn't known",
         ),
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ from planner.rollout.independent_actors import Bound
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.silent_nodes import evictions_on
-from planner.rollout.simulation import Simulation, Way
+from planner.rollout.simulation import RunOptions, Simulation
 from planner.rollout.timing import PodTimes, Stopwatch
 from planner.rollout.unaffected_pods import bystanders, stayed_apart
 from planner.scheduling.cluster import Cluster
@@ -691,7 +691,7 @@ def simulate(
     watch: Watcher | None = None,
     may_count: bool = False,
     evicts_after: float | None = None,
-    **way: Unpack[Way],
+    **way: Unpack[RunOptions],
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 

@@ -64,7 +64,7 @@ def until_they_come(timeline: tuple[TimelineRow, ...], arrivals: Collection[str]
 def unknown_finding(key: str, unknown: Unknown) -> Finding:
     """What isn't known of a workload's rollout, as a finding."""
     return Finding(
-        severity=Severity.WARNING, code="answer-incomplete", object=key, what=unknown.what, mend=unknown.mend
+        severity=Severity.WARNING, code="answer-incomplete", object=key, what=unknown.what, fix=unknown.fix
     )  # fmt: skip
 
 
@@ -76,10 +76,10 @@ def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Fi
         if hooks := unplayed_hooks(snapshot, revision):
             names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
             what = f"{names} may change or refuse these pods or the workload: what they do is not played"
-            mend = "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
+            fix = "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
             if any(hook.is_about(after.traits.group, after.traits.resource) for hook in hooks):
-                mend = "See what a dry run says: kubectl apply --dry-run=server"
-            yield Finding(severity=Severity.INFO, code="admission-not-played", object=after.key, what=what, mend=mend)
+                fix = "See what a dry run says: kubectl apply --dry-run=server"
+            yield Finding(severity=Severity.INFO, code="admission-not-played", object=after.key, what=what, fix=fix)
 
 
 def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Find
         place = f"spec.{through}.deploymentStrategy there" if through else "it there"
         what = f"belongs to {owner.kind} {owner.name}, whose controller sets back what is set on it"
         yield Finding(
-            severity=Severity.INFO, code="owned-by-another", object=revision.after.key, what=what, mend=f"Set {place}"
+            severity=Severity.INFO, code="owned-by-another", object=revision.after.key, what=what, fix=f"Set {place}"
         )
 
 
@@ -110,7 +110,7 @@ def tried_again(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
             severity=Severity.INFO, code="quota-retried", object=revisions[0].after.key,
             what="a quota refuses pods on the way, and who makes them tries again ever more rarely: each time it may take up to "
             f"{duration(LONGEST_RETRY_MS / 1_000)} more than is said",
-            mend="Raise the quota by what the surge asks for, or set maxSurge to 0",
+            fix="Raise the quota by what the surge asks for, or set maxSurge to 0",
         )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def turned_away(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
                 severity=Severity.WARNING, code="pods-turned-away", object=after.key,
                 what="its pods name their node (nodeName): while that has no room, its kubelet refuses each one (OutOf…, "
                 "UnexpectedAdmissionError), and the next is made at once, again and again",
-                mend="Give a nodeSelector in place of nodeName: such pods wait for room",
+                fix="Give a nodeSelector in place of nodeName: such pods wait for room",
             )  # fmt: skip
 
 
@@ -143,8 +143,8 @@ def volumes_elsewhere(run: Run, revisions: Sequence[Revision], cures: Sequence[V
                 f"{f' for {holders}' if holders else ''}, and {wait.pod.name} was placed on {names[wait.pod.node]}: it waits in "
                 "ContainerCreating (Multi-Attach error) until no pod there uses it"
             )
-            mend = "; or: ".join(str(cure.sentence) for cure in cures) or _SHARED
-            yield Finding(severity=Severity.WARNING, code="volume-on-two-nodes", object=key, what=what, mend=mend)
+            fix = "; or: ".join(str(cure.sentence) for cure in cures) or _SHARED
+            yield Finding(severity=Severity.WARNING, code="volume-on-two-nodes", object=key, what=what, fix=fix)
 
 
 _SHARED: Final = "A volume that several nodes may have at once (ReadWriteMany) avoids it"
@@ -404,14 +404,14 @@ def with_unknowns(
     result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
 ) -> RolloutResult:
     """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
-    told = [(key, detail.what, detail.mend, detail.may_help) for key, detail in unknown]
-    told += [(error.object, error.what, error.mend, False) for error in errors]
+    told = [(key, detail.what, detail.fix, detail.may_help) for key, detail in unknown]
+    told += [(error.object, error.what, error.fix, False) for error in errors]
     doubts = [
         Doubt(
-            about=about, why=Text(what), advice=mend,
+            about=about, why=Text(what), advice=fix,
             could_change=Effect.VERDICT if may_help or result.verdict is not Verdict.STUCK else Effect.NOTHING,
         )
-        for about, what, mend, may_help in told
+        for about, what, fix, may_help in told
     ]  # fmt: skip
     return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
 
@@ -459,5 +459,5 @@ def others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
             what=f"{'; '.join(words)}: played on beside the change",
-            mend="The verdict is of a cluster in motion: ask again when they are done",
+            fix="The verdict is of a cluster in motion: ask again when they are done",
         )  # fmt: skip

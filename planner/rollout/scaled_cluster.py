@@ -36,7 +36,7 @@ def at_bound(snapshot: Snapshot, key: str, at: At) -> Snapshot:
     if scaler is None:
         raise ChangeError(
             f"no autoscaler of the snapshot scales {workload.key}, so it has no {at} replicas", where="at",
-            mend="Give --replicas instead, or a snapshot with horizontalpodautoscalers (and scaledobjects) in it",
+            fix="Give --replicas instead, or a snapshot with horizontalpodautoscalers (and scaledobjects) in it",
         )  # fmt: skip
     return scaled(snapshot, workload, scaler.minimum if at is At.LOWEST else scaler.maximum)[0]
 

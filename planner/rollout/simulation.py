@@ -58,7 +58,7 @@ def _made_before(cluster: Cluster) -> int:
     return sum(int(pod.uid, 16) for pod in cluster.snapshot.pods if len(pod.uid) == 16 and _MADE.fullmatch(pod.uid))
 
 
-class Way(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """How a run is played.
 
     Attributes
@@ -94,7 +94,7 @@ class Way(TypedDict, total=False):
 
 
 class Simulation:
-    """One run of controllers and scheduler over a cluster, played as `Way` says. `own`: pods of the snapshot, of whom it is about.
+    """One run of controllers and scheduler over a cluster, played as `RunOptions` says. `own`: pods of the snapshot, of whom it is about.
 
     Attributes
     ----------

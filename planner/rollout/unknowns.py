@@ -69,7 +69,7 @@ class Unknown(Record):
 
     what: str
     may_help: bool = False
-    mend: str = _ADD_KIND
+    fix: str = _ADD_KIND
 
 
 def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> tuple[Unknown, ...]:
@@ -100,7 +100,7 @@ def unknown_drivers(run: Run, keys: Iterable[str]) -> Iterator[tuple[str, Unknow
         for wait in volume_waits(run, key):
             if wait.volume.how is Attaching.UNKNOWN:
                 what = f"whether volumes of {wait.volume.driver} are attached to one node isn't known: the snapshot holds no CSIDrivers"
-                yield key, Unknown(what=what, may_help=True, mend=f"To add them: {get_command(['CSIDriver'])}")
+                yield key, Unknown(what=what, may_help=True, fix=f"To add them: {get_command(['CSIDriver'])}")
 
 
 def is_blind(cluster: Cluster, revision: Revision) -> bool:
@@ -114,9 +114,7 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     after, templates = revision.after, [template for template, _ in revision.templates]
     if revision.queued is not None:
         if revision.queued.unknown:
-            yield Unknown(
-                what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, mend=_ASK_KUEUE
-            )
+            yield Unknown(what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, fix=_ASK_KUEUE)
         return
     if queue_sentence := queues.queued(snapshot, after.namespace, after.labels, templates):
         missing = lacking(snapshot)
@@ -125,19 +123,19 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
             if missing
             else "that isn't played here"
         )
-        what, mend = f"{queue_sentence}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
+        what, fix = f"{queue_sentence}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
         if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
-            mend = f"To add them: {get_command([queues.LOCAL])}"
-        yield Unknown(what=what, may_help=True, mend=mend)
+            fix = f"To add them: {get_command([queues.LOCAL])}"
+        yield Unknown(what=what, may_help=True, fix=fix)
 
 
 def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """What is being deleted rolls nothing out, and in such a namespace the API server takes nothing new (`NamespaceLifecycle`)."""
     if revision.before is not None and revision.before.is_deleting:
-        yield Unknown(what="it is being deleted (deletionTimestamp)", mend="Ask again when it has gone")
+        yield Unknown(what="it is being deleted (deletionTimestamp)", fix="Ask again when it has gone")
     if revision.after.namespace in going_spaces(snapshot):
         what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
-        yield Unknown(what=what, mend="Ask again when it has gone")
+        yield Unknown(what=what, fix="Ask again when it has gone")
 
 
 def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
@@ -151,7 +149,7 @@ def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         if is_own or kind in (NODE.name, POD.name) or space in ("", after.namespace):
             called = f"{kind} {space}/{name}" if space else f"{kind} {name}" if name else f"{with_article(kind)}"
             what = f"the input holds {called} in several states, and nothing tells the latest"
-            yield Unknown(what=what, may_help=True, mend="Give one state of one cluster")
+            yield Unknown(what=what, may_help=True, fix="Give one state of one cluster")
 
 
 @once_a_cluster
@@ -195,7 +193,7 @@ def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[U
         if waits or any(speaks_of(old, shape) or speaks_of(shape, old) for shape in shapes):
             which = "for whose end it waits" if waits else "which keeps its new pods away until it has ended"
             what = f"node {pod.node_name} doesn't answer: its pod there, {which}, ends once the node is back or deleted"
-            yield Unknown(what=what, mend=_NODE_BACK)
+            yield Unknown(what=what, fix=_NODE_BACK)
             return
 
 
@@ -219,7 +217,7 @@ def _not_started(cluster: Cluster, revision: Revision, new: Shape | None) -> Ite
             node = out[min(fits)]
             is_how = "doesn't answer" if is_silent(node) else f"is {NOT_READY}"
             what = f"node {node.name} {is_how}, and new pods that are bound there don't start until it is back"
-            yield Unknown(what=what, mend=_NODE_BACK)
+            yield Unknown(what=what, fix=_NODE_BACK)
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:
@@ -231,12 +229,12 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
         yield _of_scheduler(spec.scheduler_name)
     if beyond := of_its_node(cluster, spec):
         what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
-        yield Unknown(what=what, may_help=True, mend="Ask with a nodeSelector in place of nodeName")
+        yield Unknown(what=what, may_help=True, fix="Ask with a nodeSelector in place of nodeName")
     for flight in untold(cluster, revision.after):
         yield Unknown(
             what=f"{flight.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
             may_help=True,
-            mend="Add replicasets to the kinds given to kubectl get",
+            fix="Add replicasets to the kinds given to kubectl get",
         )
     if priority := unknown_priority(cluster, workload):
         yield Unknown(what=priority, may_help=True)
@@ -251,9 +249,9 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     surge, _ = rolling_limits(workload)
     more = surge if revision.before is not None else 0
     if twice := given_out_twice(cluster, workload, workload.pods_wanted + more):
-        yield Unknown(what=twice, mend="Turn the device plugin or the DRA driver off on that node")
+        yield Unknown(what=twice, fix="Turn the device plugin or the DRA driver off on that node")
     if devices.unknown:
-        yield Unknown(what=devices.unknown, mend=_ADD_KIND if devices.is_unread else _WITHOUT)
+        yield Unknown(what=devices.unknown, fix=_ADD_KIND if devices.is_unread else _WITHOUT)
     is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
     if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace, spec, devices):
         what = (
@@ -303,15 +301,15 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     if absent:  # of pods that are missing some may be the workload's own, or such that it has to be near to
         names = " and ".join(f"{kind}s" for kind in absent)
         yield Unknown(
-            what=f"the snapshot doesn't hold {names}", may_help=True, mend=f"To add them: {get_command(absent)}"
+            what=f"the snapshot doesn't hold {names}", may_help=True, fix=f"To add them: {get_command(absent)}"
         )
     if partly:
         names = " and ".join(f"{kind}s" for kind in partly)
-        yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, mend=_TAKE_WHOLE)
+        yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, fix=_TAKE_WHOLE)
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         yield Unknown(what=untold, may_help=True)
     if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
-        yield Unknown(what=untold, may_help=True, mend="Add controllerrevisions to the kinds given to kubectl get")
+        yield Unknown(what=untold, may_help=True, fix="Add controllerrevisions to the kinds given to kubectl get")
     name = spec.runtime_class_name
     if name and lacks("RuntimeClass") and name not in {class_record.name for class_record in snapshot.runtime_classes}:
         yield Unknown(
@@ -319,13 +317,13 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
         )
     for kind, what in _JUDGES.items():
         if snapshot.presence.get(kind) is Presence.REFUSED:
-            yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", mend=_ASK)
+            yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", fix=_ASK)
         elif snapshot.presence.get(kind) is Presence.PARTIAL:
-            yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}", mend=_TAKE_WHOLE)
+            yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}", fix=_TAKE_WHOLE)
     is_scaled = revision.before is not None and revision.before.replicas != revision.after.replicas
     if is_scaled and snapshot.presence.get("HorizontalPodAutoscaler") is Presence.REFUSED:
         what = "the API server refused to list HorizontalPodAutoscalers (403), and one may set other replicas than the change"
-        yield Unknown(what=what, mend=_ASK)
+        yield Unknown(what=what, fix=_ASK)
     if lacks("Namespace") and any(t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity):
         yield Unknown(
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",
@@ -336,14 +334,14 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
 def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
     """Resources that a scheduler's extender counts card by card, which isn't played. Where no node lists one, kube-scheduler doesn't
     look at it; where nodes do, what is more than their sums doesn't fit in any case."""
-    mend = "Ask that scheduler: its nodes' annotations say what is left"
+    fix = "Ask that scheduler: its nodes' annotations say what is left"
     for name in card_by_card(snapshot, pod_requests(spec)):
         what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
         if is_present := is_listed(snapshot, name):
             what = (
                 f"an extender of the scheduler, or one of its own, counts {name} card by card, and nodes list only sums"
             )
-        yield Unknown(what=what, may_help=not is_present, mend=mend)
+        yield Unknown(what=what, may_help=not is_present, fix=fix)
 
 
 def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
@@ -360,28 +358,28 @@ def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     after = revision.after
     if after.template_of:
         what = f"it takes its pod template from {after.template_of} (workloadRef), which isn't followed"
-        yield Unknown(what=what, may_help=True, mend="Ask with the template in the Rollout itself")
+        yield Unknown(what=what, may_help=True, fix="Ask with the template in the Rollout itself")
     takers = snapshot.derived.once(_takers, snapshot).get(after.key) if revision.has_new_template else None
     if takers:
         what = f"{', '.join(takers)} takes its pod template from it (workloadRef), and rolls it out by itself"
-        yield Unknown(what=what, mend="Ask with the template in the Rollout itself")
+        yield Unknown(what=what, fix="Ask with the template in the Rollout itself")
     own = after.strategy.canary or after.strategy.blue_green
     if refused := invalid(own):
-        yield Unknown(what=refused, mend="Fix its strategy")
+        yield Unknown(what=refused, fix="Fix its strategy")
     for field in own.unmodelled if own is not None else ():
         yield Unknown(
             what=f"{field} of its strategy is not modelled",
             may_help=True,
-            mend="Read the answer as one without that field",
+            fix="Read the answer as one without that field",
         )
     if after.groups is not None and after.groups.has_claims:
         what = "its pods get claims of their own (volumeClaimTemplates), which isn't modelled of a LeaderWorkerSet"
-        yield Unknown(what=what, may_help=True, mend="Read the answer as one without them")
+        yield Unknown(what=what, may_help=True, fix="Read the answer as one without them")
     progress = after.progress
     is_midway = progress is not None and progress.stable != progress.current
     if after.strategy.canary is not None and after.strategy.canary.scales_stable and is_midway:
         what = "it is midway with dynamicStableScale, and how it turns back to its stable set isn't modelled"
-        yield Unknown(what=what, may_help=True, mend="Ask when it has come to rest")
+        yield Unknown(what=what, may_help=True, fix="Ask when it has come to rest")
 
 
 def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
@@ -394,7 +392,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
         yield Unknown(
             what=f"the pods' {field} is not modelled ({why[field].why})",
             may_help=True,
-            mend="Read the answer as one without that field",
+            fix="Read the answer as one without that field",
         )
     yield from _of_version(cluster.snapshot, revision, spec)
     account = spec.service_account_name
@@ -402,7 +400,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
         yield Unknown(
             what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
             "without it they are refused",
-            mend=f"Check with {command('kubectl', 'get', f'serviceaccount/{account}', '-n', revision.after.namespace)}",
+            fix=f"Check with {command('kubectl', 'get', f'serviceaccount/{account}', '-n', revision.after.namespace)}",
         )
 
 
@@ -410,17 +408,17 @@ def _of_version(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterat
     """What hangs on feature gates that are off by default in the snapshot's version, and that nothing there shows to be on: the API
     server drops the fields, or refuses the pods (tolerations that compare: `ValidateTolerations`)."""
     minor = minor_of(snapshot) or RECORDED
-    mend = "Ask the operator of the control plane"
+    fix = "Ask the operator of the control plane"
     for gate in doubted(snapshot, spec):
         what = f"{gate.rule}: the feature gate {gate.name} is off by default in 1.{minor}, and no pod there shows that it is on"
-        yield Unknown(what=what, may_help=True, mend=mend)
+        yield Unknown(what=what, may_help=True, fix=fix)
     after = revision.after
     if after.traits.has_ordinals and after.strategy.max_unavailable is not None and max_unavailable_doubt(snapshot):
         yield Unknown(
             what=f"what maxUnavailable of a StatefulSet does in 1.{minor} hangs on the release, and wasn't recorded "
             f"(feature gate {MAX_UNAVAILABLE.name})",
             may_help=True,
-            mend=f"Read the answer as that of 1.{RECORDED}",
+            fix=f"Read the answer as that of 1.{RECORDED}",
         )
 
 
@@ -492,4 +490,4 @@ def unplayed_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHoo
 
 def _of_scheduler(name: str) -> Unknown:
     what = f'the pods are placed by the scheduler "{name}", whose rules Headroom doesn\'t know'
-    return Unknown(what=what, may_help=True, mend="Read the answer as kube-scheduler's, which leaves these pods alone")
+    return Unknown(what=what, may_help=True, fix="Read the answer as kube-scheduler's, which leaves these pods alone")

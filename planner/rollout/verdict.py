@@ -335,7 +335,7 @@ def _surge_dropped(revision: Revision) -> Impasse:
 
 
 def _stale(revision: Revision, stale: ReplicaSetController) -> Impasse:
-    mend = commands.command(
+    fix = commands.command(
         "kubectl", "annotate", f"replicaset/{stale.name}", "-n", stale.namespace, "--overwrite",
         f"{DESIRED_REPLICAS}={stale.replicas}",
     )  # fmt: skip
@@ -343,7 +343,7 @@ def _stale(revision: Revision, stale: ReplicaSetController) -> Impasse:
         Reason.STALE_ANNOTATION,
         f"ReplicaSet {stale.name} has {count(stale.replicas, 'replica')}, as it should, and its annotation "
         f"{DESIRED_REPLICAS} says {stale.desired}: the Deployment controller takes that for a scaling it never ends, and "
-        f"rolls nothing out (kubernetes#138036). Set it right with {mend}",
+        f"rolls nothing out (kubernetes#138036). Set it right with {fix}",
         f"an annotation of ReplicaSet {stale.name} keeps the controller from rolling {revision.after.name} out",
         names_objects=True,
     )

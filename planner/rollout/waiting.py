@@ -51,7 +51,7 @@ class Waiter(Record, eq=False):
     pod: LivePod | None = None
 
 
-class Waiting(Record, kw_only=False, eq=False):
+class PendingPodTable(Record, kw_only=False, eq=False):
     """The snapshot's waiting pods, by index.
 
     Attributes
@@ -96,7 +96,7 @@ class Waiting(Record, kw_only=False, eq=False):
 
 
 @once_a_cluster
-def waiting_of(cluster: Cluster) -> Waiting:
+def waiting_of(cluster: Cluster) -> PendingPodTable:
     """The snapshot's waiting pods; made once a cluster."""
     pods, state = cluster.snapshot.pods, State(cluster)
     order = tuple(sorted(cluster.unbound, key=lambda i: pods[i].created_at or 0.0))
@@ -126,7 +126,7 @@ def waiting_of(cluster: Cluster) -> Waiting:
             asks[number, row] = amount
     shapes = [line.shape for line in lines]
     levels = {shape.priority for shape in shapes if shape.may_preempt}
-    return Waiting(
+    return PendingPodTable(
         order=order,
         rank=rank,
         lines=lines,
@@ -142,7 +142,7 @@ def waiting_of(cluster: Cluster) -> Waiting:
     )
 
 
-def with_first(waiting: Waiting, first_pods: frozenset[int]) -> Waiting:
+def with_first(waiting: PendingPodTable, first_pods: frozenset[int]) -> PendingPodTable:
     """The same with `first_pods` of the pods before all others, and room in `rank` for as many as come between."""
     order = tuple(sorted(waiting.order, key=lambda index: index not in first_pods))
     rank = {index: place - _BETWEEN * (index in first_pods) for place, index in enumerate(order)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
-from planner.kubernetes.derived import Derived, Same
+from planner.kubernetes.derived import DerivedValues, Same
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot
@@ -162,7 +162,7 @@ class Cluster:
         self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
         self.absent: frozenset[int] = frozenset()  # nodes that come only then
         self.closed: tuple[tuple[int, str], ...] = ()  # nodes that take pods only then, and why not before
-        self._derived = Derived()  # shapes and the like, compiled once a cluster
+        self._derived = DerivedValues()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
     def _group_pods(self, pods: Iterable[Pod]) -> tuple[list[PodGroup], list[int]]:
@@ -243,7 +243,7 @@ class Cluster:
                     f"the pods' requests for {name} are more than can be counted",
                     POD.key(pod.namespace, pod.name),
                 )
-            raise InputError(what, where=where, mend="Correct the amount, or leave the object out")
+            raise InputError(what, where=where, fix="Correct the amount, or leave the object out")
 
     def _requested(self) -> tuple[IntArray, IntArray]:
         requested = np.zeros_like(self.allocatable)
@@ -287,7 +287,7 @@ class Cluster:
         larger.scored_requested = np.pad(self.scored_requested, ((0, 0), wider[1]))
         larger._domains = {}
         larger.node_class, larger.class_members = larger._node_classes(nodes, self.node_class, self.class_members)
-        larger._derived = Derived()
+        larger._derived = DerivedValues()
         larger._derived.know(Cluster._label_groups, self.remember(Cluster._label_groups))
         larger.smaller = self
         return larger
@@ -311,7 +311,7 @@ class Cluster:
         other = copy(self)
         other.snapshot = snapshot
         other.smaller = None
-        other._derived = Derived()
+        other._derived = DerivedValues()
         return other
 
     def with_nodes(self, nodes: tuple[Node, ...]) -> Cluster:

@@ -69,7 +69,7 @@ class Static(Code):
     NODE_AFFINITY = 5, "node(s) didn't match Pod's node affinity/selector"
 
 
-class Term(Record):
+class AffinityTerm(Record):
     """A pod (anti-)affinity term with its namespaces and label keys resolved."""
 
     selector: LabelSelector | None
@@ -137,9 +137,9 @@ class Shape:
     disliked: IntArray | None
     image_score: IntArray | None
     host_ports: tuple[HostPort, ...]
-    affinity: tuple[Term, ...] = ()
-    anti_affinity: tuple[Term, ...] = ()
-    liked: tuple[Term, ...] = ()  # preferred affinity (weight > 0) and anti-affinity (weight < 0)
+    affinity: tuple[AffinityTerm, ...] = ()
+    anti_affinity: tuple[AffinityTerm, ...] = ()
+    liked: tuple[AffinityTerm, ...] = ()  # preferred affinity (weight > 0) and anti-affinity (weight < 0)
     hard_spread: tuple[Spread, ...] = ()
     soft_spread: tuple[Spread, ...] = ()
     has_own_spread: bool
@@ -209,10 +209,10 @@ def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str
     return replace(selector, match_expressions=selector.match_expressions + tuple(extra))
 
 
-def compile_term(term: PodAffinityTerm, namespace: str, labels: Labels, sign: int = 1) -> Term:
+def compile_term(term: PodAffinityTerm, namespace: str, labels: Labels, sign: int = 1) -> AffinityTerm:
     """Resolve a term of a pod in `namespace` with `labels` (`newAffinityTerm`: no namespaces means its own)."""
     own = not term.namespaces and term.namespace_selector is None
-    return Term(
+    return AffinityTerm(
         selector=_merge_keys(term.label_selector, labels, term.match_label_keys, term.mismatch_label_keys),
         topology_key=term.topology_key,
         namespaces=frozenset((namespace,)) if own else frozenset(term.namespaces),

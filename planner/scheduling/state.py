@@ -22,7 +22,7 @@ from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray, LabelGroup
 from planner.scheduling.devices import Devices
-from planner.scheduling.shape import Shape, Term, compile_shape, compile_term
+from planner.scheduling.shape import AffinityTerm, Shape, compile_shape, compile_term
 from planner.scheduling.storage import Volumes, disks_of
 
 K = TypeVar("K")
@@ -88,11 +88,11 @@ class PodCount:
 class Terms:
     """Terms by the namespaces they name, and those that select theirs."""
 
-    named: dict[str, list[Term]] = field(default_factory=dict)
-    selecting: list[Term] = field(default_factory=list)
+    named: dict[str, list[AffinityTerm]] = field(default_factory=dict)
+    selecting: list[AffinityTerm] = field(default_factory=list)
     count: int = 0
 
-    def add(self, term: Term) -> None:
+    def add(self, term: AffinityTerm) -> None:
         self.count += 1
         if term.namespace_selector is not None:
             self.selecting.append(term)
@@ -100,7 +100,7 @@ class Terms:
             for namespace in term.namespaces:
                 self.named.setdefault(namespace, []).append(term)
 
-    def about(self, cluster: Cluster, namespace: str, labels: Labels) -> list[Term]:
+    def about(self, cluster: Cluster, namespace: str, labels: Labels) -> list[AffinityTerm]:
         """Those that speak of such a pod."""
         likely = (*self.named.get(namespace, ()), *self.selecting)
         return [term for term in likely if term.matches(cluster, namespace, labels)]
@@ -109,8 +109,8 @@ class Terms:
 class _Carried(Record, kw_only=False, eq=False):
     """What existing pods bring along by their own specs, counted once a cluster."""
 
-    anti: dict[Term, IntArray]  # required anti-affinity terms
-    likes: dict[Term, IntArray]  # preferred terms, and required affinity with weight 1
+    anti: dict[AffinityTerm, IntArray]  # required anti-affinity terms
+    likes: dict[AffinityTerm, IntArray]  # preferred terms, and required affinity with weight 1
     ports: dict[HostPort, IntArray]
     exclusive: dict[tuple[str, str], int]
     disks: dict[tuple[str, bool], IntArray]
@@ -138,7 +138,7 @@ class _Selected(Record, kw_only=False):
 class _Matching(Record, kw_only=False):
     """Pods that match every one of `terms`, terminating ones included."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[AffinityTerm, ...]
     skips_terminating = False
 
     @property
@@ -177,7 +177,9 @@ _ALL_ROOM = 2**40  # pods: more than any node takes, and small enough to be adde
 _HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
 
 
-def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+def carried_terms(
+    namespace: str, labels: Labels, spec: PodSpec
+) -> tuple[tuple[AffinityTerm, ...], tuple[AffinityTerm, ...]]:
     """(required anti-affinity terms, scored terms) that a pod of this spec imposes on others."""
     anti = tuple(compile_term(t, namespace, labels) for t in spec.pod_anti_affinity if not t.weight)
     likes = [compile_term(t, namespace, labels) for t in spec.pod_affinity if t.weight]
@@ -239,13 +241,13 @@ def anti_terms(cluster: Cluster) -> Terms:
     return cluster.remember(_terms_in, True)
 
 
-def speaking(cluster: Cluster, term: Term) -> IntArray:
+def speaking(cluster: Cluster, term: AffinityTerm) -> IntArray:
     """How many of the snapshot's pods require `term` of others, by node: int64[node]."""
     counts = cluster.remember(_carried).anti.get(term)
     return counts if counts is not None else np.zeros(cluster.node_count, dtype=np.int64)
 
 
-def spoken_of(cluster: Cluster, term: Term) -> IntArray:
+def spoken_of(cluster: Cluster, term: AffinityTerm) -> IntArray:
     """How many of the snapshot's pods `term` speaks of, by node, those that terminate included: int64[node]."""
     return cluster.remember(_scan, _Matching((term,)))
 
@@ -304,11 +306,11 @@ class State:
         self.exclusive = dict(base.exclusive)
         self.disks = dict(base.disks)
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
-        self._relevant: dict[tuple[Shape, bool], tuple[int, list[Term]]] = {}
+        self._relevant: dict[tuple[Shape, bool], tuple[int, list[AffinityTerm]]] = {}
         self._counts: dict[_Selected | _Matching, PodCount] = {}
         self._counts_in: dict[str | None, list[PodCount]] = {}  # by the namespace that they are about
         self._by_shape: dict[Shape, list[PodCount]] = {}
-        self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
+        self._carries: dict[Shape, tuple[tuple[AffinityTerm, ...], tuple[AffinityTerm, ...]]] = {}
         self.volumes = Volumes(cluster)
         self._devices: Devices | None = None
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
@@ -339,7 +341,7 @@ class State:
         """
         return self._count(_Selected(namespace, selector))
 
-    def matching_all(self, terms: tuple[Term, ...]) -> PodCount:
+    def matching_all(self, terms: tuple[AffinityTerm, ...]) -> PodCount:
         """Pods that match every one of `terms`, terminating ones included (pod affinity)."""
         return self._count(_Matching(terms))
 
@@ -386,7 +388,7 @@ class State:
             self._owned.add(id(counts))
         counts[node] += change
 
-    def terms_about(self, shape: Shape, table: dict[Term, IntArray]) -> list[Term]:
+    def terms_about(self, shape: Shape, table: dict[AffinityTerm, IntArray]) -> list[AffinityTerm]:
         """Terms of other pods (`anti` or `likes`) that speak of pods like `shape`."""
         is_anti = table is self.anti
         cached_terms = self._relevant.get((shape, is_anti))

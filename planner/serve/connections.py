@@ -224,7 +224,7 @@ def listen(host: str, port: int, connections: Connections) -> list[Listener]:
     return listeners
 
 
-class Loop(asyncio.SelectorEventLoop):
+class HandshakeLoop(asyncio.SelectorEventLoop):
     """The event loop, with a time for handshakes."""
 
     async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from planner.inventory.certificates import Validity
 from planner.serve.connections import ENDS, Connections
-from planner.serve.review import Review
+from planner.serve.review import WebhookReview
 from planner.serve.snapshot_refresher import Keeper
 
 PREFIX = "headroom"
@@ -53,7 +53,7 @@ class Metrics:
         return encode(self._registry), content_type
 
 
-def said_of(review: Review, *, is_denied: bool) -> str:
+def said_of(review: WebhookReview, *, is_denied: bool) -> str:
     """``warned``, ``denied``, or why nothing was said."""
     if review.silence is not None:
         return review.silence.value

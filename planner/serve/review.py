@@ -118,13 +118,13 @@ def read_uid(body: bytes) -> str:
 
 
 def _read(body: bytes, kind: type[_AdmissionReview[_Asked]]) -> _Asked:
-    mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
+    fix = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
         review_object = typed_json.decode(body, kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
+        raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", fix=fix) from None
     if (review_object.kind, review_object.api_version) != ("AdmissionReview", API_VERSION):
-        raise InputError(f"is {review_object.api_version} {review_object.kind}", where="the request's body", mend=mend)
+        raise InputError(f"is {review_object.api_version} {review_object.kind}", where="the request's body", fix=fix)
     return review_object.request
 
 
@@ -143,7 +143,7 @@ API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class WebhookReview:
     """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls; `is_stuck`:
     the warning is of a rollout that would never complete. `rolls`: it rolls something out, if it is let through."""
 
@@ -164,7 +164,7 @@ def review(
     now: float | None = None,
     earlier: Sequence[bytes] = (),
     tells_ways: bool = True,
-) -> Review:
+) -> WebhookReview:
     """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
 
     Parameters
@@ -187,28 +187,28 @@ def review(
     if reviewed_object is None:
         other_kind = _other_kind(request)
         if other_kind is None:
-            return Review(silence=Silence.NO_ROLLOUT)
+            return WebhookReview(silence=Silence.NO_ROLLOUT)
         return _of_other_kind(
             snapshot, request, other_kind, pools, is_wanted, policy, now, earlier, tells_ways=tells_ways
         )
     kind, key = reviewed_object
     live_workload = snapshot.workload(key)
     if any(snapshot.lacks(listed_kind.name) for listed_kind in (NODE, POD)):
-        return Review(workload=key, silence=Silence.NOT_KNOWN)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
     rolls = False
     try:
         change = _change(kind, request, live_workload)
         if change is None or _is_scaled_past_kueue(request, live_workload):
-            return Review(workload=key, silence=Silence.NOT_KNOWN)
+            return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
         rolls = change.moves_pods and not _stays_paused(change) and not request.dry_run
         if _is_off(request, live_workload):
-            return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
         if not change.moves_pods or _stays_paused(change):
-            return Review(workload=key, silence=Silence.NO_ROLLOUT)
+            return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
         if any(exception.covers(key) for exception in policy.holding(now)):
-            return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         if gangs_asked(request.object or {}):
-            return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
             verdict_review = _said(
@@ -217,9 +217,9 @@ def review(
             )  # fmt: skip
             return replace(verdict_review, rolls=rolls)
     except UnwantedError:
-        return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
-        return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
 
 
 class _Earlier(Record, kw_only=False):
@@ -405,24 +405,24 @@ def _of_other_kind(
     snapshot: Snapshot, request: Request, other_kind: tuple[Templated, str], pools: tuple[NodePool, ...],
     is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[bytes],
     *, tells_ways: bool,
-) -> Review:  # fmt: skip
+) -> WebhookReview:  # fmt: skip
     """As `review`, by the rules by which the gate answers."""
     row, key = other_kind
     if any(snapshot.lacks(kind.name) for kind in (NODE, POD)):
-        return Review(workload=key, silence=Silence.NOT_KNOWN)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
     rolls = False
     try:
         revision = _written(snapshot, request, row, key)
         if revision is None:
-            return Review(workload=key, silence=Silence.NOT_KNOWN)
+            return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
         is_there = revision.placed is not None and revision.placed.is_unchanged
         rolls = not is_there and not request.dry_run
         if _is_off(request, None):
-            return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
         if is_there:
-            return Review(workload=key, silence=Silence.NO_ROLLOUT)
+            return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
         if any(exception.covers(key) for exception in policy.holding(now)):
-            return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, revision.after.key)
             later_revision = replace(revision, after_seconds=_A_MOMENT) if along else revision
@@ -431,9 +431,9 @@ def _of_other_kind(
             )
             return replace(verdict_review, rolls=rolls)
     except UnwantedError:
-        return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
-        return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
 
 
 def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> Revision | None:
@@ -569,10 +569,10 @@ def _said(
     *,
     is_autoscalers: bool,
     tells_ways: bool,
-) -> Review:
+) -> WebhookReview:
     revision = _revision(snapshot, change, live_workload)
     if revision is None:
-        return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
     if is_autoscalers and settled(snapshot, revision.after) != revision.after.replicas:  # the older bounds are no more
         others = tuple(autoscaler for autoscaler in snapshot.autoscalers if autoscaler.target != key)
         snapshot = replace(snapshot, autoscalers=others)
@@ -587,33 +587,33 @@ def _said(
 
 def _judged(
     key: str, revision: Revision, assessment: _ReviewText, policy: GatePolicy, *, is_younger: bool = False
-) -> Review:
+) -> WebhookReview:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
     verdict, is_automatic = assessment.rollout.verdict, assessment.rollout.is_growth_automatic
     if verdict is Verdict.STUCK and assessment.rollout.reason is Reason.PAUSED:  # a user wants it so
-        return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
     is_failed = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:
         if not is_failed:
-            return Review(workload=key, silence=Silence.BY_POLICY)
+            return WebhookReview(workload=key, silence=Silence.BY_POLICY)
         but = f", but {listing(assessment.otherwise)} may decide otherwise" if assessment.otherwise else ""
-        return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", assessment), is_stuck=True)
+        return WebhookReview(workload=key, warning=_warning(f"{_STUCK}{but}: ", assessment), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
-        return Review(workload=key, silence=Silence.NOT_KNOWN)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
     if verdict is Verdict.EVICTIONS_BY_QUEUE:
         sentence = str(assessment.rollout.sentence)
         warning = _warning(_EVICTS, replace(assessment, why=sentence)) if is_failed else ""
-        return Review(workload=key, warning=warning, silence=None if is_failed else Silence.BY_POLICY)
+        return WebhookReview(workload=key, warning=warning, silence=None if is_failed else Silence.BY_POLICY)
     if verdict is Verdict.NEEDS_GROWTH and is_failed:
-        return Review(workload=key, warning=_warning(_UNSURE, assessment))
+        return WebhookReview(workload=key, warning=_warning(_UNSURE, assessment))
     if assessment.failed:
-        return Review(workload=key, warning=_warning(_FAILED, replace(assessment, why=assessment.failed)))
+        return WebhookReview(workload=key, warning=_warning(_FAILED, replace(assessment, why=assessment.failed)))
     lowest = assessment.rollout.lowest_ready
     too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, lowest) if revision.before else ""
     if too_few:
-        return Review(workload=key, warning=_warning(_FEW, replace(assessment, why=too_few)))
+        return WebhookReview(workload=key, warning=_warning(_FEW, replace(assessment, why=too_few)))
     is_let_pass = verdict is Verdict.NEEDS_GROWTH and not is_automatic
-    return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
+    return WebhookReview(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
 
 
 def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...], tells_ways: bool) -> _ReviewText:

@@ -26,7 +26,7 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared_change import compiled
 from planner.serve.limits import LIMITS
 from planner.serve.processes.holder import Holder, Packed
-from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
+from planner.serve.review import API_VERSION, NO_POLICY, Silence, WebhookReview, read_request, review
 
 _SHARE_OF_TIME: Final = 0.8  # in which those before a question should be answered; the rest is its own
 _LATELY: Final = 16  # questions whose mean tells how long one takes
@@ -59,13 +59,13 @@ _OF_OUR_OWN: Final = json.dumps(
     }
 ).encode()
 """The first review of a process takes longer than the others: no user's shall."""
-_TIME_UP: Final = Review(silence=Silence.TIME_UP)
+_TIME_UP: Final = WebhookReview(silence=Silence.TIME_UP)
 
 
 class _PendingReview(Record, kw_only=False):
     body: bytes
     until: float  # of the machine's monotonic clock, which processes share
-    answer: Future[Review]
+    answer: Future[WebhookReview]
 
 
 class _Known(Record, kw_only=False):
@@ -87,11 +87,11 @@ class _Reviewer:
         if is_first:
             self.review(_OF_OUR_OWN, time.monotonic() + _FIRST_SECONDS)
 
-    def review(self, *arguments: Any) -> Review:
+    def review(self, *arguments: Any) -> WebhookReview:
         """`_reviewed` of what it knows."""
         assert self.known is not None
         admission_answer = self._holder.run(_reviewed, self.known.snapshot, self.known.pools, *arguments)
-        assert isinstance(admission_answer, Review)
+        assert isinstance(admission_answer, WebhookReview)
         return admission_answer
 
     def restart(self) -> None:
@@ -155,9 +155,9 @@ class Reviewers:
         since = time.monotonic() - REMEMBERED_SECONDS
         return tuple(body for at, body in tuple(self._recent) if at >= since)
 
-    def ask(self, body: bytes, until: float) -> Future[Review]:
+    def ask(self, body: bytes, until: float) -> Future[WebhookReview]:
         """The review of an AdmissionReview's bytes; silence when it isn't there by `until`."""
-        answer: Future[Review] = Future()
+        answer: Future[WebhookReview] = Future()
         lane = self._large if len(body) >= LARGE else self._questions
         with self._has_more:
             before = len(lane) * self._takes / len(self._threads) if lane is self._questions else 0.0
@@ -187,13 +187,13 @@ class Reviewers:
                 try:
                     review_request.answer.set_result(self._answered(process, review_request))
                 except (EOFError, OSError):
-                    review_request.answer.set_result(Review(silence=Silence.NOT_KNOWN))
+                    review_request.answer.set_result(WebhookReview(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
                     process.restart()
         finally:
             process.end()
 
-    def _answered(self, process: _Reviewer, review_request: _PendingReview) -> Review:
+    def _answered(self, process: _Reviewer, review_request: _PendingReview) -> WebhookReview:
         began = time.monotonic()
         if began >= review_request.until:
             return _TIME_UP
@@ -246,14 +246,14 @@ def _made_ready(snapshot: Snapshot) -> None:
 def _reviewed(
     snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY,
     earlier: tuple[bytes, ...] = (), tells_ways: bool = True,
-) -> Review:  # fmt: skip
+) -> WebhookReview:  # fmt: skip
     try:
         return review(
             snapshot, read_request(body), pools, lambda: time.monotonic() < until, policy=policy, now=time.time(),
             earlier=earlier, tells_ways=tells_ways,
         )  # fmt: skip
     except InputError:  # something in its objects isn't what it should be: the API server will say so
-        return Review(silence=Silence.NOT_KNOWN)
+        return WebhookReview(silence=Silence.NOT_KNOWN)
     except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it
         sys.stderr.write(f"headroom: a review was not answered, a mistake of ours: {type(error).__name__}: {error}\n")
-        return Review(silence=Silence.NOT_KNOWN)
+        return WebhookReview(silence=Silence.NOT_KNOWN)

@@ -23,7 +23,7 @@ from planner.ground.errors import InputError
 from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.callers import Callers
-from planner.serve.connections import Connections, Listener, Loop, listen, once_there, protocol, quieten, room
+from planner.serve.connections import Connections, HandshakeLoop, Listener, listen, once_there, protocol, quieten, room
 from planner.serve.limits import LIMITS
 from planner.serve.metrics import Metrics
 from planner.serve.paths import METRICS, REVIEWS
@@ -138,7 +138,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 once_there(app), host=host, port=port, http=protocol(self.connections, is_certified=client_authority is not None),
                 ws="websockets-sansio" if is_dashboard else "none", lifespan="on", log_config=None, access_log=False,
-                server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2, loop=f"{Loop.__module__}:{Loop.__name__}",
+                server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2, loop=f"{HandshakeLoop.__module__}:{HandshakeLoop.__name__}",
                 ssl_certfile=str(certificate) if certificate else None, ssl_keyfile=str(key) if key else None,
                 ssl_ca_certs=str(client_authority) if client_authority else None,
                 ssl_cert_reqs=ssl.CERT_OPTIONAL if client_authority else ssl.CERT_NONE,
@@ -177,14 +177,14 @@ class Server(uvicorn.Server):
             self._note_validity()
         except (OSError, ssl.SSLError) as error:
             where = ", ".join(map(str, self._files or ()))
-            mend = "Give a certificate and its key in PEM"
-            raise InputError(f"can't be used: {error.strerror or error}", where=where, mend=mend) from None
+            fix = "Give a certificate and its key in PEM"
+            raise InputError(f"can't be used: {error.strerror or error}", where=where, fix=fix) from None
         try:
             self._listeners = listen(self.config.host, self.config.port, self.connections)
         except OSError as error:
             where = f"{self.config.host}:{self.config.port}"
-            mend = "Choose another --port, or an address of this machine"
-            raise InputError(f"can't be listened on: {error.strerror or error}", where=where, mend=mend) from None
+            fix = "Choose another --port, or an address of this machine"
+            raise InputError(f"can't be listened on: {error.strerror or error}", where=where, fix=fix) from None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, on the sockets that keep count."""

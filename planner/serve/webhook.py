@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from planner.serve.metrics import Metrics, said_of
-from planner.serve.review import API_VERSION, Review, Silence, read_uid
+from planner.serve.review import API_VERSION, Silence, WebhookReview, read_uid
 from planner.serve.reviewers import Reviewers
 from planner.serve.snapshot_refresher import Keeper
 
@@ -61,18 +61,18 @@ class Webhook:
         self._metrics.count(said_of(admission_answer, is_denied=is_denied), time.monotonic() - began)
         return response(uid, admission_answer, is_denied=is_denied)
 
-    async def _reviewed(self, body: bytes, until: float, wait: float) -> Review:
+    async def _reviewed(self, body: bytes, until: float, wait: float) -> WebhookReview:
         age = self._keeper.age_seconds()
         oldest = OLDEST_LISTINGS * max(60.0, self._keeper.every_seconds)
         if self._is_live and (age is None or age > oldest):
-            return Review(silence=Silence.NOT_KNOWN)
+            return WebhookReview(silence=Silence.NOT_KNOWN)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(self._reviewers.ask(body, until)), wait)
         except TimeoutError:
-            return Review(silence=Silence.TIME_UP)
+            return WebhookReview(silence=Silence.TIME_UP)
 
 
-def response(uid: str, admission_answer: Review, *, is_denied: bool) -> dict[str, Any]:
+def response(uid: str, admission_answer: WebhookReview, *, is_denied: bool) -> dict[str, Any]:
     """The review's answer: allowed, with a warning where there is one; refused only when that was asked for."""
     answer: dict[str, Any] = {"uid": uid, "allowed": not is_denied}
     if is_denied:

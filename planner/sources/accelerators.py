@@ -25,8 +25,8 @@ def use(path: str = "") -> None:
     name = path or os.environ.get(VARIABLE, "")
     if not name:
         return
-    text = bounded.read_text(name, limit=_LARGEST_BYTES, mend="Give YAML or JSON in UTF-8")
+    text = bounded.read_text(name, limit=_LARGEST_BYTES, fix="Give YAML or JSON in UTF-8")
     values = values_of(text, name)
     if len(values) != 1:
-        raise InputError("isn't one document", where=name, mend="Write resources and labels in one")
+        raise InputError("isn't one document", where=name, fix="Write resources and labels in one")
     accelerators.use(accelerators.extended(values[0], name))

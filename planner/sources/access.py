@@ -111,25 +111,25 @@ def read(file: Path) -> SignIn:
     auth, access = content.get("auth"), content.get("access", {})
     where = str(file)
     if not isinstance(auth, dict) or not isinstance(access, dict):
-        raise InputError("has no [auth] section", where=where, mend="Add one, with the OIDC client (docs/deploy.md)")
+        raise InputError("has no [auth] section", where=where, fix="Add one, with the OIDC client (docs/deploy.md)")
     providers = tuple(name for name, part in auth.items() if isinstance(part, dict) and "client_id" in part)
     clients = [auth[name] for name in providers] if providers else [auth]
     missing = [key for key in _AUTH if not auth.get(key)]
     missing += [key for client in clients for key in _CLIENT if not client.get(key)]
     if missing:
-        raise InputError(f"[auth] lacks {', '.join(missing)}", where=where, mend="Add it (docs/deploy.md)")
+        raise InputError(f"[auth] lacks {', '.join(missing)}", where=where, fix="Add it (docs/deploy.md)")
     address = urlsplit(str(auth["redirect_uri"]))
     if not address.path.endswith(CALLBACK) or not address.hostname:
         what = f"redirect_uri of [auth] doesn't end in {CALLBACK}"
-        raise InputError(what, where=where, mend=f"Give the dashboard's own address and {CALLBACK}")
+        raise InputError(what, where=where, fix=f"Give the dashboard's own address and {CALLBACK}")
     if address.scheme != "https" and not is_local(address.hostname):
         what = (
             "redirect_uri of [auth] isn't https, and others on the way could take over what people are signed in with"
         )
-        raise InputError(what, where=where, mend="Put TLS before the dashboard, and write https://")
+        raise InputError(what, where=where, fix="Put TLS before the dashboard, and write https://")
     if len(str(auth["cookie_secret"])) < _FEWEST_SECRET:
         what = f"cookie_secret of [auth] has fewer than {_FEWEST_SECRET} characters"
-        raise InputError(what, where=where, mend="Make one: openssl rand -hex 32")
+        raise InputError(what, where=where, fix="Make one: openssl rand -hex 32")
     return SignIn(auth=auth, access=_access(access, where), providers=providers)
 
 
@@ -138,29 +138,29 @@ def _toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
-        raise InputError(f"can't be read: {why}", where=str(file), mend="Check the path and its rights") from None
+        raise InputError(f"can't be read: {why}", where=str(file), fix="Check the path and its rights") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"isn't TOML: {error}", where=str(file), mend="Fix that line") from None
+        raise InputError(f"isn't TOML: {error}", where=str(file), fix="Fix that line") from None
 
 
 def _access(section: Mapping[str, Any], where: str) -> Access:
     unknown = sorted(set(section) - set(_KEYS))
     if unknown:
-        raise InputError(f"[access] has no {', '.join(unknown)}", where=where, mend=f"It takes {', '.join(_KEYS)}")
+        raise InputError(f"[access] has no {', '.join(unknown)}", where=where, fix=f"It takes {', '.join(_KEYS)}")
     groups, domains = (_texts(section, key, where) for key in ("groups", "domains"))
     if not groups and not domains and section.get("anyone") is not True:
         what = "[access] names neither groups nor domains, so anybody with an account at the provider would be let in"
-        raise InputError(what, where=where, mend='Add groups = ["…"] or domains = ["…"], or anyone = true')
+        raise InputError(what, where=where, fix='Add groups = ["…"] or domains = ["…"], or anyone = true')
     namespaces = section.get("namespaces")
     if namespaces is not None and not isinstance(namespaces, dict):
-        mend = 'Write [access.namespaces] and lines such as payments = ["payments-*"]'
-        raise InputError("namespaces of [access] isn't a table", where=where, mend=mend)
+        fix = 'Write [access.namespaces] and lines such as payments = ["payments-*"]'
+        raise InputError("namespaces of [access] isn't a table", where=where, fix=fix)
     group_patterns = (
         None if namespaces is None else tuple((group, _texts(namespaces, group, where)) for group in namespaces)
     )
     claim = section.get("groups_claim", "groups")
     if not isinstance(claim, str) or not claim:
-        raise InputError("groups_claim of [access] isn't a name", where=where, mend='Write groups_claim = "groups"')
+        raise InputError("groups_claim of [access] isn't a name", where=where, fix='Write groups_claim = "groups"')
     return Access(
         groups=groups,
         domains=tuple(domain.strip().lower().removeprefix("@") for domain in domains),
@@ -172,7 +172,7 @@ def _access(section: Mapping[str, Any], where: str) -> Access:
 def _texts(section: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     texts = section.get(key, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-        raise InputError(f"{key} isn't a list of texts", where=where, mend=f'Write {key} = ["…"]')
+        raise InputError(f"{key} isn't a list of texts", where=where, fix=f'Write {key} = ["…"]')
     return tuple(texts)
 
 

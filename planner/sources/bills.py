@@ -16,7 +16,7 @@ from planner.sources.limits import LIMITS
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _PARQUET: Final = b"PAR1"
 _UNREAD: Final = frozenset({"tags", "labels", "system_labels", "adjustment_info"})  # wide, and never looked at
-_MEND: Final = (
+_FIX: Final = (
     "Give a FOCUS table, Google's, AWS' or Azure's billing export (CSV, JSON or Parquet) or OpenCost's /allocation JSON"
 )
 
@@ -34,7 +34,7 @@ def load_bill(path: Path) -> Invoice:
     )
     if content.startswith(_PARQUET):
         return Invoice(_rows(content, path.name), where=path.name)
-    return Invoice(bounded.text_of(content, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
+    return Invoice(bounded.text_of(content, path.name, limit=_LARGEST_BYTES, fix=_FIX), where=path.name)
 
 
 def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
@@ -47,10 +47,10 @@ def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
             raise InputError(
                 f"has {file.metadata.num_rows:,} rows",
                 where=where,
-                mend=f"Export at most {LIMITS.bill_rows:,}: one cluster's, one month's",
+                fix=f"Export at most {LIMITS.bill_rows:,}: one cluster's, one month's",
             )
         column_names = [name for name in file.schema_arrow.names if name.lower() not in _UNREAD]
         for batch in file.iter_batches(batch_size=10_000, columns=column_names):
             yield from batch.to_pylist()
     except pa.ArrowException as error:
-        raise InputError("is not Parquet", where=where, mend=_MEND) from error
+        raise InputError("is not Parquet", where=where, fix=_FIX) from error

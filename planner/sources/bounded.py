@@ -109,7 +109,7 @@ def memory(more_bytes: int | None = None) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise InputError("it needs more memory than it may have", mend="Ask for less at a time") from None
+        raise InputError("it needs more memory than it may have", fix="Ask for less at a time") from None
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
@@ -154,16 +154,16 @@ def opened(path: str | Path) -> BinaryIO:
             raise ValueError
         mode = Path(path).stat().st_mode
         if stat.S_ISDIR(mode):
-            raise InputError("is a folder, not a file", where=_shown(name), mend="Name a file in it")
+            raise InputError("is a folder, not a file", where=_shown(name), fix="Name a file in it")
         if not stat.S_ISREG(mode) and not name.startswith(_OPENED_BY_A_SHELL):
             what = "is a pipe" if stat.S_ISFIFO(mode) else "is a device or socket"
-            raise InputError(f"{what}, not a file", where=_shown(name), mend='Write it to a file, or give it as "-"')
+            raise InputError(f"{what}, not a file", where=_shown(name), fix='Write it to a file, or give it as "-"')
         return Path(path).open("rb")
     except OSError as error:
         problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
-        raise InputError(problem, where=_shown(name), mend="Check the path and its permissions") from None
+        raise InputError(problem, where=_shown(name), fix="Check the path and its permissions") from None
     except ValueError:  # a NUL in it
-        raise InputError("is no path", where=_shown(name), mend="Check the path") from None
+        raise InputError("is no path", where=_shown(name), fix="Check the path") from None
 
 
 def read_file(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
@@ -179,7 +179,7 @@ def read_file(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
             content = file.read(min(limit, limit_bytes()) + 1)
         except OSError as error:
             problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
-            raise InputError(problem, where=_shown(str(path)), mend="Check the path") from None
+            raise InputError(problem, where=_shown(str(path)), fix="Check the path") from None
     return checked(content, str(path), limit=limit)
 
 
@@ -187,28 +187,28 @@ def checked(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES) -> byte
     """`data`, if it isn't larger than `limit` or than `limit_bytes`; InputError otherwise."""
     most = min(limit, limit_bytes())
     if len(data) > most:
-        raise InputError(f"is larger than {in_units(most)}", where=_shown(where), mend="Give a smaller file")
+        raise InputError(f"is larger than {in_units(most)}", where=_shown(where), fix="Give a smaller file")
     return data
 
 
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # PowerShell's ">" writes it
 
 
-def text_of(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
+def text_of(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES, fix: str = "Save it in UTF-8") -> str:
     """`data` as text, within `limit`; InputError otherwise."""
     encoding = "utf-16" if data[:2] in _UTF16_MARKS else "utf-8-sig"
     try:
         return checked(data, where, limit=limit).decode(encoding)
     except UnicodeDecodeError:
-        raise InputError("can't be read as text: it is not UTF-8", where=_shown(where), mend=mend) from None
+        raise InputError("can't be read as text: it is not UTF-8", where=_shown(where), fix=fix) from None
 
 
-def read_text(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
+def read_text(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES, fix: str = "Save it in UTF-8") -> str:
     """A small file's text, or that of standard input for ``-``; errors as `read_file` and `text_of`."""
     if str(path) == STDIN:
         content = sys.stdin.buffer.read(min(limit, limit_bytes()) + 1)
-        return text_of(content, "standard input", limit=limit, mend=mend)
-    return text_of(read_file(path, limit=limit), str(path), limit=limit, mend=mend)
+        return text_of(content, "standard input", limit=limit, fix=fix)
+    return text_of(read_file(path, limit=limit), str(path), limit=limit, fix=fix)
 
 
 def _shown(name: str) -> str:

@@ -65,14 +65,14 @@ def read_prices(
     for region in regions:
         if not _REGION.match(region):
             raise InputError(
-                f'"{region[:40]}" is not a region', mend="Write it as the node's label topology.kubernetes.io/region"
+                f'"{region[:40]}" is not a region', fix="Write it as the node's label topology.kubernetes.io/region"
             )
         where = endpoint or _ENDPOINTS[cloud.prices]
         try:
             prices, sizes, of_two = _READERS[cloud.prices](_session(), where.rstrip("/"), region)
         except requests.RequestException as error:
             reason = f"it can't be reached, or stopped answering ({type(error).__name__})"
-            raise SourceError(reason, where=where, mend="Check the network and its proxy, then try again") from error
+            raise SourceError(reason, where=where, fix="Check the network and its proxy, then try again") from error
         doubts += of_two
         rows += _checked(prices, sizes, lists, region, as_of, doubts)
         _check_whole(prices, lists, region, where)
@@ -129,7 +129,7 @@ def _check_whole(prices: _Prices, lists: list[PriceList], region: str, where: st
     }
     if not prices or len(known_types & set(prices)) < LEAST_COVERAGE * len(known_types):
         message = f"only {len(known_types & set(prices)):,} of {len(known_types):,} known machine types of {region} were in it"
-        raise SourceError(message, where=where, mend="Nothing was written; check the region's name, or try again later")
+        raise SourceError(message, where=where, fix="Nothing was written; check the region's name, or try again later")
 
 
 # ── Azure ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,7 +140,7 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
     prices_by_meter: dict[tuple[str, str], set[float]] = defaultdict(set)
     while address:
         if address in seen_addresses or len(seen_addresses) >= LIMITS.price_pages:
-            raise SourceError("its pages have no end", where=endpoint, mend="Try again later")
+            raise SourceError("its pages have no end", where=endpoint, fix="Try again later")
         seen_addresses.add(address)
         page = _json(session, address, endpoint, query)
         try:
@@ -150,9 +150,9 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
                     prices_by_meter[meter_price[0], meter_price[1]].add(meter_price[2])
             address, query = str(page.get("NextPageLink") or ""), None  # the link holds the query
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SourceError("its answer has another form", where=endpoint, mend="Try again later") from error
+            raise SourceError("its answer has another form", where=endpoint, fix="Try again later") from error
         if address and urlsplit(address).hostname != urlsplit(endpoint).hostname:
-            raise SourceError("its next page is on another server", where=endpoint, mend="Try again later")
+            raise SourceError("its next page is on another server", where=endpoint, fix="Try again later")
     prices: _Prices = defaultdict(dict)
     doubts = []
     for (machine_type, way), values in sorted(prices_by_meter.items()):
@@ -200,7 +200,7 @@ def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
     place = places.get(region) if isinstance(places, dict) else None
     path = str(place.get("currentVersionUrl") or "") if isinstance(place, dict) else ""
     if not path.startswith("/") or path.startswith("//"):
-        raise SourceError(f'it has no region "{region}"', where=endpoint, mend="Write it like eu-west-1")
+        raise SourceError(f'it has no region "{region}"', where=endpoint, fix="Write it like eu-west-1")
     address = endpoint + path.removesuffix(".json") + ".csv"
 
     def read() -> _Read:
@@ -217,7 +217,7 @@ def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
         size += len(piece)
         *lines, unfinished_line = (unfinished_line + piece).split(b"\n")
         if size > LIMITS.price_bytes or len(unfinished_line) > LIMITS.price_line_bytes:
-            raise SourceError("its list has no end", where=endpoint, mend="Try again later")
+            raise SourceError("its list has no end", where=endpoint, fix="Try again later")
         yield from (f"{line.decode('utf-8', errors='replace')}\n" for line in lines)
     if unfinished_line:
         yield unfinished_line.decode("utf-8", errors="replace")
@@ -228,7 +228,7 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
     sizes: _Sizes = {}
     doubts: list[Text] = []
     currencies: set[str] = set()
-    is_cut = SourceError("its list is cut off, or has another form", where=endpoint, mend="Try again later")
+    is_cut = SourceError("its list is cut off, or has another form", where=endpoint, fix="Try again later")
     try:
         columns = next(
             (cells for cells in rows if cells and cells[0] == "SKU"), None
@@ -290,7 +290,7 @@ def _check_currency(currencies: set[str], endpoint: str) -> None:
     """A list of another currency's prices is told at once: none of them is taken."""
     if currencies and "USD" not in currencies:
         what = f"its prices are in {', '.join(sorted(currencies))}, and US dollars are needed"
-        raise SourceError(what, where=endpoint, mend="Nothing was written; ask the cloud itself, without --endpoint")
+        raise SourceError(what, where=endpoint, fix="Nothing was written; ask the cloud itself, without --endpoint")
 
 
 def _json(session: requests.Session, address: str, endpoint: str, query: dict[str, str] | None) -> Any:
@@ -301,19 +301,19 @@ def _json(session: requests.Session, address: str, endpoint: str, query: dict[st
             for piece in answer.iter_content(2**16):
                 buffer += piece
                 if len(buffer) > LIMITS.price_page_bytes:
-                    raise SourceError("its page has no end", where=endpoint, mend="Try again later")
+                    raise SourceError("its page has no end", where=endpoint, fix="Try again later")
             return bytes(buffer)
 
     json_bytes = _read_again(read)
     try:
         return json.loads(json_bytes)
     except (ValueError, RecursionError) as error:
-        raise SourceError("its answer is cut off or not JSON", where=endpoint, mend="Try again") from error
+        raise SourceError("its answer is cut off or not JSON", where=endpoint, fix="Try again") from error
 
 
 def _refused(answer: requests.Response, endpoint: str) -> None:
     if answer.status_code != requests.codes.ok:
-        raise SourceError(f"it answered {answer.status_code}", where=endpoint, mend="Try again in a few minutes")
+        raise SourceError(f"it answered {answer.status_code}", where=endpoint, fix="Try again in a few minutes")
 
 
 _ENDPOINTS: Final = {"azure": AZURE, "aws": AWS}

@@ -100,7 +100,7 @@ def _unpacked(spec: str, limit_bytes: int | None) -> Content:
     with bounded.opened(spec) as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise InputError("is larger than may be read", where=spec, mend="Raise --unpacked-limit")
+        raise InputError("is larger than may be read", where=spec, fix="Raise --unpacked-limit")
     return inflated(content, spec, Walk(limit))
 
 

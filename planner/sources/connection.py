@@ -128,8 +128,8 @@ class Connection:
             response.close()
             to = urlsplit(response.headers.get("Location", ""))
             what = f"the server redirects to {to.scheme}://{to.netloc}" if to.netloc else "the server redirects"
-            mend = "Give the API server's own address in the kubeconfig; a proxy that wants a login can't be used"
-            raise SourceError(f"{what}: not followed, the credentials would go with it", where=self.name, mend=mend)
+            fix = "Give the API server's own address in the kubeconfig; a proxy that wants a login can't be used"
+            raise SourceError(f"{what}: not followed, the credentials would go with it", where=self.name, fix=fix)
         return response
 
     def _asked(self, used: client.ApiClient, path: str, query: Query, read_seconds: float) -> urllib3.BaseHTTPResponse:
@@ -198,7 +198,7 @@ class Connection:
         return f"{type(cause).__name__}"
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         """What to look at when no answer comes."""
         return f"Check that kubectl works with --context {shlex.quote(self.name)}, and try again"
 

@@ -30,7 +30,7 @@ def pool_limits(document: Any, *, source: LimitSource = LimitSource.GCLOUD) -> t
     """
     pools = document.get("nodePools") if isinstance(document, Mapping) else document
     if not isinstance(pools, Sequence) or isinstance(pools, str):
-        raise InputError("it is no list of node pools", where="node pools", mend=_WRITE)
+        raise InputError("it is no list of node pools", where="node pools", fix=_WRITE)
     return tuple(_pool(pool, place, source) for place, pool in enumerate(pools))
 
 
@@ -38,7 +38,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
     """Source: container.googleapis.com v1 `NodePool`; ``maxNodeCount`` is a zone's, ``totalMaxNodeCount`` the pool's."""
     where = f"node pool {place + 1}"
     if not isinstance(pool, Mapping) or not isinstance(pool.get("name"), str):
-        raise InputError("it has no name", where=where, mend=_WRITE)
+        raise InputError("it has no name", where=where, fix=_WRITE)
     where = f"node pool {pool['name']}"
     config = _mapping(pool.get("config"), where)
     zones = tuple(str(zone) for zone in _list(pool.get("locations"), where))
@@ -91,7 +91,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InputError("a part of it isn't an object", where=where, mend=_WRITE)
+        raise InputError("a part of it isn't an object", where=where, fix=_WRITE)
     return value
 
 
@@ -99,7 +99,7 @@ def _list(value: Any, where: str) -> Sequence[Any]:
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
-        raise InputError(f'"{str(value)[:40]}" is not a list', where=where, mend=_WRITE)
+        raise InputError(f'"{str(value)[:40]}" is not a list', where=where, fix=_WRITE)
     return value
 
 
@@ -109,7 +109,7 @@ def _number(value: Any, where: str) -> int | None:
         return None
     text = str(value)
     if not (text.isascii() and text.isdecimal()):
-        raise InputError(f'"{text[:40]}" is not a number of nodes', where=where, mend=_WRITE)
+        raise InputError(f'"{text[:40]}" is not a number of nodes', where=where, fix=_WRITE)
     return int(text)
 
 
@@ -164,7 +164,7 @@ def read_live(cluster: str, *, endpoint: str = "", timeout_seconds: float = 60.0
     if not _CLUSTER.match(cluster):
         raise InputError(
             f'"{cluster[:80]}" is not the name of a GKE cluster',
-            mend="Write projects/PROJECT/locations/PLACE/clusters/NAME",
+            fix="Write projects/PROJECT/locations/PLACE/clusters/NAME",
         )
     try:
         from google.api_core.exceptions import GoogleAPICallError
@@ -174,18 +174,18 @@ def read_live(cluster: str, *, endpoint: str = "", timeout_seconds: float = 60.0
         raise SourceError(
             "google-cloud-container isn't installed",
             where="GKE API",
-            mend="Install headroom-planner[gke], or use gcloud's JSON",
+            fix="Install headroom-planner[gke], or use gcloud's JSON",
         ) from None
     try:
         answer = _client(container_v1, endpoint).list_node_pools(parent=cluster, timeout=timeout_seconds)
     except GoogleAuthError as error:
         raise SourceError(
-            "no Google credentials can be used", where="GKE API", mend='Run "gcloud auth application-default login"'
+            "no Google credentials can be used", where="GKE API", fix='Run "gcloud auth application-default login"'
         ) from error
     except GoogleAPICallError as error:
         raise SourceError(
             f"it answered {error.code}: {str(error.message)[:200]}", where="GKE API",
-            mend="Check the cluster's name and that you may see it (container.clusters.get)",
+            fix="Check the cluster's name and that you may see it (container.clusters.get)",
         ) from error  # fmt: skip
     document = container_v1.ListNodePoolsResponse.to_dict(
         answer, preserving_proto_field_name=False, use_integers_for_enums=False

@@ -69,27 +69,27 @@ def list_skus(
     try:
         yield from _pages(_client(api_key, endpoint), again, timeout_seconds, where)
     except GoogleAuthError as error:
-        raise SourceError("no Google credentials can be used", where=where, mend=_NO_CREDENTIALS) from error
+        raise SourceError("no Google credentials can be used", where=where, fix=_NO_CREDENTIALS) from error
     except exceptions.RetryError as error:
         cause = f": {_reason(error.cause)}" if error.cause else ""
         is_break = error.cause is not None and _broke_off(error.cause)
         raise SourceError(
             f"it {'stopped answering' if is_break else 'refused'} for {retry_seconds:g} seconds{cause}",
             where=where,
-            mend="Try again in a few minutes",
+            fix="Try again in a few minutes",
         ) from error
     except exceptions.GoogleAPICallError as error:
         is_key = error.code in (400, 401, 403)
-        mend = "Check the API key, and that the Cloud Billing API is enabled in its project" if is_key else "Try again"
-        raise SourceError(f"it answered {_reason(error)}", where=where, mend=mend) from error
+        fix = "Check the API key, and that the Cloud Billing API is enabled in its project" if is_key else "Try again"
+        raise SourceError(f"it answered {_reason(error)}", where=where, fix=fix) from error
     except requests.RequestException as error:
         raise SourceError(
             f"it can't be reached, or stopped answering ({type(error).__name__})",
             where=where,
-            mend="Check the network and its proxy, then try again",
+            fix="Check the network and its proxy, then try again",
         ) from error
     except (json_format.ParseError, UnicodeDecodeError) as error:
-        raise SourceError("its answer is cut off or not JSON", where=where, mend="Try again") from error
+        raise SourceError("its answer is cut off or not JSON", where=where, fix="Try again") from error
 
 
 def _client(api_key: str, endpoint: str) -> CloudCatalogClient:
@@ -127,7 +127,7 @@ def _pages(client: CloudCatalogClient, again: Any, timeout_seconds: float, where
         for sku in raw.skus:
             yield _sku(sku)
         if raw.next_page_token in seen_skus or len(seen_skus) > LARGEST_PAGES:
-            raise SourceError("its pages have no end", where=where, mend="Try again later")
+            raise SourceError("its pages have no end", where=where, fix="Try again later")
         seen_skus.add(raw.next_page_token)
 
 
@@ -136,7 +136,7 @@ def _check_currency(skus: Any, where: str) -> None:
     currencies = {rate.currency_code for sku in map(_sku, skus) for rate in sku.rates}
     if currencies and "USD" not in currencies:
         what = f"its prices are in {', '.join(sorted(currencies))}, and US dollars were asked for"
-        raise SourceError(what, where=where, mend="Ask the Cloud Billing Catalog itself, without --endpoint")
+        raise SourceError(what, where=where, fix="Ask the Cloud Billing Catalog itself, without --endpoint")
 
 
 def _sku(raw: Any) -> Sku:

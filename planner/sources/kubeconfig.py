@@ -70,8 +70,8 @@ def log_in(context: str) -> client.Configuration:
         return bounded.within(PLUGIN_SECONDS, lambda: _configuration(context))
     except bounded.OutOfTimeError:
         what = f"the exec plugin gave no credentials within {duration(PLUGIN_SECONDS)}"
-        mend = f"Check that kubectl works with --context {shlex.quote(context)} and asks nothing"
-        raise SourceError(what, where=f"context:{context}", mend=mend) from None
+        fix = f"Check that kubectl works with --context {shlex.quote(context)} and asks nothing"
+        raise SourceError(what, where=f"context:{context}", fix=fix) from None
 
 
 def _configuration(context: str) -> client.Configuration:
@@ -87,14 +87,14 @@ def _configuration(context: str) -> client.Configuration:
             )
     except _UNUSABLE as error:
         contexts_text = ", ".join(contexts()) or "none"
-        mend = f"Contexts of the kubeconfig: {contexts_text}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
-        raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
+        fix = f"Contexts of the kubeconfig: {contexts_text}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
+        raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", fix=fix) from None
     finally:
         logging.getLogger().removeHandler(log_handler)
     if not configuration.api_key and not configuration.cert_file and (plugin := _plugin(context)):
         what = f"the exec plugin {plugin} gave no credentials" + (f": {log_handler.last}" if log_handler.last else "")
-        mend = f"Check that kubectl works with --context {shlex.quote(context)}; the plugin has to be installed here"
-        raise SourceError(what, where=f"context:{context}", mend=mend)
+        fix = f"Check that kubectl works with --context {shlex.quote(context)}; the plugin has to be installed here"
+        raise SourceError(what, where=f"context:{context}", fix=fix)
     return configuration
 
 

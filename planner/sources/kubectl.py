@@ -160,7 +160,7 @@ class _OutputReading:
         except OSError as error:
             problem = (error.strerror or "it can't be read").lower()
             where = str(path) if is_named else name
-            raise InputError(problem, where=where, mend="Check the path and its permissions") from None
+            raise InputError(problem, where=where, fix="Check the path and its permissions") from None
 
     def folder(self, folder: Path) -> Iterator[Part]:
         """The parts in a folder's files, however deep; links aren't followed. What is read whole is summed up before any of it is."""
@@ -176,7 +176,7 @@ class _OutputReading:
             else:
                 yield from self._one_of_many(path, name)
         if self.walk.looked_into == before:
-            raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
+            raise InputError("the folder holds no JSON or YAML file", where=str(folder), fix=_GIVE)
 
     def _one_of_many(self, path: Path, name: str) -> Iterator[Part]:
         place = pod_logs.place_of(Path(name).parts)
@@ -305,18 +305,18 @@ def _checked(snapshot: Snapshot) -> Snapshot:
         return snapshot
     refusal = next((problem for problem in snapshot.problems if problem.code == REFUSAL), None)
     if refusal is not None:
-        raise InputError(refusal.what, mend=refusal.mend)
+        raise InputError(refusal.what, fix=refusal.fix)
     if snapshot.problems and all(problem.code == _EMPTY for problem in snapshot.problems):
-        mend = "kubectl was refused, or its output went elsewhere: run it again, and look at what it says on standard error"
-        raise InputError("every file in it is empty", where=snapshot.source, mend=mend)
+        fix = "kubectl was refused, or its output went elsewhere: run it again, and look at what it says on standard error"
+        raise InputError("every file in it is empty", where=snapshot.source, fix=fix)
     worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)
     if snapshot.other_kinds:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(snapshot.other_kinds.items())[:5])
-        raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, mend=_GIVE)
+        raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, fix=_GIVE)
     if worst:
         first = worst[0]
-        raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, mend=first.mend or _GIVE)
-    raise InputError("there is no Kubernetes object in it", where=snapshot.source, mend=_GIVE)
+        raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, fix=first.fix or _GIVE)
+    raise InputError("there is no Kubernetes object in it", where=snapshot.source, fix=_GIVE)
 
 
 def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
@@ -329,4 +329,4 @@ def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
 
 def _left_out(where: str, error: InputError) -> Finding:
     row = _EMPTY if isinstance(error, EmptyFileError) else "document-unreadable:file"
-    return finding(row, where=where, reason=error.what, how=error.mend or "Write the dump again")
+    return finding(row, where=where, reason=error.what, how=error.fix or "Write the dump again")

@@ -214,7 +214,7 @@ class Api:
         answer = self._get(path, query)
         if answer.status != 200:
             what = f"no log of container {container}: {answer.message}"
-            raise SourceError(what, where=f"{self._name}, pod {namespace}/{pod}", mend=_mend(answer.status))
+            raise SourceError(what, where=f"{self._name}, pod {namespace}/{pod}", fix=_fix(answer.status))
         text = answer.body.decode("utf-8", "replace")
         return PodLog(
             namespace=namespace,
@@ -235,7 +235,7 @@ class Api:
             except SourceError as error:
                 if kind not in OPTIONAL:
                     raise
-                self._problems.append(finding("kind-unread", kind=kind, why=error.what, how=error.mend))
+                self._problems.append(finding("kind-unread", kind=kind, why=error.what, how=error.fix))
         self._problems += findings(self._connection)
 
     def served(self) -> frozenset[str] | None:
@@ -295,8 +295,8 @@ class Api:
             page = answer.page
             if page is None:
                 what = "the answer isn't a list in JSON"
-                mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
-                raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+                fix = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+                raise SourceError(what, where=f"{self._name}, {path}", fix=fix)
             self._check_kind(kind, path, page)
             items = page.items or []
             empty = 0 if items else empty + 1
@@ -330,12 +330,12 @@ class Api:
         is_it = page.kind == list_kind or (kind in LISTED and page.kind is not None and page.items is not None)
         if not is_it and (page.kind is not None or page.items is None):
             what = f"the answer is {f'of kind {page.kind[:80]}' if page.kind else 'no list'}, not a {list_kind}"
-            mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
-            raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+            fix = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+            raise SourceError(what, where=f"{self._name}, {path}", fix=fix)
 
     def _endless(self, path: str, what: str) -> SourceError:
-        mend = "Check that the address is that of a Kubernetes API server; else give a file that kubectl get wrote"
-        return SourceError(what, where=f"{self._name}, {path}", mend=mend)
+        fix = "Check that the address is that of a Kubernetes API server; else give a file that kubectl get wrote"
+        return SourceError(what, where=f"{self._name}, {path}", fix=fix)
 
     def _query(self, token: str | None = None) -> Query:
         query: Query = [("limit", self._page_size)]
@@ -355,7 +355,7 @@ class Api:
             except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
                 failure = self._connection.problem(error)
                 if is_hopeless(error):
-                    raise SourceError(failure, where=self._name, mend=self._connection.mend) from None
+                    raise SourceError(failure, where=self._name, fix=self._connection.fix) from None
             if answer is not None:
                 if answer.status == 401:
                     own = self._connection.own_validity
@@ -363,7 +363,7 @@ class Api:
                     what = f"the credentials aren't accepted: {answer.message}" + (
                         f"; the client certificate {expired}" if expired else ""
                     )
-                    raise SourceError(what, where=self._name, mend=_mend(401))
+                    raise SourceError(what, where=self._name, fix=_fix(401))
                 if answer.status not in _PASSING:
                     return answer
                 failure = answer.message
@@ -374,7 +374,7 @@ class Api:
                 )
                 wait *= 2
         what = f"no answer after {ATTEMPTS} attempts: {failure}"
-        raise SourceError(what, where=f"{self._name}, {path}", mend=self._connection.mend)
+        raise SourceError(what, where=f"{self._name}, {path}", fix=self._connection.fix)
 
     def _request(self, path: str, query: Query) -> _Answer:
         body = bytearray()
@@ -387,18 +387,18 @@ class Api:
                 self._left_bytes -= len(piece)
                 if self._left_bytes < 0:
                     what = f"its answers have more than {in_units(self._limit_bytes)}"
-                    mend = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
-                    raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+                    fix = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
+                    raise SourceError(what, where=f"{self._name}, {path}", fix=fix)
         return _Answer(status=stream.status, body=bytes(body), retry_after_seconds=retry_after_seconds(stream))
 
     def _left_seconds(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
 
     def _failure(self, path: str, answer: _Answer) -> SourceError:
-        return SourceError(answer.message, where=f"{self._name}, {path}", mend=_mend(answer.status))
+        return SourceError(answer.message, where=f"{self._name}, {path}", fix=_fix(answer.status))
 
 
-def _mend(status: int) -> str:
+def _fix(status: int) -> str:
     return {
         401: "Log in again (for GKE: gcloud auth login), or check the user of the context",
         403: "Ask for the right to get and list it",

@@ -80,7 +80,7 @@ class Condition(Record):
     changes: int
 
 
-class Reader:
+class LiveReader:
     """Keeps the picture of one cluster.
 
     Parameters
@@ -154,8 +154,8 @@ class Reader:
         """
         snapshot = self.first(seconds)
         if snapshot is None:
-            what, mend = f"it wasn't read within {duration(seconds)}", self._connection.mend
-            raise SourceError(what, where=self.context, mend=mend)
+            what, fix = f"it wasn't read within {duration(seconds)}", self._connection.fix
+            raise SourceError(what, where=self.context, fix=fix)
         return snapshot
 
     def first(self, seconds: float) -> Snapshot | None:
@@ -270,7 +270,7 @@ class Reader:
                 if self._ended.is_set():
                     return
                 self._fail(
-                    kind, SourceError(self._connection.problem(error), where=self.context, mend=self._connection.mend)
+                    kind, SourceError(self._connection.problem(error), where=self.context, fix=self._connection.fix)
                 )
                 self._ended.wait(wait.next())
             if kind_state.is_outdated:
@@ -321,11 +321,9 @@ class Reader:
         with self._connection.get(_PULSE, [("limit", 1)], read_seconds=self._timing.pulse) as response:
             body = response.read(2**20, decode_content=True)
         if response.status == 401:
-            raise SourceError(
-                "the credentials aren't accepted any more", where=self.context, mend=self._connection.mend
-            )
+            raise SourceError("the credentials aren't accepted any more", where=self.context, fix=self._connection.fix)
         if response.status >= 500:
-            raise SourceError(f"the server says {response.status}", where=self.context, mend=self._connection.mend)
+            raise SourceError(f"the server says {response.status}", where=self.context, fix=self._connection.fix)
         now = _number(watches.version_in(body))
         if response.status == 200 and now is not None and known_version is not None and now < known_version:
             for kind in self._kinds.values():
@@ -459,11 +457,11 @@ def _shut(stream: urllib3.BaseHTTPResponse) -> None:
 
 
 # ── one of each ──────────────────────────────────────────────────────────────────────────────────────────────────────
-_readers: dict[str, Reader] = {}
+_readers: dict[str, LiveReader] = {}
 _one_at_a_time: Final = threading.Lock()
 
 
-def reader(context: str) -> Reader:
+def reader(context: str) -> LiveReader:
     """The process's reader of a context, started by who asks first.
 
     Raises
@@ -474,12 +472,12 @@ def reader(context: str) -> Reader:
     with _one_at_a_time:
         live_reader = _readers.get(context)
         if live_reader is None or live_reader.is_ended:
-            live_reader = _readers[context] = Reader(context)
+            live_reader = _readers[context] = LiveReader(context)
             live_reader.start()
         return live_reader
 
 
-def running(context: str) -> Reader | None:
+def running(context: str) -> LiveReader | None:
     """The reader of a context where it runs."""
     live_reader = _readers.get(context)
     return None if live_reader is None or live_reader.is_ended else live_reader

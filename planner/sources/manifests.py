@@ -60,7 +60,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
             try:
-                text = _pasted(bounded.read_text(file, mend="Give JSON or YAML in UTF-8"))
+                text = _pasted(bounded.read_text(file, fix="Give JSON or YAML in UTF-8"))
                 objects_of(text, "standard input" if file == STDIN else file)
             except InputError as error:
                 refused.append(error)
@@ -68,13 +68,13 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
             texts.append(text)
             if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
                 most = in_units(bounded.LARGEST_TEXT_BYTES)
-                raise InputError(f"together they are larger than {most}", where=str(name), mend="Give fewer files")
+                raise InputError(f"together they are larger than {most}", where=str(name), fix="Give fewer files")
             for key, place in _located(text, "stdin" if file == STDIN else file):
                 places.setdefault(key, place)
     if refused and not any(text.strip() for text in texts):
         raise refused[0]
     if not any(text.strip() for text in texts):
-        raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
+        raise InputError("it is empty", where=", ".join(names), fix="Give what kubectl apply -f takes")
     unread = tuple(f"{input_error.where}: {input_error.what}" for input_error in refused)
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
 
@@ -85,7 +85,7 @@ def is_manifest(name: str) -> bool:
     if not Path(name).is_file() or Path(name).stat().st_size > LIMITS.manifest_bytes:
         return False
     try:
-        objects = objects_of(_pasted(bounded.read_text(name, mend="Give JSON or YAML in UTF-8")), name)
+        objects = objects_of(_pasted(bounded.read_text(name, fix="Give JSON or YAML in UTF-8")), name)
     except InputError:
         return False
     written = ("uid", "creationTimestamp", "resourceVersion")
@@ -104,15 +104,15 @@ def _in_folder(folder: Path, recursive: bool) -> list[str]:
         paths = sorted(folder.rglob("*") if recursive else folder.iterdir())
     except OSError as error:
         problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
-        raise InputError(problem, where=str(folder), mend="Check its permissions") from None
+        raise InputError(problem, where=str(folder), fix="Check its permissions") from None
     for path in paths:
         if path.name in KUSTOMIZATIONS:
-            mend = f"Give what it builds: kubectl kustomize {path.parent} | headroom gate CLUSTER -f -"
-            raise InputError("is for kustomize: its files aren't what would be applied", where=str(path), mend=mend)
+            fix = f"Give what it builds: kubectl kustomize {path.parent} | headroom gate CLUSTER -f -"
+            raise InputError("is for kustomize: its files aren't what would be applied", where=str(path), fix=fix)
     files = [str(path) for path in paths if path.suffix in EXTENSIONS and path.is_file()]
     if not files:
-        mend = "Name files that end in .json, .yaml or .yml" + ("" if recursive else ", or add --recursive")
-        raise InputError("holds no manifest", where=str(folder), mend=mend)
+        fix = "Name files that end in .json, .yaml or .yml" + ("" if recursive else ", or add --recursive")
+        raise InputError("holds no manifest", where=str(folder), fix=fix)
     return files
 
 

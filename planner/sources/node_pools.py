@@ -32,7 +32,7 @@ from planner.sources.prices import machine_shape
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"
-_MEND: Final = (
+_FIX: Final = (
     "Give gcloud container node-pools list --format=json, kubectl get nodepools.karpenter.sh -o json, "
     "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json; quotas: gcloud compute regions describe REGION "
     "--format=json, az vm list-usage -l REGION -o json, aws service-quotas list-service-quotas --service-code ec2"
@@ -83,12 +83,12 @@ def read(path: str | Path) -> tuple[PoolLimits, ...]:
 
 def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
     """The same from an upload's bytes."""
-    text = bounded.text_of(data, name, limit=LARGEST_BYTES, mend=_MEND)
+    text = bounded.text_of(data, name, limit=LARGEST_BYTES, fix=_FIX)
     try:
         return _read_text(text, name)
     except InputError as error:
         where = name if not error.where or error.where == name else f"{name}, {error.where}"
-        raise InputError(error.what, where=where, mend=error.mend or _MEND) from None
+        raise InputError(error.what, where=where, fix=error.fix or _FIX) from None
 
 
 def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
@@ -113,7 +113,7 @@ def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
     if quotas:
         limits.append(PoolLimits(name="", source=LimitSource.QUOTAS, quotas=tuple(quotas)))
     if not limits:
-        raise InputError("it speaks of no node pool", where=name, mend=_MEND)
+        raise InputError("it speaks of no node pool", where=name, fix=_FIX)
     return tuple(limits)
 
 
@@ -131,7 +131,7 @@ def _karpenter(document: Mapping[str, Any]) -> PoolLimits:
     try:
         return limits_of(NODE_POOL.read(Shared(), typed_json.convert(document, NODE_POOL.wire)))
     except msgspec.ValidationError as error:
-        raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", mend=_MEND) from None
+        raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", fix=_FIX) from None
 
 
 def _requirements(value: Any) -> tuple[Requirement, ...]:
@@ -186,7 +186,7 @@ def _autoscaler_status(text: str) -> Iterable[PoolLimits]:
     """
     groups = _status_groups(text)
     if not groups:
-        raise InputError("the status names no group of nodes", where=_STATUS_NAME, mend=_MEND)
+        raise InputError("the status names no group of nodes", where=_STATUS_NAME, fix=_FIX)
     for name, low, high in groups:
         short = name.rstrip("/").rsplit("/", 1)[-1]
         yield PoolLimits(

@@ -35,7 +35,7 @@ def read_folder(folder: str | Path) -> tuple[PodLog, ...]:
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError("is not a folder", where=str(folder), mend="Name the folder that holds the logs")
+        raise InputError("is not a folder", where=str(folder), fix="Name the folder that holds the logs")
     logs: list[PodLog] = []
     files = total = 0
     for path in sorted(root.rglob("*")):
@@ -45,15 +45,13 @@ def read_folder(folder: str | Path) -> tuple[PodLog, ...]:
         files += bool(pod_logs_read)
         total += sum(len(line) for log in pod_logs_read for line in log.lines)
         if total > LARGEST_BYTES:
-            raise InputError(
-                "holds more than 512 MiB of logs", where=str(folder), mend="Keep the pods in question only"
-            )
+            raise InputError("holds more than 512 MiB of logs", where=str(folder), fix="Keep the pods in question only")
         logs += [log for log in pod_logs_read if log.lines]
     if not files:
         raise InputError(
             "holds no log",
             where=str(folder),
-            mend="Expected <namespace>/<pod>/logs.txt (kubectl cluster-info dump) or <namespace>/<pod>/<container>.log",
+            fix="Expected <namespace>/<pod>/logs.txt (kubectl cluster-info dump) or <namespace>/<pod>/<container>.log",
         )
     return tuple(logs)
 
@@ -163,4 +161,4 @@ def tail(path: Path) -> bytes:
             file.seek(max(0, size - log_sections.LARGEST_LOG_BYTES - 1))
             return file.read()
     except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the file's rights") from None
+        raise InputError(f"can't be read: {error.strerror}", where=str(path), fix="Check the file's rights") from None

@@ -177,15 +177,15 @@ def read_refreshed(path: Path) -> PriceTable:
         For a file that isn't one, or was damaged since.
     """
     text = _read(path)
-    mend = 'Remove it, or run "headroom costs --price-list refresh" again'
+    fix = 'Remove it, or run "headroom costs --price-list refresh" again'
     if not text.startswith(",".join(UNIT_COLUMNS)):
-        raise InputError('was not written by "headroom costs --price-list refresh"', where=str(path), mend=mend)
+        raise InputError('was not written by "headroom costs --price-list refresh"', where=str(path), fix=fix)
     try:
         table = read_table(text, where=str(path), source=REFRESH_SOURCE)
     except InputError as error:
-        raise InputError(error.what, where=error.where, mend=mend) from error
+        raise InputError(error.what, where=error.where, fix=fix) from error
     if any(not unit.as_of for unit in table.units):
-        raise InputError("has prices without a date", where=str(path), mend=mend)
+        raise InputError("has prices without a date", where=str(path), fix=fix)
     return table
 
 
@@ -215,7 +215,7 @@ def _embedded(name: str) -> str:
 
 
 def _read(path: Path) -> str:
-    return bounded.read_text(path, mend="Save it as CSV in UTF-8")
+    return bounded.read_text(path, fix="Save it as CSV in UTF-8")
 
 
 def write_refreshed(path: Path, text: str) -> None:
@@ -235,5 +235,5 @@ def write_refreshed(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
         reason = error.strerror or type(error).__name__
         raise SourceError(
-            f"can't be written ({reason})", where=str(path), mend="Name another file with --out"
+            f"can't be written ({reason})", where=str(path), fix="Name another file with --out"
         ) from error

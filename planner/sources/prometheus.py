@@ -112,7 +112,7 @@ class Prometheus:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise InputError(
                 f'"{self.address}" is not the address of a Prometheus server',
-                mend="Write it like http://prometheus.example:9090",
+                fix="Write it like http://prometheus.example:9090",
             )
 
     @property
@@ -136,7 +136,7 @@ class Prometheus:
             raise InputError(
                 f"{points:,} points a series are asked for, and at most {self.bounds.points_in_all:,} are taken",
                 where=self.address,
-                mend="Choose a shorter stretch or a longer step",
+                fix="Choose a shorter stretch or a longer step",
             )
         self._begin()
         pieces: dict[Labels, list[_Result]] = {}
@@ -199,8 +199,8 @@ class Prometheus:
             return f"didn't answer within {duration(self.bounds.connect_seconds)}", "Check the address"
         is_silent = isinstance(error, requests.exceptions.Timeout | urllib3.exceptions.ReadTimeoutError)
         if is_silent or "Read timed out" in str(error):
-            mend = "Choose a shorter stretch or fewer namespaces"
-            return f"stopped answering for {duration(self.bounds.read_seconds)}", mend
+            fix = "Choose a shorter stretch or fewer namespaces"
+            return f"stopped answering for {duration(self.bounds.read_seconds)}", fix
         if isinstance(error, requests.exceptions.SSLError):
             return "has a certificate this machine doesn't trust", "Check the address and REQUESTS_CA_BUNDLE"
         if isinstance(error, _BROKEN_OFF):
@@ -232,8 +232,8 @@ class Prometheus:
             what = f"sends elsewhere ({code}), usually to a login page"
             raise self._error(what, "Use the address behind the login, with a token")
         if code in _REFUSALS:
-            what, mend = _REFUSALS[code]
-            raise self._error(f"{what} ({code})", mend)
+            what, fix = _REFUSALS[code]
+            raise self._error(f"{what} ({code})", fix)
         # Time that is up while series are read is 422 with Go's words for it, while they are reckoned with 503.
         is_late = code == 422 and "context deadline exceeded" in str(error_text)
         if code in (400, 422) and not is_late:
@@ -258,8 +258,8 @@ class Prometheus:
                 "answered with broken or cut-off JSON", "Try again; if it stays so, check the proxy before it"
             ) from None
 
-    def _error(self, what: str, mend: str = "") -> SourceError:
-        return SourceError(f"the Prometheus server {what}", where=self.address, mend=mend)
+    def _error(self, what: str, fix: str = "") -> SourceError:
+        return SourceError(f"the Prometheus server {what}", where=self.address, fix=fix)
 
 
 def step_seconds(days: int) -> int:
@@ -301,7 +301,7 @@ def container_usage(
     """
     names = sorted(set(namespaces))
     if not names:
-        raise InputError("no namespace is chosen", where=server.address, mend="Name one at least")
+        raise InputError("no namespace is chosen", where=server.address, fix="Name one at least")
     usages: list[Usage] = []
     for namespace in names:
         usages += _namespace_usage(server, namespace, start, end, step_seconds)
@@ -309,7 +309,7 @@ def container_usage(
         raise SourceError(
             f"the Prometheus server has no {WORKING_SET} for {', '.join(names[:5])}{'…' if len(names) > 5 else ''}",
             where=server.address,
-            mend="Check that it scrapes the kubelets' /metrics/cadvisor, and the stretch of time",
+            fix="Check that it scrapes the kubelets' /metrics/cadvisor, and the stretch of time",
         )
     return tuple(usages)
 
@@ -363,7 +363,7 @@ def _count_points(start: float, end: float, step_seconds: int) -> int:
     if step_seconds < 1 or not math.isfinite(start) or not math.isfinite(end) or end < start:
         raise InputError(
             f"from {start:g} to {end:g} in steps of {step_seconds} s is no stretch of time",
-            mend="Let it end after it starts",
+            fix="Let it end after it starts",
         )
     return int((end - start) // step_seconds) + 1
 

@@ -55,7 +55,7 @@ def gpu_use(
         raise SourceError(
             f"the Prometheus server has none of {', '.join(BUSY)}",
             where=server.address,
-            mend="Check that it scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter, and the stretch of time",
+            fix="Check that it scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter, and the stretch of time",
         )
     used = _by_gpu(asker, USED, start, end, step)
     gpu_uses = []

@@ -94,8 +94,8 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
         labels[name] = FrozenMap({**labels.get(name, {}), **own})
     if not any(labels.values()):
         keys = f"{GKE_NODE_POOL},{GKE_SPOT},{GKE_PROVISIONING},{INSTANCE_TYPE}"
-        mend = f"Start kube-state-metrics with --metric-labels-allowlist=nodes=[{keys}], or the labels of your cloud"
-        raise _unknown(server, f"{LABELS} that tell which nodes are spot nodes", mend)
+        fix = f"Start kube-state-metrics with --metric-labels-allowlist=nodes=[{keys}], or the labels of your cloud"
+        raise _unknown(server, f"{LABELS} that tell which nodes are spot nodes", fix)
     return labels
 
 
@@ -116,5 +116,5 @@ def _going(server: Prometheus, start: float, end: float, step: int) -> dict[tupl
     }
 
 
-def _unknown(server: Prometheus, what: str, mend: str) -> SourceError:
-    return SourceError(f"the Prometheus server has no {what}", where=server.address, mend=mend)
+def _unknown(server: Prometheus, what: str, fix: str) -> SourceError:
+    return SourceError(f"the Prometheus server has no {what}", where=server.address, fix=fix)

@@ -111,11 +111,11 @@ def _kept_key(folder: Path) -> bytes:
             new_key_file.unlink()
         key_bytes = (folder / _KEY).read_bytes()
     except OSError as error:
-        mend = f"Name a folder in {VARIABLE} that Headroom may write to, or none"
-        raise InputError(f"can't be used: {error.strerror or error}", where=str(folder), mend=mend) from None
+        fix = f"Name a folder in {VARIABLE} that Headroom may write to, or none"
+        raise InputError(f"can't be used: {error.strerror or error}", where=str(folder), fix=fix) from None
     if len(key_bytes) != _KEY_BYTES:
         raise InputError(
-            "isn't a key of Headroom's", where=str(folder / _KEY), mend="Remove it: everybody signs in anew"
+            "isn't a key of Headroom's", where=str(folder / _KEY), fix="Remove it: everybody signs in anew"
         )
     return key_bytes
 

@@ -143,10 +143,10 @@ class Store:
             When the store can't be written.
         """
         if snapshot.taken_at <= 0:
-            mend = "Say when, with --taken-at 2026-11-17T09:30Z"
-            raise InputError("the snapshot doesn't tell when it was taken", where=snapshot.source, mend=mend)
+            fix = "Say when, with --taken-at 2026-11-17T09:30Z"
+            raise InputError("the snapshot doesn't tell when it was taken", where=snapshot.source, fix=fix)
         if not cluster:
-            raise InputError("the cluster has no name", where=snapshot.source, mend="Give one with --name")
+            raise InputError("the cluster has no name", where=snapshot.source, fix="Give one with --name")
         partition = Partition(cluster, names.day_of(snapshot.taken_at))
         name = names.snapshot_id(snapshot)
         if any(name in write_entry.parts for write_entry in self._entries(partition)):
@@ -265,14 +265,14 @@ class Store:
         every = self.snapshots((cluster,))
         if not every:
             clusters_text = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
-            raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {clusters_text}")
+            raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, fix=f"It has: {clusters_text}")
         candidates = [stored for stored in every if stored.taken_at <= until]
         if place.time == names.LATEST:
             return latest_of(every, now)
         if not candidates:
             first = datetime.fromtimestamp(every[0].taken_at, UTC).strftime("%Y-%m-%dT%H:%MZ")
             what = f"there is no snapshot of {cluster} as early as {place.time}"
-            raise NotKnownError(what, where=self.url, mend=f"The first is of {first}")
+            raise NotKnownError(what, where=self.url, fix=f"The first is of {first}")
         return candidates[-1]
 
     def snapshot(self, stored_snapshot: StoredSnapshot, *, limit_bytes: int | None = None) -> Snapshot:
@@ -344,8 +344,8 @@ class Store:
         return replace(stored_history, left_out=self.left_out)
 
     def _nothing(self) -> NotKnownError:
-        mend = "headroom store snapshot writes one; headroom store list says what there is"
-        return NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
+        fix = "headroom store snapshot writes one; headroom store list says what there is"
+        return NotKnownError("there is no snapshot of these clusters and days", where=self.url, fix=fix)
 
     def _trends(self, readings: Sequence[EntryReading]) -> pa.Table:
         """The rows of the table ``trends``; made here of what releases wrote that didn't know it."""
@@ -381,7 +381,7 @@ class Store:
                 most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in files)
             if size > most:
                 what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
-                raise SourceError(what, where=self.url, mend="Ask who wrote them; or ask for fewer days or clusters")
+                raise SourceError(what, where=self.url, fix="Ask who wrote them; or ask for fewer days or clusters")
         return pa.Table.from_batches(batches, schema=scanner.projected_schema)
 
     def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
@@ -454,12 +454,12 @@ class Store:
                 if _is_gone(error):
                     raise FileNotFoundError(error_text) from None
                 if is_late.is_set():
-                    mend = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
-                    raise InputError(f"it took longer than {duration(seconds)}", where="SQL", mend=mend) from None
+                    fix = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
+                    raise InputError(f"it took longer than {duration(seconds)}", where="SQL", fix=fix) from None
                 if _OF_A_FILE in error_text:
-                    mend = "Restore the file from a copy; or delete it and the manifest's entry that names it"
-                    raise SourceError(f"a file is damaged: {error_text}", where=self.url, mend=mend) from None
-                raise InputError(error_text, where="SQL", mend="docs/store.md lists tables and columns") from None
+                    fix = "Restore the file from a copy; or delete it and the manifest's entry that names it"
+                    raise SourceError(f"a file is damaged: {error_text}", where=self.url, fix=fix) from None
+                raise InputError(error_text, where="SQL", fix="docs/store.md lists tables and columns") from None
             finally:
                 clock.cancel()
 
@@ -618,9 +618,9 @@ class Store:
                 if partition is not None and path.endswith(".json"):
                     paths_by_partition.setdefault(partition, []).append(path)
                 elif path.endswith(".json"):
-                    mend = "Ask who wrote this file, and delete it"
+                    fix = "Ask who wrote this file, and delete it"
                     self._refused[path] = InputError(
-                        "it stands where no entry of the manifest does", where=path, mend=mend
+                        "it stands where no entry of the manifest does", where=path, fix=fix
                     )
         return {
             key_partition: sorted(paths_by_partition[key_partition]) for key_partition in sorted(paths_by_partition)
@@ -655,12 +655,12 @@ class Store:
         clusters = self.clusters()
         if len(clusters) != 1:
             clusters_text = ", ".join(map(names.encoded, clusters[:10]))
-            mend = (
+            fix = (
                 f"Name one after #: {clusters_text}"
                 if clusters
                 else "headroom store snapshot writes one; a time is #@TIME"
             )
-            raise NotKnownError(f"it has {len(clusters) or 'no'} clusters", where=self.url, mend=mend)
+            raise NotKnownError(f"it has {len(clusters) or 'no'} clusters", where=self.url, fix=fix)
         return clusters[0]
 
     def _path(self, path: str) -> str:
@@ -676,8 +676,8 @@ class Store:
         if is_within and self._is_local:
             is_within = os.path.realpath(full_path) == f"{os.path.realpath(self._root)}/{path}".rstrip("/")
         if not is_within:
-            mend = "Ask who made it, and take it out; nothing was read or deleted there"
-            raise SourceError(f'"{path[:200]}" leads out of the store', where=self.url, mend=mend)
+            fix = "Ask who made it, and take it out; nothing was read or deleted there"
+            raise SourceError(f'"{path[:200]}" leads out of the store', where=self.url, fix=fix)
         return full_path
 
     def _listed(self, folder: str, *, half_written: bool = False) -> Iterator[tuple[str, float]]:
@@ -750,8 +750,8 @@ def _told(url: str, verb: str) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         error_text = " ".join(str(error).split())[:300]
-        mend = "Check the address, the network, the credentials in the environment and the room on the disk"
-        raise SourceError(f"the store can't be {verb}: {error_text}", where=url, mend=mend) from error
+        fix = "Check the address, the network, the credentials in the environment and the room on the disk"
+        raise SourceError(f"the store can't be {verb}: {error_text}", where=url, fix=fix) from error
 
 
 def _duckdb() -> Any:
@@ -780,27 +780,27 @@ def _is_gone(error: Exception) -> bool:
 
 def _file_system(url: str) -> tuple[Any, str]:
     if not url.strip():
-        raise InputError("it names no store", where="--store", mend=_FORM)
+        raise InputError("it names no store", where="--store", fix=_FORM)
     scheme = urlsplit(url).scheme if "://" in url else ""
     if scheme in ("", "file"):
         parts = urlsplit(url)
         if scheme and parts.netloc not in ("", "localhost"):
-            raise InputError("it names a machine", where=_shown(url), mend="Write three slashes: file:///path")
+            raise InputError("it names a machine", where=_shown(url), fix="Write three slashes: file:///path")
         if scheme and not parts.path:
-            raise InputError("it names no folder", where=url, mend=_FORM)
+            raise InputError("it names no folder", where=url, fix=_FORM)
         path = Path(unquote(parts.path) if scheme else url).absolute()
         return fs.LocalFileSystem(), str(path)
     if scheme not in ("s3", "gs", "gcs"):
-        raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
+        raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), fix=_FORM)
     try:
         with _told(_shown(url), "reached"):
             files, root = fs.FileSystem.from_uri(_patient(url) if scheme != "s3" else url)
     except SourceError as error:
         if isinstance(error.__cause__, pa.ArrowInvalid):
-            raise InputError(str(error.__cause__), where=_shown(url), mend=_FORM) from None
+            raise InputError(str(error.__cause__), where=_shown(url), fix=_FORM) from None
         raise
     if not root:
-        raise InputError("it names no bucket", where=_shown(url), mend=_FORM)
+        raise InputError("it names no bucket", where=_shown(url), fix=_FORM)
     return files, str(root).rstrip("/")
 
 
@@ -854,7 +854,7 @@ def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
     try:
         return b"".join(grown(pieces(), lambda: len(packed), where, Walk(limit_bytes)))
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
+        raise InputError(f"the snapshot is damaged: {error}", where=where, fix="Take another snapshot") from None
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -888,7 +888,7 @@ def _held(table_or_error: Any) -> pa.Table | None:
             size += batch.nbytes
             if size > LARGEST_ANSWER_BYTES:
                 what = f"it answers with more than {in_units(LARGEST_ANSWER_BYTES)}"
-                raise InputError(what, where="SQL", mend="Sum up in SQL, or add LIMIT")
+                raise InputError(what, where="SQL", fix="Sum up in SQL, or add LIMIT")
         return pa.Table.from_batches(batches, schema=reader.schema)
 
 

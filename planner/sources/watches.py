@@ -36,8 +36,8 @@ class NotWatchedError(Exception):
 class BusyError(SourceError):
     """The server asks to come back after so many `seconds` (429, 503 with Retry-After)."""
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "", seconds: float = 0.0) -> None:
-        super().__init__(what, where=where, mend=mend)
+    def __init__(self, what: str, *, where: str = "", fix: str = "", seconds: float = 0.0) -> None:
+        super().__init__(what, where=where, fix=fix)
         self.seconds = seconds
 
 
@@ -97,7 +97,7 @@ def opened(
             refusal = _refusal(connection, path, response.status, response.read(2**20, decode_content=True))
             asked_seconds = retry_after_seconds(response)
             if isinstance(refusal, SourceError) and asked_seconds is not None:
-                raise BusyError(refusal.what, where=refusal.where, mend=refusal.mend, seconds=asked_seconds)
+                raise BusyError(refusal.what, where=refusal.where, fix=refusal.fix, seconds=asked_seconds)
             raise refusal
     return response, _events(connection, path, response)
 
@@ -110,7 +110,7 @@ def _events(connection: Connection, path: str, response: urllib3.BaseHTTPRespons
             if b"\n" not in piece:
                 if len(buffer) > _LONGEST_EVENT_BYTES:
                     what = f"an event has more than {in_units(_LONGEST_EVENT_BYTES)}"
-                    raise SourceError(what, where=f"{connection.name}, {path}", mend=connection.mend)
+                    raise SourceError(what, where=f"{connection.name}, {path}", fix=connection.fix)
                 continue
             whole, _, after = bytes(buffer).rpartition(b"\n")
             buffer = bytearray(after)
@@ -124,8 +124,8 @@ def _event(connection: Connection, path: str, line: bytes) -> WatchEvent:
         event = _lines(line)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         what = "the watch sends what isn't an event in JSON"
-        mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
-        raise SourceError(what, where=f"{connection.name}, {path}", mend=mend) from None
+        fix = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+        raise SourceError(what, where=f"{connection.name}, {path}", fix=fix) from None
     if event.type == _ERROR:
         raise _refusal(connection, path, 0, bytes(event.object))
     return event
@@ -144,4 +144,4 @@ def _refusal(connection: Connection, path: str, status: int, body: bytes) -> Exc
         return NotWatchedError(what)
     if status == 401:
         what = f"the credentials aren't accepted: {what}"
-    return SourceError(what, where=f"{connection.name}, {path}", mend=connection.mend)
+    return SourceError(what, where=f"{connection.name}, {path}", fix=connection.fix)

@@ -176,22 +176,22 @@ class Assumptions(Record):
     def __post_init__(self) -> None:
         for spot_setting in SETTINGS:
             if (value := getattr(self, spot_setting.name)) is None and not spot_setting.optional:
-                raise InputError("None is not possible", where=spot_setting.label, mend="Give a number")
+                raise InputError("None is not possible", where=spot_setting.label, fix="Give a number")
             spot_setting.check(value)
         low, likely, high = self.hazard_low_per_hour, self.hazard_likely_per_hour, self.hazard_high_per_hour
         if not low <= likely <= high:
             what = f"the interruption rates {low:g}, {likely:g} and {high:g} are not in order"
-            raise InputError(what, where="interruption rate", mend="Give low ≤ likely ≤ high")
+            raise InputError(what, where="interruption rate", fix="Give low ≤ likely ≤ high")
         for name in ("base_nodes", "needed_nodes", "committed_nodes"):
             if (number := getattr(self, name)) > self.nodes:
-                mend = f"Give at most {self.nodes}, or raise the number of nodes"
-                raise InputError(f"{number} of {count(self.nodes, 'node')}", where=SETTING[name].label, mend=mend)
+                fix = f"Give at most {self.nodes}, or raise the number of nodes"
+                raise InputError(f"{number} of {count(self.nodes, 'node')}", where=SETTING[name].label, fix=fix)
         if self.works_as_gang and self.base_nodes not in (0, self.nodes):
             what = f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together"
-            raise InputError(what, where=SETTING["base_nodes"].label, mend="Keep all of them on demand, or none")
+            raise InputError(what, where=SETTING["base_nodes"].label, fix="Keep all of them on demand, or none")
         if self.committed_nodes and self.committed_usd_per_hour is None:
             what = f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and their price isn't given"
-            raise InputError(what, where=SETTING["committed_usd_per_hour"].label, mend="Give their price")
+            raise InputError(what, where=SETTING["committed_usd_per_hour"].label, fix="Give their price")
 
     @property
     def committed_usd(self) -> float:

@@ -266,7 +266,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     if cost.unpriced and not cost.nodes:
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(snapshot.nodes), 'node')} has a price; {str(cost.unpriced[0].sentence).removeprefix('no price: ')}",
-            mend="Give prices of your own as a CSV",
+            fix="Give prices of your own as a CSV",
         )
     fitness = {
         workload.key: check_workload(
@@ -286,7 +286,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
             f"({', '.join(sorted({node_cost.node.price.machine_type for node_cost in demand}))})",
-            mend=f"Read it with {_refreshed(snapshot, {cost.node.node for cost in demand})}, or give prices of your own as a CSV",
+            fix=f"Read it with {_refreshed(snapshot, {cost.node.node for cost in demand})}, or give prices of your own as a CSV",
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}

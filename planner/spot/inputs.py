@@ -127,7 +127,7 @@ def find(snapshot: Snapshot, key: str) -> Workload:
     if workload is None and hides(snapshot, key):
         raise unseen_kind(snapshot, key)
     if workload is None:
-        raise InputError(f'there is no workload "{key[:120]}"', where=snapshot.source, mend="Write kind/namespace/name")
+        raise InputError(f'there is no workload "{key[:120]}"', where=snapshot.source, fix="Write kind/namespace/name")
     return workload
 
 
@@ -283,10 +283,10 @@ def assume(derived: Derived, assumptions: Mapping[str, Any]) -> Assumptions:
     field_names = {field.name for field in fields(Assumptions)}
     overrides = {name: value for name, value in assumptions.items() if value is not None}
     if unknown := overrides.keys() - field_names:
-        raise InputError(f"there is no assumption called {min(unknown)}", mend="See the list of assumptions")
+        raise InputError(f"there is no assumption called {min(unknown)}", fix="See the list of assumptions")
     if overrides.get("capacity") in derived.unsold:
         raise InputError(
-            f"its nodes' cloud sells nothing as {overrides['capacity']}", where="capacity", mend="Take spot"
+            f"its nodes' cloud sells nothing as {overrides['capacity']}", where="capacity", fix="Take spot"
         )
     derived_values = {name: value for name, value in derived.values.items() if value is not None}
     chosen: dict[str, Any] = {
@@ -305,7 +305,7 @@ def assume(derived: Derived, assumptions: Mapping[str, Any]) -> Assumptions:
         raise NotKnownError(
             derived.problem or derived.sources.get(missing[0]) or f"the {words} is not known",
             where=derived.workload,
-            mend=f"Give the {words} yourself",
+            fix=f"Give the {words} yourself",
         )
     for setting in SETTINGS:
         if setting.whole and chosen.get(setting.name) is not None:

@@ -172,12 +172,12 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
     if stated is None:
         return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
     if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:
-        mend = "Give two of the three: the rate, the gap, the share of time up"
+        fix = "Give two of the three: the rate, the gap, the share of time up"
         message = (
             f"a loss each {duration(life * 3_600)} and {duration(stated * 3_600)} until the next node make a node be up"
         )
         raise InputError(
-            f"{message} {life / (life + stated):.1%} of the time, not {share:.1%}", where="share of time up", mend=mend
+            f"{message} {life / (life + stated):.1%} of the time, not {share:.1%}", where="share of time up", fix=fix
         )
     return Gaps(table=None, mean_hours=stated)
 
@@ -201,25 +201,25 @@ def parse_lives(text: str, *, where: str = "lifetimes") -> tuple[Life, ...]:
     rows = csv.DictReader(text.lstrip("\ufeff").splitlines())
     try:
         if not rows.fieldnames or "hours" not in rows.fieldnames:
-            raise InputError('there is no column "hours"', where=where, mend='Begin with the line "hours,ended"')
+            raise InputError('there is no column "hours"', where=where, fix='Begin with the line "hours,ended"')
         lives = tuple(_parse_life(row, f"{where}, line {rows.line_num}") for row in rows)
     except csv.Error as error:
-        raise InputError(f"it isn't CSV: {error}", where=where, mend='Begin with the line "hours,ended"') from None
+        raise InputError(f"it isn't CSV: {error}", where=where, fix='Begin with the line "hours,ended"') from None
     if not any(life.ended for life in lives):
-        raise InputError("no life in it ended", where=where, mend="Give at least one VM that was lost")
+        raise InputError("no life in it ended", where=where, fix="Give at least one VM that was lost")
     return lives
 
 
 def _parse_life(row: dict[str, str | None], where: str) -> Life:
     ended = (row.get("ended") or "yes").strip().lower()
     if ended not in ("yes", "true", "1", "no", "false", "0"):
-        raise InputError(f'"{ended[:40]}" is neither yes nor no', where=where, mend="Write yes or no under ended")
+        raise InputError(f'"{ended[:40]}" is neither yes nor no', where=where, fix="Write yes or no under ended")
     try:
         hours = float(row.get("hours") or "")
     except ValueError:
         hours = np.nan
     if not 0 < hours < np.inf:
-        raise InputError(f'"{(row.get("hours") or "")[:40]}" is not a number of hours', where=where, mend="Write 7.5")
+        raise InputError(f'"{(row.get("hours") or "")[:40]}" is not a number of hours', where=where, fix="Write 7.5")
     return Life(hours=hours, ended=ended in ("yes", "true", "1"))
 
 

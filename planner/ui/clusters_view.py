@@ -69,9 +69,9 @@ def manifest() -> str:
 
 
 def _text(name: str, data: bytes) -> str:
-    text = bounded.text_of(data, name, mend="Save it as YAML in UTF-8")
+    text = bounded.text_of(data, name, fix="Save it as YAML in UTF-8")
     if not text.strip():
-        raise InputError("it is empty", where=name, mend="Give what kubectl apply -f takes")
+        raise InputError("it is empty", where=name, fix="Give what kubectl apply -f takes")
     return text
 
 

@@ -49,7 +49,7 @@ def commitments() -> None:
             "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=(),
             help=f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page.",
             read=lambda files: parse_commitments(
-                bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+                bounded.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
             ),
         )  # fmt: skip
         for commitment in prices.book().commitments:

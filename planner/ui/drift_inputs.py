@@ -81,6 +81,6 @@ def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:
     if len(clusters) > _MOST_CLUSTERS:
         raise InputError(
             f"{len(clusters)} clusters to compare with are too many",
-            mend=f"Remove those given before, and give at most {_MOST_CLUSTERS}, one file a cluster",
+            fix=f"Remove those given before, and give at most {_MOST_CLUSTERS}, one file a cluster",
         )
     return tuple(clusters.values())

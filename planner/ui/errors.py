@@ -21,8 +21,8 @@ _LOG = logging.getLogger(__name__)
 def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
-    mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
-    message = f"{literal(sentence(error.what))}{where}{mend}"
+    fix = f"\n\nWhat to do: {literal(error.fix)}." if error.fix else ""
+    message = f"{literal(sentence(error.what))}{where}{fix}"
     if isinstance(error, NotKnownError):
         (place or st).info(message, title="? This isn't known", icon=":material/help:")
     else:

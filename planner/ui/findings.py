@@ -54,7 +54,7 @@ def lost(snapshot: Snapshot, at_most: int = 3) -> str:
     if not problems:
         return ""
     lines = [
-        f"- {words.literal(words.sentence(': '.join(filter(None, (problem.object, problem.what)))))} {words.literal(words.sentence(problem.mend))}"
+        f"- {words.literal(words.sentence(': '.join(filter(None, (problem.object, problem.what)))))} {words.literal(words.sentence(problem.fix))}"
         for problem in problems[:at_most]
     ]
     more = f"\n- and {len(problems) - at_most:,} more" if len(problems) > at_most else ""
@@ -84,15 +84,15 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
 
 
 def _line(finding: Finding) -> None:
-    mend = f"  \n:gray[{words.literal(words.sentence(finding.mend))}]" if finding.mend else ""
+    fix = f"  \n:gray[{words.literal(words.sentence(finding.fix))}]" if finding.fix else ""
     glyph, target = GLYPH[finding.severity], object_links.of(finding)
     if target is None:
         about = f"**{words.literal(finding.object)}**: " if finding.object else ""
-        st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{mend}")
+        st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{fix}")
         return
     with st.container(gap=None):
         object_links.link(target, finding.object, glyph)
-        st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
+        st.markdown(f"{words.literal(words.sentence(finding.what))}{fix}")
 
 
 def table(findings: Sequence[Finding]) -> None:
@@ -102,7 +102,7 @@ def table(findings: Sequence[Finding]) -> None:
             "severity": f"{GLYPH[finding.severity]} {SEVERITY[finding.severity]}",
             "object": finding.object,
             "what": finding.what,
-            "how to fix it": finding.mend,
+            "how to fix it": finding.fix,
         }
         for finding in findings
     ]

@@ -145,7 +145,7 @@ def history(back_to: float | None) -> History:
         raise NotKnownError(
             what,
             where="the store",
-            mend="Ask a user who sees all namespaces, or look at a single snapshot of the store",
+            fix="Ask a user who sees all namespaces, or look at a single snapshot of the store",
         )
     if demo_store := _made():  # of fixed days, and of one cluster: nothing to choose
         return _history(demo_store, (), None)

@@ -292,8 +292,8 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
     if lacks(key):
         st.button("Go on without it", key=f"{key}_without", on_click=forget_private, args=(key,), type="tertiary")
         digest = st.query_params[key]
-        mend = f'Paste it again under "{label}", or press "Go on without it" there'
-        raise InputError(f"the link names a text ({digest[:19]}…) and doesn't hold it", where=label, mend=mend)
+        fix = f'Paste it again under "{label}", or press "Go on without it" there'
+        raise InputError(f"the link names a text ({digest[:19]}…) and doesn't hold it", where=label, fix=fix)
     forget_private(key)
     return None
 
@@ -324,5 +324,5 @@ def _parsed(typed: str | None, parse: Callable[[str], T], label: str) -> T | Non
         return parse(typed)
     except HeadroomError as error:
         raise InputError(
-            error.what, where=label if not error.where else f"{label}, {error.where}", mend=error.mend
+            error.what, where=label if not error.where else f"{label}, {error.where}", fix=error.fix
         ) from error

@@ -110,7 +110,7 @@ _in_preparation: set[str] = set()  # contexts
 _guard: Final = threading.Lock()
 
 
-def _offered_of(context: str, reader: live.Reader) -> Snapshot | None:
+def _offered_of(context: str, reader: live.LiveReader) -> Snapshot | None:
     """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes. The next
     one is offered once a process is ready for it; who asks meanwhile doesn't wait for that."""
     offered, newest = _offered.get(context), reader.snapshot

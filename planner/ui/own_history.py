@@ -59,7 +59,7 @@ def _upload(key: str, label: str) -> tuple[Life, ...]:
         f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=(),
         help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
         read=lambda files: parse_lives(
-            bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+            bounded.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
         ),
     )  # fmt: skip
 

@@ -31,7 +31,7 @@ def show(where: str) -> None:
         )  # fmt: skip
         if st.button("Ask without a cluster", key=f"ask_manifest{where}", icon=":material/straighten:"):
             if not text.strip():
-                raise InputError("no manifest is given", mend="Paste what kubectl apply -f would get")
+                raise InputError("no manifest is given", fix="Paste what kubectl apply -f would get")
             _open(text)
 
 

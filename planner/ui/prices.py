@@ -52,7 +52,7 @@ def book() -> PriceBook:
     if problem is not None and not st.session_state.get(_SAID):
         st.session_state[_SAID] = True
         st.warning(
-            f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.mend)} Until then the prices of "
+            f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.fix)} Until then the prices of "
             f"{price_book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
         )  # fmt: skip
     return price_book
@@ -84,7 +84,7 @@ def ask(snapshot: Snapshot) -> None:
         uploads.ask(
             "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=(), help="As headroom's --prices takes them: "
             "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
-            read=lambda files: tuple(read.own_table(bounded.text_of(content, name, mend="Save it as CSV in UTF-8"), name) for name, content in files),
+            read=lambda files: tuple(read.own_table(bounded.text_of(content, name, fix="Save it as CSV in UTF-8"), name) for name, content in files),
         )  # fmt: skip
         if without:
             _ask_by_pool(without)

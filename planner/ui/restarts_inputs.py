@@ -65,7 +65,7 @@ def add_logs(snapshot: Snapshot) -> None:
                 raise InputError(
                     "it isn't said which container this is the log of",
                     where=", ".join(name for (name, _), logs in zip(files, logs_by_file, strict=True) if not logs),
-                    mend="Choose the container above, and give the file again",
+                    fix="Choose the container above, and give the file again",
                 )
             return _newest(_added(snapshot), [log for logs in logs_by_file for log in logs])
 

@@ -327,8 +327,8 @@ def _check_nodes(snapshot: Snapshot) -> None:
     if not snapshot.nodes:
         why = next((gap for gap in input_report.unseen(snapshot) if gap.kind == NODE.name and gap.state.hides), None)
         if why is not None:
-            raise InputError(str(why.sentence), where=snapshot.source, mend=str(why.mend))
+            raise InputError(str(why.sentence), where=snapshot.source, fix=str(why.fix))
         raise InputError(
             "it has no nodes", where=snapshot.source,
-            mend="Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
+            fix="Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
         )  # fmt: skip

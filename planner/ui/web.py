@@ -69,8 +69,8 @@ def take_settings() -> None:
         try:
             value = [kind(word) for word in text.split()] if option.multiple else kind(text)
         except click.BadParameter as error:
-            mend = "Give it another value, or none"
-            raise InputError(error.message.rstrip("."), where=option.env_var, mend=mend) from None
+            fix = "Give it another value, or none"
+            raise InputError(error.message.rstrip("."), where=option.env_var, fix=fix) from None
         config.set_option(name, value, "environment variable")
 
 

@@ -391,7 +391,7 @@ def with_tables(text: str) -> str:
     )
 
 
-def _table(title: str, what: str, columns: tuple[schema.Column, ...]) -> str:
+def _table(title: str, what: str, columns: tuple[schema.TableColumn, ...]) -> str:
     said = f"{what[:1].upper()}{what[1:]}.\n\n" if what else ""
     rows = "".join(f"| `{one.name}` | {one.kind} | {one.what} |\n" for one in columns)
     return f"\n### {title}\n\n{said}| column | type | what |\n| --- | --- | --- |\n{rows}"

@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from planner.cli.prices import PRICES_FORMAT
+from planner.ground.records import WRITTEN_NAME
 from planner.ground.settings import settings_of
 from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
@@ -99,7 +100,12 @@ class _Definitions:
             declared: Any = record
             private = {one.path[0] for one in settings_of(declared) if one.is_private and len(one.path) == 1}
             said = _object(
-                {one.name: _DIGEST if one.name in private else self.of(hints[one.name]) for one in fields(record)}
+                {
+                    one.metadata.get(WRITTEN_NAME, one.name): _DIGEST
+                    if one.name in private
+                    else self.of(hints[one.name])
+                    for one in fields(record)
+                }
             )
             first = (record.__doc__ or "").partition("\n\n")[0].strip()
             self.made[name] = ({"description": " ".join(first.split())} if first and not first.startswith(f"{record.__name__}(") else {}) | said  # fmt: skip

@@ -10,7 +10,7 @@ from planner.capacity.changes import parse_change
 from planner.capacity.drain import described, play
 from planner.capacity.evictions import at_rest
 from planner.capacity.filming import change_film
-from planner.capacity.losses import Player
+from planner.capacity.losses import LossPlayer
 from planner.capacity.overview import overview
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError
@@ -52,7 +52,7 @@ def test_a_lost_zone_ends_as_the_loss_does() -> None:
     nodes = [
         number for number, node in enumerate(cluster.nodes) if node.labels.get("topology.kubernetes.io/zone") == zone
     ]
-    film, found = change_film(SNAPSHOT, parse_change(f"remove-zone:{zone}")), Player(cluster).lose(nodes)
+    film, found = change_film(SNAPSHOT, parse_change(f"remove-zone:{zone}")), LossPlayer(cluster).lose(nodes)
     assert film is not None
     assert film.wanted == found.pods + sum(found.preempted.values())
     assert film.frames[0].ready == 0

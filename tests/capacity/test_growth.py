@@ -137,7 +137,7 @@ def test_waiting_for_the_node_is_in_the_duration() -> None:
     assert until[-1].event.endswith("nodes are on their way")
 
 
-def test_quota_is_nothing_growth_can_mend() -> None:
+def test_quota_is_nothing_growth_can_fix() -> None:
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",

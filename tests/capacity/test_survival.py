@@ -14,7 +14,7 @@ from planner.capacity.certain_losses import Counting, LossOutcome
 from planner.capacity.changes import parse_change
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import NONE, Player
+from planner.capacity.losses import NONE, LossPlayer
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
@@ -171,7 +171,7 @@ def test_on_the_demo_it_is_what_deleting_each_node_comes_to() -> None:
 # ── counted, not played ──────────────────────────────────────────────────────────────────────────────────────────────
 def held_against_play(cluster: Cluster, losses: Sequence[Sequence[int]], luck: Random) -> Counter[str]:
     """Losses that are counted, without and with a spare node, held against two draws of each; how many there were of which kind."""
-    player, compared = Player(cluster), Counter[str]()
+    player, compared = LossPlayer(cluster), Counter[str]()
     for nodes in losses:
         for spares in (NONE, ((luck.randrange(cluster.node_count), 1),)):
             if player.counting(spares).outcome(nodes) is None:
@@ -211,7 +211,7 @@ def test_one_pod_a_node_and_ordered_pods_are_counted_too(monkeypatch: pytest.Mon
     compared = held_against_play(cluster, [[place] for place in range(6)], Random(1))
     assert (compared["all"], compared["waiting"], compared["later"]) == (12, 6, 2), compared
     monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
-    assert [Player(cluster).lose([place]).waiting for place in range(6)] == [1] * 6
+    assert [LossPlayer(cluster).lose([place]).waiting for place in range(6)] == [1] * 6
 
 
 def test_a_pod_that_starts_today_is_waited_for() -> None:
@@ -227,7 +227,7 @@ def test_a_pod_that_starts_today_is_waited_for() -> None:
     cluster = at_rest(snapshot(*items))
     compared = held_against_play(cluster, [[0], [2], [0, 2]], Random(2))
     assert (compared["all"], compared["back"], compared["later"]) == (6, 4, 2), compared
-    player = Player(cluster)
+    player = LossPlayer(cluster)
     assert (player.lose([0]).seconds, player.lose([0], ((2, 1),)).seconds) == (600, 30)
 
 
@@ -243,7 +243,7 @@ def test_a_pod_that_the_api_server_refuses_does_not_come_back(spec: Item) -> Non
     items = [node("n0"), node("n1"), NODE_CRITICAL]
     cluster = at_rest(snapshot(*items, deployment("a", ["n0"], spec), deployment("b", ["n1"], pod_spec())))
     assert [Counting(cluster).outcome([place]) is None for place in range(2)] == [True, False]
-    assert [Player(cluster).lose([place]).missing for place in range(2)] == [{"Deployment/ml/a": 1}, {}]
+    assert [LossPlayer(cluster).lose([place]).missing for place in range(2)] == [{"Deployment/ml/a": 1}, {}]
 
 
 def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_what_can_not_be_paid_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
     least = 2 + 2 * _ATTEMPT_UNITS  # to count three
     with part(units=least), pytest.raises(TooLargeError):
-        Player(cluster).lose([0])
+        LossPlayer(cluster).lose([0])
     with part(units=least + 1):
         assert Counting(cluster).outcome([0]) is None
 
@@ -313,11 +313,11 @@ def test_what_is_larger_than_what_cost_too_much_isnt_begun(monkeypatch: pytest.M
     zones = [node(f"n{i}", zone="a" if i < 3 else "b" if i < 5 else "c") for i in range(7)]
     tried: list[tuple[int, ...]] = []
 
-    def lose(_: Player, nodes: Sequence[int], *__: object) -> LossOutcome:
+    def lose(_: LossPlayer, nodes: Sequence[int], *__: object) -> LossOutcome:
         tried.append(tuple(nodes))
         raise TooLargeError("too large")
 
-    monkeypatch.setattr(Player, "lose", lose)
+    monkeypatch.setattr(LossPlayer, "lose", lose)
     made = found(*zones, deployment("a", ["n0"], pod_spec()))
     assert [len(one) for one in tried if len(one) > 1] == [2]  # the first of the two smallest, and no other
     assert [name for name in made.too_large if name in "abc"] == ["a", "b", "c"]

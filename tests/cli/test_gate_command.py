@@ -304,7 +304,7 @@ def test_a_policy_that_is_wrong_is_an_error(text: str) -> None:
     with pytest.raises(InputError) as told:
         read_policy(text, "headroom.toml")
     assert told.value.where.startswith("headroom.toml")
-    assert told.value.mend
+    assert told.value.fix
 
 
 def test_policy_is_read() -> None:

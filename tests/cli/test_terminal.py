@@ -45,7 +45,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     events = tuple(replace(event, message=ESCAPES, reason=f"{event.reason}") for event in base.events)
     logs = tuple(replace(log, lines=tuple(f"ERROR {ESCAPES} {line}" for line in log.lines)) for log in base.logs)
-    problem = Finding(severity=Severity.ERROR, code="x", object=ESCAPES, what=ESCAPES, mend=ESCAPES)
+    problem = Finding(severity=Severity.ERROR, code="x", object=ESCAPES, what=ESCAPES, fix=ESCAPES)
     made = replace(base, source=ESCAPES, pods=pods, workloads=workloads, events=events, logs=logs, problems=(problem,))
     monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: made)
 

@@ -348,7 +348,7 @@ def test_sidecars_in_one_environment_only() -> None:
 def test_findings_name_the_workload_and_the_cure() -> None:
     found = findings(dev_and_prod().snapshot())
     assert [one.object for one in found] == ["Deployment/dev/api"]
-    assert "memory request" in found[0].mend
+    assert "memory request" in found[0].fix
 
 
 def test_flat_rows_hold_every_cell() -> None:

@@ -15,8 +15,8 @@ def _kinds(kind: type[HeadroomError]) -> list[type[HeadroomError]]:
 
 @pytest.mark.parametrize("kind", _kinds(HeadroomError), ids=lambda kind: kind.__name__)
 def test_one_goes_from_process_to_process_whole(kind: type[HeadroomError]) -> None:
-    sent = kind("no price", where="prices.csv, line 3", mend="Give one")
+    sent = kind("no price", where="prices.csv, line 3", fix="Give one")
     got = pickle.loads(pickle.dumps(sent))
     assert type(got) is kind
-    assert (got.what, got.where, got.mend) == (sent.what, sent.where, sent.mend)
+    assert (got.what, got.where, got.fix) == (sent.what, sent.where, sent.fix)
     assert str(got) == str(sent) == "prices.csv, line 3: no price. Give one"

@@ -55,7 +55,7 @@ def test_parse(text: str | float, resource: str, amount: int) -> None:
 def test_what_the_api_server_refuses(text: str) -> None:
     with pytest.raises(QuantityError) as refused:
         quantity.parse(text, "memory")
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 @pytest.mark.parametrize("text", ["-1", "-1m", "-5Gi"])

@@ -7,9 +7,10 @@ import pickle
 from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+import msgspec
 import pytest
 
-from planner.ground.records import Record, replace
+from planner.ground.records import WRITTEN_NAME, Record, replace
 
 T = TypeVar("T")
 
@@ -64,6 +65,22 @@ def test_they_are_the_same_to_who_uses_them() -> None:
     for changed in (replace(made, number=9), dataclasses.replace(made, number=9)):
         assert (changed.name, changed.twice, made.twice) == ("a", 18, 6)
     assert hash(made) == hash(Kept(name="a", of=1))
+
+
+class Advice(Record):
+    what: str
+    fix: str = field(default="", metadata={WRITTEN_NAME: "mend"})
+    more: list[str] = field(default_factory=list, metadata={WRITTEN_NAME: "also"})
+
+
+def test_a_field_is_written_and_read_by_its_stable_name() -> None:
+    advice = Advice(what="a", fix="b")
+    assert msgspec.json.encode(advice) == b'{"what":"a","mend":"b","also":[]}'
+    assert msgspec.json.decode(msgspec.json.encode(advice), type=Advice) == advice
+    assert [one.name for one in dataclasses.fields(Advice)] == ["what", "fix", "more"]
+    assert replace(advice, fix="c").fix == "c"
+    assert pickle.loads(pickle.dumps(advice)) == advice
+    assert msgspec.json.encode(Kept(name="a", of=1)).startswith(b'{"name":"a","of":1'), "others as they are called"
 
 
 def test_what_a_dataclass_refuses_is_refused() -> None:

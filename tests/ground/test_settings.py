@@ -66,7 +66,7 @@ def test_a_record_is_made_of_values_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "mend"),
+    ("values", "fix"),
     [
         ({"count": 0}, "Give 1 to 9"),
         ({"depth": 11}, "Give 0 to 10 m"),
@@ -74,10 +74,10 @@ def test_a_record_is_made_of_values_by_name() -> None:
         ({"limit": -1}, "Give 0 or more"),
     ],
 )
-def test_bounds_hold_whoever_asks(values: dict[str, float], mend: str) -> None:
+def test_bounds_hold_whoever_asks(values: dict[str, float], fix: str) -> None:
     with pytest.raises(InputError) as refused:
         made(Outer, values)
-    assert refused.value.mend == mend
+    assert refused.value.fix == fix
 
 
 def test_texts_are_read_by_kind() -> None:

@@ -130,7 +130,7 @@ def test_damage_is_said(damage: str) -> None:
     with pytest.raises(InputError) as refused:
         snapshot_bytes.decode(DAMAGE[damage](snapshot_bytes.encode(demo.read())), "snapshots/x")
     assert refused.value.where == "snapshots/x"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def _set(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -169,7 +169,7 @@ def test_a_stored_snapshot_holds_what_a_dump_may_hold(what: str) -> None:
     with pytest.raises(InputError, match=says) as refused:
         snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x")
     assert refused.value.where == "snapshots/x"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_the_largest_amount_there_is_stays() -> None:

@@ -67,7 +67,7 @@ def test_an_entry_comes_back_and_damage_is_said() -> None:
     for data in (b"", b"{}", manifest.encode(one)[:-9], manifest.encode(one).replace(b"manifest/v1", b"manifest/v9")):
         with pytest.raises(InputError) as refused:
             manifest.decode(data, "manifest/x.json")
-        assert refused.value.mend
+        assert refused.value.fix
 
 
 OTHER = Partition("secret", "2026-11-17")

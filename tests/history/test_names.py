@@ -56,7 +56,7 @@ def test_a_place_is_read_as_it_is_written(spec: str, place: SnapshotAddress) -> 
 def test_what_names_nothing_is_refused(spec: str) -> None:
     with pytest.raises(InputError) as refused:
         read_place(spec)
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def at(text: str) -> float:

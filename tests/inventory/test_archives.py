@@ -151,7 +151,7 @@ def test_one_limit_for_everything_that_is_read(packed: str, tmp_path: Path) -> N
     (tmp_path / "given").write_bytes(data)
     with pytest.raises(TooLarge, match=r"more than 48\.83 KiB") as refused:
         kubectl.read(tmp_path / "given", limit_bytes=50_000)
-    assert "--unpacked-limit" in refused.value.mend
+    assert "--unpacked-limit" in refused.value.fix
     with pytest.raises(TooLarge):
         kubectl.read_uploads([("a", data)], limit_bytes=50_000)
     with pytest.raises(TooLarge):

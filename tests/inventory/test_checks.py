@@ -44,7 +44,7 @@ def test_problems_of_reading_come_first() -> None:
     assert checks.check(snapshot)[0].code == "object-unreadable"
 
 
-def test_every_finding_says_what_and_most_say_how_to_mend() -> None:
+def test_every_finding_says_what_and_most_say_how_to_fix() -> None:
     findings = checks.check(demo.read())
     assert findings
     assert all(finding.what and not finding.what.endswith(".") for finding in findings)
@@ -97,9 +97,9 @@ def test_missing_kinds_and_what_that_weakens() -> None:
     }
     assert findings["no ReplicaSet"].severity is Severity.WARNING
     assert findings["no ResourceQuota"].severity is Severity.INFO
-    assert "resourcequotas" in findings["no ResourceQuota"].mend
-    assert "priorityclasses" in findings["no PriorityClass"].mend
-    assert "podmetrics" in findings["no PodMetrics"].mend
+    assert "resourcequotas" in findings["no ResourceQuota"].fix
+    assert "priorityclasses" in findings["no PriorityClass"].fix
+    assert "podmetrics" in findings["no PodMetrics"].fix
 
 
 def test_without_nodes_or_pods_nothing_can_be_answered() -> None:
@@ -125,7 +125,7 @@ def test_revisions_are_missed_only_where_pods_are_of_several() -> None:
     assert "ControllerRevision" not in {one.what.split()[1] for one in found("kind-absent", *alone)}
     [lacking] = [one for one in found("kind-absent", node(), owner, *pods) if "ControllerRevision" in one.what]
     assert lacking.severity is Severity.INFO
-    assert "controllerrevisions" in lacking.mend
+    assert "controllerrevisions" in lacking.fix
 
 
 def test_a_refused_kind_is_not_a_missing_one() -> None:
@@ -255,7 +255,7 @@ def test_room_anywhere_is_room() -> None:
     [finding] = found("deployment-no-room-to-surge", *full, deployment)
     assert "keeps its pod" in finding.what
     assert "1 nvidia.com/gpu" in finding.what
-    assert "maxUnavailable" not in finding.mend  # another workload may wait for the same node: only a simulation tells
+    assert "maxUnavailable" not in finding.fix  # another workload may wait for the same node: only a simulation tells
     assert found("deployment-no-room-to-surge", *full, gpu_node("g2", 1, labels=T4), deployment) == []
     deployment["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "g1"}
     assert len(found("deployment-no-room-to-surge", *full, gpu_node("g2", 1, labels=T4), deployment)) == 1

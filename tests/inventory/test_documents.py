@@ -113,7 +113,7 @@ def test_what_cannot_be_read_at_all(data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what) as refused:
         read(data)
     assert refused.value.where == "dump"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_a_gzip_bomb_is_refused_before_it_is_unpacked() -> None:

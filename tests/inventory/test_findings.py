@@ -51,7 +51,7 @@ def _row(named: ast.expr) -> str | None:
 @pytest.mark.parametrize(("row", "given"), _calls())
 def test_who_tells_gives_what_the_sentences_name(row: str, given: set[str]) -> None:
     known = findings._ROWS[row]
-    named = {name for text in (known.what, known.mend) for _, name, _, _ in Formatter().parse(text) if name}
+    named = {name for text in (known.what, known.fix) for _, name, _, _ in Formatter().parse(text) if name}
     assert given == named
 
 

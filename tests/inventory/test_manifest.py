@@ -215,10 +215,10 @@ def test_manifests_that_are_refused(text: str, what: str) -> None:
 def test_a_template_that_nobody_rendered_is_called_one() -> None:
     with pytest.raises(ChangeError) as refused:
         read_manifest("kind: Pod\nmetadata:\n  {{- include x . }}\n", SNAPSHOT)
-    assert "helm template" in refused.value.mend
+    assert "helm template" in refused.value.fix
     with pytest.raises(ChangeError) as refused:
         read_manifest("kind: Pod\nmetadata: [", SNAPSHOT)
-    assert "helm template" not in refused.value.mend
+    assert "helm template" not in refused.value.fix
 
 
 def test_lists_in_lists_are_taken_apart_and_a_kind_that_only_ends_so_is_an_object() -> None:

@@ -756,7 +756,7 @@ def test_a_broken_object_is_left_out_and_named(broken: Object, name: str, what: 
     assert problem.object == name
     assert problem.what.startswith("item 2 of dump.json was left out: ")
     assert what in problem.what
-    assert problem.mend
+    assert problem.fix
 
 
 @pytest.mark.parametrize("item", [3, "x", None, [], True])

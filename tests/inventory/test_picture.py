@@ -58,7 +58,7 @@ class Told:
             item = copy.deepcopy(there[draw.choice(sorted(there))])
             if what == MODIFIED:
                 item["metadata"]["labels"] = {"l": str(draw.randrange(3))}
-                if draw.random() < 0.2:  # damaged, mended by a later change
+                if draw.random() < 0.2:  # damaged, repaired by a later change
                     item["metadata"]["labels"] = ["no map"]
         if what == DELETED:
             del there[key_of(item)]

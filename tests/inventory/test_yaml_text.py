@@ -106,7 +106,7 @@ def test_what_is_refused(text: str, what: str) -> None:
     with pytest.raises(InputError, match=what) as refused:
         list(yaml_documents(text, "x.yaml"))
     assert refused.value.where == "x.yaml"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_of_a_key_given_twice_the_last_counts_and_it_is_told() -> None:

@@ -281,7 +281,7 @@ def test_what_is_no_such_table_is_refused(values: Any, what: str) -> None:
     with pytest.raises(InputError, match=what) as refused:
         extended(values, "own.yaml")
     assert refused.value.where == "own.yaml"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 @pytest.mark.parametrize("content", [b"", b"a: 1\n---\nb: 2\n", b"\xff", b"a: [", b"x" * (2**20 + 1)])

@@ -5,7 +5,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes import derived
-from planner.kubernetes.derived import Derived, Same
+from planner.kubernetes.derived import DerivedValues, Same
 from planner.kubernetes.records import Snapshot
 from planner.rollout.prepared_change import compiled
 
@@ -23,7 +23,7 @@ def nothing(number: int) -> None:
 
 def test_each_is_made_once_for_its_arguments() -> None:
     calls.clear()
-    made = Derived()
+    made = DerivedValues()
     assert [made.once(spelt, 1, how) for how in ("a", "b", "a")] == ["1a", "1b", "1a"]
     made.once(nothing, 1)
     made.once(nothing, 1)
@@ -32,7 +32,7 @@ def test_each_is_made_once_for_its_arguments() -> None:
 
 def test_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "MOST_KEPT", 20)
-    made = Derived()
+    made = DerivedValues()
     for number in range(2 * 20 + 10):
         assert made.once(spelt, 1, str(number)) == f"1{number}"
     assert len(made._made[spelt]) == 10
@@ -45,7 +45,7 @@ class Large:
 
 def test_what_is_too_large_to_keep_is_shared_while_somebody_holds_it() -> None:
     calls.clear()
-    made = Derived()
+    made = DerivedValues()
     held = made.while_held(Large, 1, "a")
     assert made.while_held(Large, 1, "a") is held
     made.while_held(Large, 1, "b")

@@ -38,7 +38,7 @@ def test_best_effort_on_a_gpu_node() -> None:
     finding = found(pair, gpu=True)["memory-best-effort-on-gpu-node"]
     assert finding.object == "Pod/dev/a"
     assert "1 pod of class BestEffort on 1 GPU node" in finding.what
-    assert finding.mend
+    assert finding.fix
     assert "memory-best-effort-on-gpu-node" not in found(pair)
 
 
@@ -88,7 +88,7 @@ def test_cold_memory_without_swap() -> None:
     busy = using(pod("a", container("main", "2Gi", "4Gi")), main=("1Gi", 500))
     assert "memory-cold-without-swap" not in found(busy)
     equal = using(pod("a", container("main", "2Gi", "2Gi")), main=("1Gi", 2))
-    assert "request smaller than the limit" in found(equal)["memory-cold-without-swap"].mend
+    assert "request smaller than the limit" in found(equal)["memory-cold-without-swap"].fix
 
 
 def test_a_node_near_eviction() -> None:
@@ -101,7 +101,7 @@ def test_a_node_near_eviction() -> None:
 def test_missing_metrics_are_said_once() -> None:
     finding = found((pod("a", container("main", "1Gi")), metrics(pod("other"))))["memory-use-unknown"]
     assert "unknown for 1 of 1 pod on nodes" in finding.what
-    assert "kubectl get --raw" in finding.mend
+    assert "kubectl get --raw" in finding.fix
 
 
 def test_the_worst_comes_first() -> None:

@@ -105,7 +105,7 @@ def test_refreshed_prices_that_are_damaged_give_way_to_those_that_came_along(
 def test_a_live_cluster_that_was_never_reached_is_said(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(context: str) -> Snapshot:
         raise SourceError(
-            "the server's certificate isn't trusted: certificate has expired", where=context, mend="Renew it"
+            "the server's certificate isn't trusted: certificate has expired", where=context, fix="Renew it"
         )
 
     monkeypatch.setenv(CLUSTER_VARIABLE, "context:edge")

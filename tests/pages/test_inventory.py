@@ -88,7 +88,7 @@ class Still:
 
 def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
     def refuse(context: str) -> Still:
-        raise SourceError("The API server doesn't answer", where=f"context:{context}", mend="Check the VPN")
+        raise SourceError("The API server doesn't answer", where=f"context:{context}", fix="Check the VPN")
 
     one_context.setattr(live, "reader", refuse)
     app = visit("inventory")

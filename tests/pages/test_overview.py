@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from planner.figures import report
 from planner.ground.records import replace
 from planner.kubernetes.records import Owner, Snapshot
-from planner.questions.report import Review
+from planner.questions.report import Report
 from planner.rollout import recordings
 from tests.builders import objects
 from tests.builders.objects import read_items
@@ -113,7 +113,7 @@ def test_names_out_of_a_cluster_stay_names() -> None:
 def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     summaries: list[str] = []
 
-    def read(found: Review) -> str:
+    def read(found: Report) -> str:
         summaries.append(str(found.answer.sentence))
         return ""
 

@@ -20,8 +20,8 @@ from planner.rollout.rollout_summary import OwnRollout
 from planner.serve.limits import LIMITS
 from planner.serve.review import (
     _STUCK,
-    Review,
     Silence,
+    WebhookReview,
     _of_earlier,
     _ReviewText,
     _warning,
@@ -39,7 +39,7 @@ ROOM = snapshot(*(node(f"gpu-{i}", gpus=2) for i in range(4)), deployment("serve
 WITHOUT = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("other", ["gpu-0"], SERVE))
 
 
-def asked(name: str, of: Snapshot, **changes: Any) -> Review:
+def asked(name: str, of: Snapshot, **changes: Any) -> WebhookReview:
     """The recorded review `name`, with `changes` to its request."""
     body = copy.deepcopy(STEPS[name])
     body["request"] |= changes
@@ -53,7 +53,7 @@ def test_what_rolls_is_warned_of_where_there_is_no_room(name: str) -> None:
     assert found.warning.startswith("headroom: this rollout would be stuck: the ")
     assert "pod needs 1 nvidia.com/gpu on a node of pool gpu" in found.warning
     assert len(found.warning) <= LIMITS.warning_characters
-    assert asked(name, ROOM) == Review(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
+    assert asked(name, ROOM) == WebhookReview(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
 
 
 @pytest.mark.parametrize(("resource", "said"), [("pods", True), ("services", False)])
@@ -104,7 +104,7 @@ def test_status_other_kinds_and_deletions_are_none_of_it() -> None:
         {"resource": {"group": "apps", "version": "v1", "resource": "replicasets"}},
         {"resource": {"group": "example.com", "version": "v1", "resource": "deployments"}},
     ):  # fmt: skip
-        assert asked("patch-image", FULL, **changes) == Review(silence=Silence.NO_ROLLOUT), changes
+        assert asked("patch-image", FULL, **changes) == WebhookReview(silence=Silence.NO_ROLLOUT), changes
 
 
 def test_scaling_down_is_no_trouble() -> None:
@@ -246,7 +246,7 @@ def _write(name: str, replicas: int, *, old: dict[str, Any] | None = None, **spe
     return {"uid": name, "namespace": "ml", "name": name, "resource": resource, "object": written, **operation}
 
 
-def _reviewed(of: Snapshot, request: dict[str, Any], *earlier: dict[str, Any]) -> Review:
+def _reviewed(of: Snapshot, request: dict[str, Any], *earlier: dict[str, Any]) -> WebhookReview:
     first, *others = (
         json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": one}).encode()
         for one in (request, *earlier)
@@ -351,7 +351,7 @@ def test_a_pause_is_not_warned_of() -> None:
     old = _write("serve", 1)["object"]
     there = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
     paused = _write("serve", 1, old=old, paused=True)
-    assert _reviewed(there, paused) == Review(workload="Deployment/ml/serve", silence=Silence.NO_ROLLOUT)
+    assert _reviewed(there, paused) == WebhookReview(workload="Deployment/ml/serve", silence=Silence.NO_ROLLOUT)
     paused["object"]["spec"]["template"]["metadata"]["labels"]["rev"] = "two"
     assert _reviewed(there, paused).silence is Silence.NO_ROLLOUT
 

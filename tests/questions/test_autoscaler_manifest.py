@@ -15,7 +15,7 @@ from planner.questions import gate, rollout
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 
@@ -44,7 +44,7 @@ def asked(found: Snapshot, *documents: Item) -> RolloutResult:
     return rollout.answer(found, RolloutSettings(manifest="\n---\n".join(map(json.dumps, documents))))
 
 
-def written(found: Snapshot, document: Item, operation: str = "UPDATE", **more: Any) -> Review:
+def written(found: Snapshot, document: Item, operation: str = "UPDATE", **more: Any) -> WebhookReview:
     group, resource = ("keda.sh", "scaledobjects") if document.get("kind") == KEDA else ("autoscaling", "horizontalpodautoscalers")  # fmt: skip
     request = {
         "uid": "u", "operation": operation, "namespace": "ml", "name": "worker", "object": document,

@@ -45,7 +45,7 @@ def _overview() -> list[object]:
 
 def _findings() -> list[object]:
     found = findings.answer(crowded(), findings.FindingsSettings())
-    return [found.sentence, *(f"{one.what} {one.mend}" for one in found.findings)]
+    return [found.sentence, *(f"{one.what} {one.fix}" for one in found.findings)]
 
 
 def _rollout() -> list[object]:

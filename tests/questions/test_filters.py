@@ -104,7 +104,7 @@ def test_what_is_no_selector_is_refused(text: str) -> None:
 def test_a_name_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(InputError, match='no namespace "prd"') as error:
         keep(DEMO, Filter(namespaces=("prd",)))
-    assert "prod" in str(error.value.mend)
+    assert "prod" in str(error.value.fix)
     bare = replace(DEMO, nodes=tuple(replace(node, labels=FrozenMap({})) for node in DEMO.nodes), digest="bare")
     assert keep(bare, Filter(pools=(NO_POOL,))).pools == {NO_POOL}
 

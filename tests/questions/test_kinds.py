@@ -597,7 +597,7 @@ def test_a_dry_run_is_advised_only_where_it_asks_the_webhook(resource: str, help
                  webhooks=[{"name": "inject.example", "rules": rules}])  # fmt: skip
     result = rollout.answer(cluster(hook), RolloutSettings(manifest=yaml.safe_dump(workload("Deployment", "d", "ml"))))
     [found] = [one for one in result.findings if one.code == "admission-not-played"]
-    assert ("--dry-run=server" in found.mend) is helps
+    assert ("--dry-run=server" in found.fix) is helps
 
 
 def test_a_queued_deployment_is_no_finding_of_no_room() -> None:

@@ -512,7 +512,7 @@ def requests_of(spec: Object) -> Iterator[tuple[str, list[tuple[str, Object]]]]:
 
 
 def refusal_before_nodes(cluster: Cluster, pod: Object) -> str | None:
-    """dynamicresources.go PreFilter: what no node can mend."""
+    """dynamicresources.go PreFilter: what no node can fix."""
     for claim in claims_of(cluster, pod) or []:
         status = claim.get("status") or {}
         reserved = status.get("reservedFor") or []

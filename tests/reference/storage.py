@@ -54,7 +54,7 @@ def is_bound_claim(claim: Object) -> bool:
 
 
 def refusal_before_nodes(cluster: Cluster, pod: Object) -> str | None:
-    """volumebinding PreFilter: what no node can mend."""
+    """volumebinding PreFilter: what no node can fix."""
     immediate = False
     for name, claim in claims_of(cluster, pod):
         if claim is None:

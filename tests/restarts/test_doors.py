@@ -86,7 +86,7 @@ def test_each_tells_the_same_cause_and_cure(
         printed(capsys, "report", file(name), "--to", tmp_path / "report.html")
         said = (tmp_path / "report.html").read_text(encoding="utf-8")
     elif door == "findings":
-        said = json.dumps([[one.what, one.mend] for one in findings(snapshot)], ensure_ascii=False)
+        said = json.dumps([[one.what, one.fix] for one in findings(snapshot)], ensure_ascii=False)
     elif door == "page":
         said = of_page(name)
     elif door == "agent":

@@ -25,7 +25,7 @@ from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.conformance.rollout_cases import WHOLE_LISTS
 from tests.rollout.rollouts import WORKER, rolling
@@ -696,7 +696,7 @@ def test_a_pod_made_anew_that_cannot_matter_leaves_it_proven(gpus: int, items: l
     assert found.ties.proven, found.ties.sentence
 
 
-def reviewed(snapshot: Snapshot, there: Item) -> tuple[Review, str]:
+def reviewed(snapshot: Snapshot, there: Item) -> tuple[WebhookReview, str]:
     """What the webhook says of another image of the Deployment, and the manifest of that."""
     manifest = copy.deepcopy(there)
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"

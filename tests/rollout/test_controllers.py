@@ -341,7 +341,7 @@ def test_without_revisions_it_is_not_known_whether_a_template_goes_back(key: str
         "the snapshot doesn't hold its ControllerRevisions, its pods are of 2 of them, and pods don't show whether the "
         "change goes back to an older one"
     )
-    assert "controllerrevisions" in lacking.mend
+    assert "controllerrevisions" in lacking.fix
     assert unknowns(Cluster(read), revision(read, key)) == ()  # a restart never does
     image = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "other"}]}}}}
     assert unknowns(Cluster(read), revision(read, key, patch=image)) == ()  # pods show it

@@ -23,7 +23,7 @@ from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.custom_strategies import rolling_way
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from planner.sources import demo
 from tests.bench.webhook import plain
 from tests.builders.objects import NODE_CRITICAL, WHOLE, Item, deployment, node, owner, pod, pod_spec, snapshot
@@ -299,8 +299,8 @@ def test_of_a_part_of_a_list_no_kind_is_missing() -> None:
     found = snapshot(node("gpu-0", gpus=4), *deployment("worker", ["gpu-0"], pod_spec(gpus=1)))
     partly = replace(found, presence=FrozenMap({**found.presence, "ResourceQuota": Presence.PARTIAL}))
     answer = rollouts.rollout(partly, Scenario(changes=(WorkloadChange(workload=WORKER),)))
-    (mend,) = [str(one.mend) for one in answer.findings if "part of the ResourceQuotas" in str(one.what)]
-    assert mend == "Take the snapshot again, whole"
+    (fix,) = [str(one.fix) for one in answer.findings if "part of the ResourceQuotas" in str(one.what)]
+    assert fix == "Take the snapshot again, whole"
 
 
 def test_the_overview_plays_an_autoscaler_too() -> None:
@@ -394,7 +394,9 @@ def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None
     assert first_answer(snapshot(*beside_another()), asked).ties is None
 
 
-def at_webhook(cluster: Snapshot, there: Item, is_wanted: Callable[[], bool] | None = None) -> tuple[Review, str]:
+def at_webhook(
+    cluster: Snapshot, there: Item, is_wanted: Callable[[], bool] | None = None
+) -> tuple[WebhookReview, str]:
     """What it says of another image, and the manifest of that."""
     manifest = json.loads(json.dumps(there))
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"

@@ -72,8 +72,8 @@ def test_a_promotion_is_told_with_its_plain_patch() -> None:
     result = asked(recorded("argo-rollouts", "canary-000"))
     [told] = [one for one in result.findings if one.code == "waits-for-promotion"]
     assert "2 times" in told.what
-    assert "kubectl argo rollouts promote serve -n ml" in told.mend
-    assert "--subresource=status" in told.mend
+    assert "kubectl argo rollouts promote serve -n ml" in told.fix
+    assert "--subresource=status" in told.fix
 
 
 def test_the_steps_of_a_way_out_promote_what_pauses_on_the_way() -> None:

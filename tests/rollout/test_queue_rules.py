@@ -14,7 +14,7 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from tests.capacity.teams import flavor, local, node, queue, read, workload
 from tests.rollout.test_queued import LABEL, asked, restarted, served_items, spec
 from tests.rollout.test_queued import job as new_job
@@ -153,7 +153,7 @@ def test_a_stateful_set_of_a_queue_is_not_scaled(labels: Object) -> None:
         assert found.verdict is Verdict.COMPLETES
 
 
-def reviewed(there: Snapshot, before: Object, after: Object, *, subresource: str = "") -> Review:
+def reviewed(there: Snapshot, before: Object, after: Object, *, subresource: str = "") -> WebhookReview:
     resource = {"group": "apps", "version": "v1", "resource": "statefulsets"}
     request = {"uid": "1", "namespace": "team-c", "name": "db", "resource": resource, "operation": "UPDATE",
                "object": after, "oldObject": before, **({"subResource": subresource} if subresource else {})}  # fmt: skip

@@ -14,7 +14,7 @@ import yaml
 
 from planner.ground.vocabulary import LAST_APPLIED
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.updates import RULES, Way
+from planner.kubernetes.updates import RULES, UpdateEffect
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
 from tests.builders.objects import read_items
@@ -164,18 +164,25 @@ def test_another_number(kind: str, spec: Object, free: int, verdict: Verdict) ->
 @pytest.mark.parametrize(
     ("how", "way"),
     [
-        ("", Way.BESIDE),
-        ("NewCluster", Way.BESIDE),
-        ("None", Way.STAYS),
-        ("NewClusterWithIncrementalUpgrade", Way.UNKNOWN),
+        ("", UpdateEffect.BESIDE),
+        ("NewCluster", UpdateEffect.BESIDE),
+        ("None", UpdateEffect.STAYS),
+        ("NewClusterWithIncrementalUpgrade", UpdateEffect.UNKNOWN),
     ],
 )
-def test_the_strategy_of_a_ray_service(how: str, way: Way) -> None:
+def test_the_strategy_of_a_ray_service(how: str, way: UpdateEffect) -> None:
     """Source: kuberay `ray-operator/apis/ray/v1/rayservice_types.go` `RayServiceUpgradeType`."""
     assert RULES["RayService"].way_of(how) is way
     spec = changed(SPECS["RayService", "ray.io/v1"]) | ({"upgradeStrategy": {"type": how}} if how else {})
     part = verdict_of(asked("RayService", spec, free=0))
-    assert part is {Way.BESIDE: Verdict.STUCK, Way.STAYS: Verdict.COMPLETES, Way.UNKNOWN: Verdict.UNKNOWN}[way]
+    assert (
+        part
+        is {
+            UpdateEffect.BESIDE: Verdict.STUCK,
+            UpdateEffect.STAYS: Verdict.COMPLETES,
+            UpdateEffect.UNKNOWN: Verdict.UNKNOWN,
+        }[way]
+    )
 
 
 def test_no_way_out_deletes_what_is_there() -> None:

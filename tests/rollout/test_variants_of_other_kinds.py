@@ -22,7 +22,7 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from tests.collection.clusters import whole
 from tests.stories.catalogue import _lws, new_lws
 from tests.stories.objects import Item, app, gpu_nodes, new_image, of_rollout
@@ -61,7 +61,7 @@ def argo(replicas: int, gpus: int, now: Item, /, **spec: Any) -> RolloutResult:
     return found
 
 
-def written(snapshot: Snapshot, before: Item | None, after: Item) -> Review:
+def written(snapshot: Snapshot, before: Item | None, after: Item) -> WebhookReview:
     """What the webhook says of the write."""
     request = {
         "uid": "1", "operation": "UPDATE" if before else "CREATE", "namespace": "ml", "name": "app", "object": after, "oldObject": before,

@@ -136,7 +136,7 @@ def test_without_csi_drivers_it_is_not_known_of_others() -> None:
     found = asked(*only_room_elsewhere(), volume)
     assert found.verdict is Verdict.UNKNOWN
     assert "whether volumes of disk.example.com are attached to one node isn't known" in str(found.sentence)
-    assert any("kubectl get csidrivers" in finding.mend for finding in found.findings)
+    assert any("kubectl get csidrivers" in finding.fix for finding in found.findings)
     assert asked(*alone_on_its_node(), volume).verdict is Verdict.COMPLETES  # it never comes up
 
 
@@ -210,8 +210,8 @@ def test_of_two_replicas_one_stays_away_for_ever() -> None:
     assert not offered & {RemedyKind.RECREATE, RemedyKind.SWITCH_STRATEGY, RemedyKind.ADD_NODE}
     errors = [finding for finding in found.findings if finding.code == "volume-on-two-nodes"]
     assert len(errors) == 1
-    assert "maxSurge 0" not in errors[0].mend
-    assert "Recreate" not in errors[0].mend
+    assert "maxSurge 0" not in errors[0].fix
+    assert "Recreate" not in errors[0].fix
     alone = [node("a", cpu="4"), node("b", cpu="0"), *deployment("store", ["a", "a"], using(), strategy=rolling())]
     assert asked(*alone, bound(), csi_driver()).verdict is Verdict.COMPLETES
 
@@ -278,7 +278,7 @@ def test_cures_are_played_before_they_are_told() -> None:
     patches = [json.loads(cure.patch)["spec"]["template"]["spec"] for cure in found.volume_cures if cure.patch]
     assert [sorted(patch) for patch in patches] == [["affinity"], ["nodeSelector"]]
     for cure in found.volume_cures:
-        assert str(cure.sentence) in next(f.mend for f in found.findings if f.code == "volume-on-two-nodes")
+        assert str(cure.sentence) in next(f.fix for f in found.findings if f.code == "volume-on-two-nodes")
         if cure.patch:
             assert asked(*objects, patch=cure.patch, new_revision=False).verdict is Verdict.COMPLETES
     full = asked(*only_room_elsewhere(), bound(), csi_driver())

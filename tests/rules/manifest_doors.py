@@ -15,7 +15,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
-from planner.serve.review import Review, read_request, review
+from planner.serve.review import WebhookReview, read_request, review
 from tests.builders.objects import Item
 
 NOW = 1_790_000_000.0  # 2026-09-21
@@ -28,7 +28,7 @@ class Doors:
     played: RolloutResult | None
     not_known: str  # why ``rollout -f`` plays nothing
     gate: GateAnswer
-    webhook: Review
+    webhook: WebhookReview
 
     @property
     def rollout(self) -> RolloutResult:

@@ -50,13 +50,13 @@ def test_command_and_page_refuse_a_superscript(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("share", ["9x%", "1", -1, "٣%"])
 @pytest.mark.parametrize("field", ["minAvailable", "maxUnavailable"])
 def test_a_budget_that_says_no_share_is_named_before_it_is_used(field: str, share: int | str) -> None:
-    """The API server refuses it (`ValidatePodDisruptionBudgetSpec`); until it is mended it lets nobody go."""
+    """The API server refuses it (`ValidatePodDisruptionBudgetSpec`); until it is fixed it lets nobody go."""
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"namespace": "prod", "name": "b"}}
     found = snapshot(node("n0"), budget | {"spec": {field: share, "selector": {"matchLabels": {"app": "nobody"}}}})
     (problem,) = [one for one in checks.check(found) if one.code == "share-unreadable"]
     assert problem.object == "PodDisruptionBudget/prod/b"
     assert problem.what.startswith(f'spec.{field}: "{share}" is neither a number nor a percentage')
-    assert "25%" in problem.mend
+    assert "25%" in problem.fix
 
 
 @pytest.mark.parametrize(("typed", "value"), [("1", 1), ("25%", "25%"), (" 3 ", 3), ("007", 7), ("05%", "5%")])

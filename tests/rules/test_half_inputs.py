@@ -25,7 +25,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.inventory import checks
-from planner.inventory.input_report import mend, told, unseen
+from planner.inventory.input_report import how_to_add, told, unseen
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, capacity, gate, question_called, rollout, where
@@ -40,7 +40,7 @@ from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
@@ -231,7 +231,7 @@ def test_without_nodes_or_pods_every_door_says_that_it_is_not_known(kinds: tuple
     assert {line.lowest_ready for line in lines} <= {None}
 
 
-def reviewed(of: Snapshot, manifest: str) -> Review:
+def reviewed(of: Snapshot, manifest: str) -> WebhookReview:
     """What the webhook says of the same object."""
     written = json.loads(manifest)
     meta = written["metadata"]
@@ -329,7 +329,7 @@ def test_what_is_missing_is_told_once_with_one_command() -> None:
     lacking = list(unseen(without((NODE.name, POD.name))))
     absent = [one for one in lacking if one.kind in (NODE.name, POD.name)]
     assert told(absent) == "the input holds no Nodes and Pods"
-    assert mend(absent) == "To add them: kubectl get nodes,pods --all-namespaces --output json"
+    assert how_to_add(absent) == "To add them: kubectl get nodes,pods --all-namespaces --output json"
 
 
 @pytest.mark.parametrize("command", ["overview", "capacity", "seats", "plan", "costs", "fleet", "memory"])

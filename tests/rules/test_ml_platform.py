@@ -165,7 +165,7 @@ def test_what_another_object_made_is_not_advised_to_be_set(cluster: Snapshot) ->
         told = {one.code: one for one in answer.findings if one.object == key}
         assert ("owned-by-another" in told) is (key in owned)
     chat = rollout.answer(cluster, rollout.RolloutSettings(workloads=("Deployment/inference/chat-predictor",)))
-    assert any("spec.predictor.deploymentStrategy" in one.mend for one in chat.findings)
+    assert any("spec.predictor.deploymentStrategy" in one.fix for one in chat.findings)
 
 
 ASSISTANT = "Rollout/inference/assistant"

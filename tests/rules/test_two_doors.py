@@ -25,7 +25,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve.limits import LIMITS
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from planner.serve.webhook import response
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
@@ -101,7 +101,7 @@ CASES = {
 }  # fmt: skip
 
 
-def asked(case: Case, change: Callable[[Item], object] = lambda _: None) -> tuple[GateAnswer, Review]:
+def asked(case: Case, change: Callable[[Item], object] = lambda _: None) -> tuple[GateAnswer, WebhookReview]:
     """What both doors say of a new image and of what else `change` makes of the manifest."""
     names = [f"gke-c-gpu-1a2b-{place}" for place in range(case.nodes)]
     objects = deployment("serve", names, pod_spec(gpus=1), strategy=case.strategy)
@@ -130,7 +130,7 @@ def body_of(there: Item, manifest: Item) -> bytes:
     return json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
 
 
-def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> Review:
+def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> WebhookReview:
     body = body_of(there, manifest)
     pools = growing(cluster, case.limits)
     found, hurried = (

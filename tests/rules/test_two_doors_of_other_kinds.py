@@ -17,7 +17,7 @@ from planner.questions import gate, rollout
 from planner.questions.gate import GateSettings
 from planner.questions.question import NOTHING
 from planner.rollout.answers import Verdict
-from planner.serve.review import Review, Silence, read_request, review
+from planner.serve.review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import deployment, node, owner, pod, pod_spec, snapshot
 
 Item = dict[str, Any]
@@ -190,7 +190,7 @@ def cluster_of(case: Case, there: Item | None) -> Snapshot:
     return snapshot(*nodes, *([there] if there is not None else []), other, *pods, *case.beside)
 
 
-def both(case: Case) -> tuple[gate.GateAnswer, Review]:
+def both(case: Case) -> tuple[gate.GateAnswer, WebhookReview]:
     there = None if case.is_new else copy.deepcopy(case.there)
     manifest = copy.deepcopy(case.there)
     case.change(manifest)
@@ -223,10 +223,10 @@ def test_both_doors_say_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("beside", "is_known", "mend"),
+    ("beside", "is_known", "fix"),
     [(DEFAULT, False, "clusterqueues"), (UNLISTED, False, "localqueues"), (OTHERS, True, "")],
 )
-def test_a_deployment_that_a_default_queue_may_take_in(beside: tuple[Item, ...], is_known: bool, mend: str) -> None:
+def test_a_deployment_that_a_default_queue_may_take_in(beside: tuple[Item, ...], is_known: bool, fix: str) -> None:
     """Rollout, gate and webhook: there is room, so it completes, unless Kueue may hold the new pods back."""
     made_of = deployment("one", ["n0"], pod_spec(gpus=1))
     there = made_of[0]
@@ -245,10 +245,12 @@ def test_a_deployment_that_a_default_queue_may_take_in(beside: tuple[Item, ...],
     assert review(cluster, read_request(body.encode())).silence is (
         Silence.COMPLETES if is_known else Silence.NOT_KNOWN
     )
-    assert any(mend in one.mend for one in played.findings) or is_known
+    assert any(fix in one.fix for one in played.findings) or is_known
 
 
-def asked(operation: str, after: Item, before: Item | None, *, sub_resource: str = "", cluster: Snapshot) -> Review:
+def asked(
+    operation: str, after: Item, before: Item | None, *, sub_resource: str = "", cluster: Snapshot
+) -> WebhookReview:
     request = {
         "uid": "1", "operation": operation, "namespace": "ml", "name": "one", "object": after, "oldObject": before,
         "subResource": sub_resource, "resource": {"group": "kubeflow.org", "version": "v1", "resource": "pytorchjobs"},

@@ -170,7 +170,7 @@ def test_missing_kinds_are_asked_for_only_where_some_are_missing() -> None:
         assert workload is not None
         asked = Revision(before=workload, after=workload, has_new_template=True)
         (found,) = [one for one in unknowns(cluster, asked) if "evice" in one.what or "esourceClaim" in one.what]
-        assert ("missing kinds" in found.mend) is lacking, found
+        assert ("missing kinds" in found.fix) is lacking, found
 
 
 def test_a_class_that_does_not_exist_refuses_the_pod() -> None:

@@ -169,7 +169,7 @@ async def running(most: int = 64, *, app: Any = app, **options: Any) -> AsyncIte
 
 
 def on_own_loop(wanted: Any) -> None:
-    with asyncio.Runner(loop_factory=connections.Loop) as runner:
+    with asyncio.Runner(loop_factory=connections.HandshakeLoop) as runner:
         runner.run(wanted)
 
 

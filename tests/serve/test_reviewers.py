@@ -14,7 +14,7 @@ from planner.cli import main
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve import reviewers
 from planner.serve.limits import LIMITS
-from planner.serve.review import Review, Silence
+from planner.serve.review import Silence, WebhookReview
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
@@ -22,7 +22,7 @@ from tests.builders.objects import deployment, node, pod_spec, snapshot
 def test_a_mistake_costs_one_answer_and_not_the_process(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object, **__: object) -> Review:
+    def broken(*_: object, **__: object) -> WebhookReview:
         raise AssertionError("never comes to rest")
 
     recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
@@ -30,7 +30,7 @@ def test_a_mistake_costs_one_answer_and_not_the_process(
     cluster = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
     monkeypatch.setattr(reviewers, "review", broken)
     found = reviewers._reviewed(cluster, (), body, time.monotonic() + 60)
-    assert found == Review(silence=Silence.NOT_KNOWN)
+    assert found == WebhookReview(silence=Silence.NOT_KNOWN)
     assert "a mistake of ours: AssertionError: never comes to rest" in capsys.readouterr().err
 
 
@@ -80,9 +80,9 @@ def test_how_long_a_review_takes_is_told_by_those_that_were_answered(monkeypatch
     monkeypatch.setattr("planner.serve.reviewers.time.monotonic", lambda: now[0])
 
     class Slow:
-        def review(self, *_: object) -> Review:
+        def review(self, *_: object) -> WebhookReview:
             now[0] += 0.5
-            return Review(silence=Silence.COMPLETES)
+            return WebhookReview(silence=Silence.COMPLETES)
 
     one = reviewers.Reviewers(1, print)
     for body, until in ((b"late", 99.0), (b"x" * reviewers.LARGE, 200.0)):
@@ -99,9 +99,9 @@ class Telling:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    def review(self, *asked: object) -> Review:
+    def review(self, *asked: object) -> WebhookReview:
         self.told.append(asked[-1])
-        return Review(silence=Silence.COMPLETES)
+        return WebhookReview(silence=Silence.COMPLETES)
 
 
 def test_a_way_out_is_looked_for_while_nobody_waits() -> None:

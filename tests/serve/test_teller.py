@@ -42,11 +42,11 @@ def test_one_that_ended_gives_way_to_another() -> None:
 @pytest.mark.parametrize(
     ("raised", "said"),
     [
-        (SourceError("no prices", where="the catalog", mend="Give a file"), "the catalog: no prices. Give a file"),
+        (SourceError("no prices", where="the catalog", fix="Give a file"), "the catalog: no prices. Give a file"),
         (RuntimeError("KeyError"), "this server: a mistake of ours: KeyError"),
     ],
 )
-def test_what_could_not_be_worked_out_says_where_and_how_to_mend_it(
+def test_what_could_not_be_worked_out_says_where_and_how_to_fix_it(
     raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Fails:

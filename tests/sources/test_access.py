@@ -75,7 +75,7 @@ domains = ["example.com"]
 def test_a_file_that_can_not_be_followed(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as seen:
         access.read(written(tmp_path, text))
-    assert seen.value.mend
+    assert seen.value.fix
     assert "hidden" not in str(seen.value), "no secret in a message"
 
 

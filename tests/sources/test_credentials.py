@@ -280,7 +280,7 @@ def test_nothing_of_the_credentials_is_kept_or_said(tmp_path: Path, tls: Tls, mo
         monkeypatch.setattr(kubernetes_api, "FIRST_WAIT_SECONDS", 0.0)
         with pytest.raises(SourceError) as told:
             kubernetes_api.read("edu")
-    assert "very-secret" not in json.dumps([told.value.what, told.value.where, told.value.mend])
+    assert "very-secret" not in json.dumps([told.value.what, told.value.where, told.value.fix])
     assert (tmp_path / "config").read_bytes() == before
     assert os.environ["KUBECONFIG"] == str(tmp_path / "config")
     assert kube_config.KUBE_CONFIG_DEFAULT_LOCATION

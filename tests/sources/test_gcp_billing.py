@@ -117,21 +117,21 @@ def test_a_server_that_keeps_refusing_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "message", "mend"),
+    ("code", "status", "message", "fix"),
     [
         (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", "Check the API key"),
         (403, "PERMISSION_DENIED", "Cloud Billing API has not been used in project 1", "API is enabled"),
         (404, "NOT_FOUND", "Service not found", "Try again"),
     ],
 )
-def test_what_the_server_says_is_told(code: int, status: str, message: str, mend: str) -> None:
+def test_what_the_server_says_is_told(code: int, status: str, message: str, fix: str) -> None:
     with (
         billing_server(lambda *_: error(code, status, message)) as server,
         pytest.raises(SourceError) as caught,
     ):
         read(server.url)
     assert f"{code} {message}" in str(caught.value)
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
     assert "enum-encoding" not in str(caught.value)
 
 

@@ -34,7 +34,7 @@ def read(text: str, name: str = "given.json") -> Any:
 def test_text_for_people_is_called_what_it_is(name: str, text: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as error:
         read(text, name)
-    assert "-o json" in (error.value.mend or "")
+    assert "-o json" in (error.value.fix or "")
     assert "log" not in error.value.what
 
 

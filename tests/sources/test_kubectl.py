@@ -122,7 +122,7 @@ def test_an_upload_with_nothing_of_use(data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what) as refused:
         kubectl.read_bytes(data, name="upload.json")
     assert refused.value.where == "upload.json"
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_a_standard_input_without_end() -> None:

@@ -1,4 +1,4 @@
-"""A reader against a cluster that lives: what changes is followed, what breaks is mended, what was known stays.
+"""A reader against a cluster that lives: what changes is followed, what breaks is repaired, what was known stays.
 
 With HEADROOM_TEST_CONTEXT the tests marked so are asked of that cluster too.
 """
@@ -29,7 +29,7 @@ from planner.questions import doctor
 from planner.sources import kubernetes_api, live, watches
 from planner.sources.connection import Connection, Pace, requests_last_minute
 from planner.sources.limits import LIMITS
-from planner.sources.live import Reader, Timing
+from planner.sources.live import LiveReader, Timing
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
 from tests.builders.certificates import DAY
@@ -80,7 +80,7 @@ def reading(
     log_in: Callable[[], client.Configuration] | None = None,
     most_per_minute: int = LIMITS.requests_per_minute,
     **server: Any,
-) -> Iterator[tuple[Reader, list[Asked]]]:
+) -> Iterator[tuple[LiveReader, list[Asked]]]:
     with api_server(play, **server) as (configuration, asked):
 
         def connect(name: str) -> Connection:
@@ -88,7 +88,7 @@ def reading(
             connection.pace.most_per_minute = most_per_minute
             return connection
 
-        reader = Reader("test", timing=timing, connect=connect)
+        reader = LiveReader("test", timing=timing, connect=connect)
         reader.start()
         try:
             yield reader, asked
@@ -105,7 +105,7 @@ def names(snapshot: Snapshot | None) -> set[str]:
     return {one.name for one in snapshot.pods} if snapshot is not None else set()
 
 
-def listed(reader: Reader) -> Snapshot:
+def listed(reader: LiveReader) -> Snapshot:
     return kubernetes_api.Api(reader._connection).snapshot()
 
 
@@ -195,7 +195,7 @@ def test_a_restored_backup_is_noticed(cluster: LivingCluster) -> None:
 
 def test_a_late_answer_is_no_restored_backup(cluster: LivingCluster) -> None:
     """A look at the server is answered, and before the answer is read a watch tells of something newer."""
-    readers: list[Reader] = []
+    readers: list[LiveReader] = []
     late: list[int] = []
 
     def play(asked: Asked) -> Answer:
@@ -243,7 +243,9 @@ def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypat
     now = [1_000_000.0]
     monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
     with api_server(lambda _: status(503, "gone")) as (configuration, _):
-        reader = Reader("test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name))
+        reader = LiveReader(
+            "test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name)
+        )
         pods = reader._kinds["Pod"]
         pods.is_listed, pods.heard_at = True, now[0]
         now[0] += 20
@@ -261,7 +263,9 @@ def test_the_age_never_falls_while_the_server_is_dead(monkeypatch: pytest.Monkey
     now, chance = [1_000_000.0], random.Random(seed)
     monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
     with api_server(lambda _: status(503, "gone")) as (configuration, _):
-        reader = Reader("test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name))
+        reader = LiveReader(
+            "test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name)
+        )
         kinds = [kind for kind in reader._kinds if kind not in kubernetes_api.OPTIONAL]
         for kind in kinds:
             one = reader._kinds[kind]
@@ -381,7 +385,7 @@ def test_a_token_that_expires_is_taken_anew(cluster: LivingCluster) -> None:
             new.host, new.api_key = configuration.host, {"BearerToken": f"Bearer {good[0]}"}
             return new
 
-        reader = Reader("test", timing=QUICK, connect=lambda name: Connection(log_in(), name=name, log_in=log_in))
+        reader = LiveReader("test", timing=QUICK, connect=lambda name: Connection(log_in(), name=name, log_in=log_in))
         reader.start()
         try:
             reader.wait(60)
@@ -563,7 +567,7 @@ def test_nobody_asks_and_it_ends(cluster: LivingCluster) -> None:
 def test_one_reader_for_all_who_ask(cluster: LivingCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with api_server(cluster.play) as (configuration, asked):
         monkeypatch.setattr(kubernetes_api, "log_in", lambda _: configuration)
-        found: list[Reader] = []
+        found: list[LiveReader] = []
         threads = [threading.Thread(target=lambda: found.append(live.reader("shared"))) for _ in range(10)]
         for thread in threads:
             thread.start()

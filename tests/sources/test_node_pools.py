@@ -133,7 +133,7 @@ def test_what_is_no_list_of_pools_is_said_so(data: bytes) -> None:
     with pytest.raises(InputError) as raised:
         read(data)
     assert raised.value.where.startswith("pools.json")
-    assert raised.value.mend
+    assert raised.value.fix
 
 
 def test_a_missing_file_is_said_so(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_own_prices_lie_over_the_refresh(tmp_path: Path) -> None:
     assert gpu_hour_price(load_book([own]), "T4", "us-central1").usd_per_hour == 0.25
 
 
-def test_a_damaged_refresh_says_how_to_mend_it() -> None:
+def test_a_damaged_refresh_says_how_to_fix_it() -> None:
     write_refreshed(refreshed_file(), "component,product\n")
     with pytest.raises(InputError, match="headroom costs --price-list refresh"):
         load_book()

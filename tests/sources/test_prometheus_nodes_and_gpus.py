@@ -68,7 +68,7 @@ def test_without_labels_of_nodes_it_says_how_to_get_them(tmp_path: Path) -> None
     with running(tmp_path, data=bare) as url:
         with pytest.raises(SourceError, match="labels that tell which nodes are spot") as caught:
             nodes_before(Prometheus(url=url), float(START + 2 * HOUR), 1)
-        assert "--metric-labels-allowlist" in caught.value.mend
+        assert "--metric-labels-allowlist" in caught.value.fix
         with pytest.raises(SourceError, match="none of DCGM_FI_PROF_GR_ENGINE_ACTIVE"):
             gpu_use(Prometheus(url=url), end=float(START + 2 * HOUR), days=1, busy_percent=5)
         with pytest.raises(SourceError, match="has no kube_node_created"):

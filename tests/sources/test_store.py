@@ -459,7 +459,7 @@ def test_a_snapshot_without_name_or_time_is_refused(tmp_path: Path, nameless: st
     one = later(0) if not nameless else replace(demo.read(), taken_at=0.0)
     with pytest.raises(InputError) as refused:
         write(Store(str(tmp_path)), nameless, one)
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None:

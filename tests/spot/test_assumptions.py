@@ -53,7 +53,7 @@ def test_value_outside_its_bounds_is_refused_by_name(name: str, value: float) ->
     with pytest.raises(InputError) as caught:
         make(**{name: value})
     assert caught.value.where == label
-    assert caught.value.mend.startswith("Give ")
+    assert caught.value.fix.startswith("Give ")
 
 
 def test_rates_must_be_in_order() -> None:

@@ -107,4 +107,4 @@ def test_damaged_lifetimes_are_refused_with_the_line(text: str, what: str, where
         parse_lives(text)
     assert what in caught.value.what
     assert caught.value.where == where
-    assert caught.value.mend
+    assert caught.value.fix

@@ -14,7 +14,7 @@ def _page() -> None:
     from planner.ui import findings
 
     evil = "item 1 of [x](http://elsewhere.example) *left* out"
-    one = Finding(severity=Severity.ERROR, code="c", object="", what=evil, mend="`write` it again")
+    one = Finding(severity=Severity.ERROR, code="c", object="", what=evil, fix="`write` it again")
     named = Finding(severity=Severity.ERROR, code="c", object="Quota/a*b*", what=evil)
     findings.show([one, named])
 

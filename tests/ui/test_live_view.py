@@ -50,7 +50,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def offered(reader: Reader) -> Snapshot | None:
-    return live_view._offered_of(CONTEXT, cast("live.Reader", reader))
+    return live_view._offered_of(CONTEXT, cast("live.LiveReader", reader))
 
 
 def prepared() -> None:

@@ -23,7 +23,7 @@ def fail(*_: Any, **__: Any) -> NoReturn:
 @pytest.fixture
 def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def gone(*_: Any, **__: Any) -> NoReturn:
-        raise InputError("can't be read: no such file or directory", where="gcp_prices.csv", mend="Check the path")
+        raise InputError("can't be read: no such file or directory", where="gcp_prices.csv", fix="Check the path")
 
     session_prices._refreshed.clear()
     monkeypatch.setattr(prices, "load_book", gone)

@@ -53,7 +53,7 @@ def dies(_: Snapshot) -> None:
 
 
 def fails(_: Snapshot, kind: str) -> None:
-    raise {"ours": NotKnownError("so", where="there", mend="do")}.get(kind, KeyError("secret"))
+    raise {"ours": NotKnownError("so", where="there", fix="do")}.get(kind, KeyError("secret"))
 
 
 # ── tests ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -87,7 +87,7 @@ def test_a_snapshot_is_sent_once_and_stays_with_its_process() -> None:
 def test_our_errors_come_back_whole_and_others_by_name(processes: Pool) -> None:
     with pytest.raises(NotKnownError) as raised:
         processes.run(fails, demo.read(), "ours")
-    assert (raised.value.what, raised.value.where, raised.value.mend) == ("so", "there", "do")
+    assert (raised.value.what, raised.value.where, raised.value.fix) == ("so", "there", "do")
     with pytest.raises(RuntimeError, match="KeyError"):
         processes.run(fails, demo.read(), "other")
     error = InputError("a")

@@ -53,7 +53,7 @@ def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
     for part in filter(None, (equality.strip() for equality in text.replace("\n", ",").split(","))):
         name, equals, service = (side.strip() for side in part.partition("="))
         if not equals or not name or not service:
-            raise InputError(f'"{part[:60]}" is not a pair', where="same service", mend="Write it like backend=api")
+            raise InputError(f'"{part[:60]}" is not a pair', where="same service", fix="Write it like backend=api")
         pairs.append((name, service))
     return tuple(pairs)
 
@@ -100,9 +100,9 @@ class Rule(Record):
 
     def __post_init__(self) -> None:
         if self.match_by is MatchBy.LABEL and not self.label:
-            raise InputError("no label is named", mend="Name the label that says which service a workload is")
+            raise InputError("no label is named", fix="Name the label that says which service a workload is")
         if any("" in pair for pair in self.same_as):
-            raise InputError("an empty name can't mean a service", mend="Write pairs like backend=api")
+            raise InputError("an empty name can't mean a service", fix="Write pairs like backend=api")
 
 
 class Aspect(StrEnum):

@@ -66,13 +66,13 @@ def drift(
     if rule.reference and rule.reference not in environments:
         raise InputError(
             f'there is no environment "{rule.reference}"',
-            mend=choice(rule.reference, environments) if environments else "",
+            fix=choice(rule.reference, environments) if environments else "",
         )
     if lacking := sorted({*rule.between} - {*environments}):
         raise InputError(
             f'there is no environment "{lacking[0]}"',
             where="--between",
-            mend=choice(lacking[0], environments, "" if environments else "None is known"),
+            fix=choice(lacking[0], environments, "" if environments else "None is known"),
         )
     if rule.between:
         members = {
@@ -308,7 +308,7 @@ def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
             code="environments-differ",
             object=explanation.workload,
             what=str(explanation.sentence).removesuffix("."),
-            mend="; ".join(
+            fix="; ".join(
                 f"{suggestion.suggestion.container}: {suggestion.suggestion.text}"
                 for suggestion in service.suggestions
                 if suggestion.environment == explanation.environment

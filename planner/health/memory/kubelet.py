@@ -62,19 +62,19 @@ def parse_threshold(text: str) -> Threshold | None:
     InputError
         For what the kubelet refuses to start with.
     """
-    mend = 'Write it like "100Mi" or "5%"'
+    fix = 'Write it like "100Mi" or "5%"'
     if text in ("0%", "100%"):
         return None
     if text.endswith("%"):
         if not _PERCENT.match(text) or float(text[:-1]) > 100:
-            raise InputError(f'"{text[:40]}" is not a share from 0% to 100%', where="eviction threshold", mend=mend)
+            raise InputError(f'"{text[:40]}" is not a share from 0% to 100%', where="eviction threshold", fix=fix)
         return Threshold(percent=float(text[:-1]))
     try:
         amount = parse(text, vocabulary.MEMORY)
     except QuantityError as error:
-        raise InputError(error.what, where="eviction threshold", mend=mend) from error
+        raise InputError(error.what, where="eviction threshold", fix=fix) from error
     if amount <= 0:
-        raise InputError("a threshold of 0 is refused by the kubelet", where="eviction threshold", mend=mend)
+        raise InputError("a threshold of 0 is refused by the kubelet", where="eviction threshold", fix=fix)
     return Threshold(amount_bytes=amount)
 
 
@@ -135,12 +135,12 @@ class KubeletSettings(Record):
     def __post_init__(self) -> None:
         if not 0 < self.throttling_factor <= 1:
             raise InputError(
-                f"the memory throttling factor is {self.throttling_factor}", mend="Give more than 0 and at most 1"
+                f"the memory throttling factor is {self.throttling_factor}", fix="Give more than 0 and at most 1"
             )
         if self.reservation_policy is ReservationPolicy.TIERED and not self.memory_qos:
-            raise InputError("TieredReservation needs the MemoryQoS feature", mend="Turn MemoryQoS on, or choose None")
+            raise InputError("TieredReservation needs the MemoryQoS feature", fix="Turn MemoryQoS on, or choose None")
         if self.swap_bytes < 0:
-            raise InputError("swap can't be negative", mend="Give 0 or more")
+            raise InputError("swap can't be negative", fix="Give 0 or more")
 
 
 class NodeMemory(Record):

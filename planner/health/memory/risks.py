@@ -59,17 +59,17 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
 
 
 _TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))
-"""Code → its severity, `what` and `mend` with the names of what is put in."""
+"""Code → its severity, `what` and `fix` with the names of what is put in."""
 
 
 def _risk(code: str, about: str, **words: object) -> Finding:
-    severity, what, mend = _TOLD[code].values()
+    severity, what, fix = _TOLD[code].values()
     return Finding(
         severity=Severity(severity),
         code=code,
         object=about,
         what=what.format_map(words),
-        mend=mend.format_map(words),
+        fix=fix.format_map(words),
     )
 
 

@@ -46,7 +46,7 @@ class MemoryChange(Record):
 
     def __post_init__(self) -> None:
         if (self.request_bytes or 0) < 0 or (self.limit_bytes or 0) < 0:
-            raise ChangeError("a request or limit can't be negative", where=self.workload, mend="Give 0 or more")
+            raise ChangeError("a request or limit can't be negative", where=self.workload, fix="Give 0 or more")
 
     @property
     def is_empty(self) -> bool:
@@ -89,7 +89,7 @@ def changed_container(container: Container, change: MemoryChange) -> Container:
             raise ChangeError(
                 f"container {container.name} states no CPU to make equal",
                 where=change.workload,
-                mend="Leave CPU as it is, or give the container a CPU request first",
+                fix="Leave CPU as it is, or give the container a CPU request first",
             )
         requests[CPU] = limits[CPU] = cpu
     if limits.get(MEMORY) and MEMORY not in requests:
@@ -98,7 +98,7 @@ def changed_container(container: Container, change: MemoryChange) -> Container:
         raise ChangeError(
             f"container {container.name} would request more memory than its limit",
             where=change.workload,
-            mend="Raise the limit as well, or lower the request",
+            fix="Raise the limit as well, or lower the request",
         )
     return replace(container, requests=FrozenMap(requests), limits=FrozenMap(limits))
 
@@ -134,7 +134,7 @@ def apply(snapshot: Snapshot, change: MemoryChange) -> Snapshot:
     if not is_matched:
         raise ChangeError(
             f'no pod of {change.workload} has a container "{change.container}"',
-            mend="Choose a workload that runs, and one of its containers",
+            fix="Choose a workload that runs, and one of its containers",
         )
     return replace(snapshot, pods=tuple(pods))
 

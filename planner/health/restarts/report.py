@@ -265,7 +265,7 @@ def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
             code=f"restarts-{loop.diagnosis.cause.value.replace('_', '-')}",
             object=loop.workload,
             what=str(loop.sentence).removesuffix("."),
-            mend=loop.diagnosis.cure,
+            fix=loop.diagnosis.cure,
         )
         for loop in restarts(snapshot).loops
         if loop.activity is not Activity.SETTLED

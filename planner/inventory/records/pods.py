@@ -349,7 +349,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
     for name, total in pod_requests_of(read).items():
         if total > quantity.LARGEST:
             what = f"the requests of its containers for {name} are more than can be counted"
-            raise QuantityError(what, mend="Correct the amounts, or leave the object out")
+            raise QuantityError(what, fix="Correct the amounts, or leave the object out")
     return read
 
 

@@ -219,7 +219,7 @@ def amount(text: str | int | float, resource: str) -> int:
     try:
         return quantity.parse(text, resource)
     except QuantityError as error:
-        raise QuantityError(f"{resource}: {error.what}", mend=error.mend) from None
+        raise QuantityError(f"{resource}: {error.what}", fix=error.fix) from None
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)

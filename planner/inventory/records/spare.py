@@ -42,7 +42,7 @@ def _launched(shared: Shared, conditions: list[wire.TypedCondition]) -> float | 
 
 
 NODE_POOL = RecordLayout(
-    model.NodePool,
+    model.KarpenterNodePool,
     is_deleting=DELETING,
     is_ready=at(
         "status.conditions",

@@ -24,7 +24,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
 from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
@@ -94,7 +94,7 @@ def _bound(cluster: Cluster, workload: Workload) -> int:
     return sum(pods[i].holds_room for i in pods_of(cluster, workload))
 
 
-def ways(cluster: Cluster, revision: Revision, cut: list[str], *, is_alone: bool) -> Iterator[Way]:
+def ways(cluster: Cluster, revision: Revision, cut: list[str], *, is_alone: bool) -> Iterator[LeverPosition]:
     """The workload that rolls out scaled down first, where no other changes."""
     before, workload = revision.before, revision.after
     if before is not None and before.replicas != workload.replicas:
@@ -108,7 +108,7 @@ def ways(cluster: Cluster, revision: Revision, cut: list[str], *, is_alone: bool
         cut.append(limits.OWN_PODS.reached(workload=workload.name, number=workload.replicas))
     for number in fewer:
         if stays(cluster.snapshot, workload, number):
-            yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
+            yield LeverPosition(title=f"scaled to {number} first, and back afterwards", replicas=number)
 
 
 def stays(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:

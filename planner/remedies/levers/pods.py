@@ -21,7 +21,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Workload
 from planner.remedies.levers.lending import SCALE_SECONDS
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.cures import silent_node_cures
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
@@ -53,7 +53,7 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
         )
 
 
-def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[Way]:
+def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
     """Of a rollout whose pods wait for a volume that another node has, or for a node that doesn't answer."""
     if why.reason is Reason.VOLUME_ATTACHED:
         yield from _of_volumes(cluster, revision, run)
@@ -62,7 +62,7 @@ def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterat
 
 
 # ── a volume that one node has at a time ─────────────────────────────────────────────────────────────────────────────
-def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]:
+def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[LeverPosition]:
     """The pods that hold the volume leave its node, or all of the workload's go and come back. That a pod is evicted helps no pod by itself:
     its successor is put back where the volume is before that is taken off."""
     waits, workload = volume_waits(run, revision.after.key), revision.after
@@ -98,7 +98,7 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]
 def _away(
     cluster: Cluster, revision: Revision, kind: RemedyKind, title: str, names: Sequence[str], done: Sequence[tuple[float, Change]],
     does: tuple[str, ...],
-) -> Iterator[Way]:  # fmt: skip
+) -> Iterator[LeverPosition]:  # fmt: skip
     """Nodes closed and pods sent away from them; nothing where that isn't played beside a rollout. The nodes are opened afterwards."""
     try:
         happenings = [happening_of(cluster, change, [revision], WHEN_AT_REST) for _, change in done]
@@ -107,7 +107,7 @@ def _away(
     opened = (commands.uncordon(*names),)
     cure = Step(what=title, commands=does, undo=opened, is_lent=True)
     last = Step(what=f"Uncordon {listing([f'node {name}' for name in names])}", commands=opened)
-    yield Way(
+    yield LeverPosition(
         title=title, kind=kind, then=cure, last=(last,), happenings=_in_turn(happenings),
         events=text_of([Later(after_seconds=at, change=change) for at, change in done]),
         disturbs=_others_on(cluster, revision.after, names) if kind is RemedyKind.DRAIN_NODE else 0,
@@ -127,7 +127,7 @@ def _others_on(cluster: Cluster, workload: Workload, names: Sequence[str]) -> in
     return sum(pod.owner is not None and not kind_in(keys[pod.uid]).is_per_node for pod in other_pods)
 
 
-def _to_zero(workload: Workload, at: float) -> Way:
+def _to_zero(workload: Workload, at: float) -> LeverPosition:
     title = f"Scale it to 0 once it is stuck, and back to {workload.replicas:,} when its pods are gone"
     numbers = (0, workload.replicas)
     changes = [Change(kind=ChangeKind.REPLICAS, target=workload.key, value=str(number)) for number in numbers]
@@ -136,7 +136,7 @@ def _to_zero(workload: Workload, at: float) -> Way:
     happenings = [
         Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key, replicas=number) for number in numbers
     ]
-    return Way(
+    return LeverPosition(
         title=title, kind=RemedyKind.SCALE_TO_ZERO, then=Step(what=title, commands=does, undo=does[-1:], is_lent=True),
         happenings=_in_turn(happenings),
         events=text_of([Later(after_seconds=at + wait, change=change) for wait, change in zip((0, 2 * _STEP_SECONDS), changes, strict=True)]),
@@ -144,7 +144,7 @@ def _to_zero(workload: Workload, at: float) -> Way:
 
 
 # ── a node that doesn't answer ───────────────────────────────────────────────────────────────────────────────────────
-def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
+def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[LeverPosition]:
     """The node answers again, or its pods are deleted by force."""
     at = _at(run)
     for silence in silent_node_cures(run, revision):
@@ -160,7 +160,7 @@ def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
                 f"Delete {listing(which)} by force, if {nodes} {plural(len(silence.nodes), 'is', 'are')} surely down"
             )
             does, kind = silence.command, RemedyKind.FORCE_DELETE
-        yield Way(
+        yield LeverPosition(
             title=title, kind=kind, then=Step(what=title, commands=(does,)), happenings=(silence.happening,),
             answers=silence.answers, events=text_of([Later(after_seconds=at, change=change) for change in changes]),
         )  # fmt: skip

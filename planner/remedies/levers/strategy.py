@@ -17,7 +17,7 @@ from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
 from planner.rollout.choice import Weights, choose
 from planner.rollout.controllers.statefulset import takes_max_unavailable
@@ -118,7 +118,7 @@ def _cell(cluster: Cluster, revision: Revision, pair: Pair) -> GridCell | None:
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Way]:
+def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[LeverPosition]:
     """Every other strategy that is looked at; `cut` gets where that ends."""
     if workload.traits.is_custom:
         yield from (_way(workload, own) for own in own_ways(workload))
@@ -147,7 +147,7 @@ def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Way]:
         yield from (_way(workload, own) for own in recreate_way(workload))
 
 
-def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Way]:
+def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[LeverPosition]:
     """A StatefulSet leaves the pods below a partition as they are, and lets pods miss where its feature gate shows to be on."""
     strategy, number = workload.strategy, workload.replicas
     values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
@@ -164,11 +164,11 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
             change_texts += [] if partition == strategy.partition and change_texts else [f"partition {partition}"]
             rolling = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
             field = {"type": ROLLING_UPDATE, "rollingUpdate": rolling}
-            yield Way(
+            yield LeverPosition(
                 title=", ".join(change_texts), patch={"spec": {workload.traits.strategy_field: field}},
                 strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
             )  # fmt: skip
 
 
-def _way(workload: Workload, own: OwnWay) -> Way:
-    return Way(title=own.title, strategy=own.strategy, patch=patch_of(workload, own))
+def _way(workload: Workload, own: OwnWay) -> LeverPosition:
+    return LeverPosition(title=own.title, strategy=own.strategy, patch=patch_of(workload, own))

@@ -15,7 +15,7 @@ from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import units_of
 from planner.remedies.levers.change import change, patched, with_cure
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
@@ -123,7 +123,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         extra = f", no extra {units_of(self.cluster.snapshot).nouns(gpu_resources).one}" if gpu_resources else ""
         return f"{self.at_worst(run)}{extra}"
 
-    def in_way(self, way: Way) -> Remedy | None:
+    def in_way(self, way: LeverPosition) -> Remedy | None:
         """The way out that a position of its own knob is; None where it doesn't complete."""
         assert way.kind is not None
         changed = list(self.revisions)

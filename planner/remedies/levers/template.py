@@ -19,7 +19,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import Way
+from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
 from planner.rollout.verdict import Impasse, volume_waits
@@ -86,7 +86,7 @@ def other_selector(case: StuckRollout) -> Iterator[Remedy]:
             return
 
 
-def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[Way]:
+def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
     """New pods on the node that has the volume they wait for: where pods of the workload are, or that node by its name."""
     workload = revision.after
     if why.reason is not Reason.VOLUME_ATTACHED:
@@ -104,14 +104,14 @@ def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[Way]:
         yield from _with(workload, title, {"nodeSelector": {HOSTNAME: name}})
 
 
-def _with(workload: Workload, title: str, spec: dict[str, Any]) -> Iterator[Way]:
+def _with(workload: Workload, title: str, spec: dict[str, Any]) -> Iterator[LeverPosition]:
     """Nothing where the patch doesn't apply."""
     patch = _patch(spec)
     try:
         template = apply_change(workload, WorkloadChange(workload=workload.key, patch=json.dumps(patch)))[0].template
     except HeadroomError:
         return
-    yield Way(title=title, template=template, patch=patch, kind=RemedyKind.SAME_NODE)
+    yield LeverPosition(title=title, template=template, patch=patch, kind=RemedyKind.SAME_NODE)
 
 
 def _patch(spec: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening
 
 
-class Way(Record, eq=False):
+class LeverPosition(Record, eq=False):
     """A position of a workload's own knob: the first is as it is.
 
     Attributes

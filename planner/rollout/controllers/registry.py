@@ -55,7 +55,7 @@ def start(
         raise ChangeError(
             f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
             where=workload.key,
-            mend=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
+            fix=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
         )
     if workload.traits.has_replicas:
         simulation.scales[workload.key] = (workload.key, workload.replicas)

@@ -14,7 +14,7 @@ from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, S
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.pending_workload import NO_MATCH, NO_PLACES, TOO_MUCH, Lack
-from planner.scheduling.kueue.play import AdmissionOutcome, Verdict, play
+from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict, play
 from planner.scheduling.kueue.tree import at_nominal
 
 
@@ -34,7 +34,7 @@ def rules_of(snapshot: Snapshot) -> Rules:
 
 
 @once_a_snapshot
-def played(snapshot: Snapshot) -> dict[str, Verdict]:
+def played(snapshot: Snapshot) -> dict[str, KueueVerdict]:
     """Of every workload that waits, once a snapshot."""
     return play(snapshot, rules_of(snapshot))
 
@@ -61,7 +61,7 @@ def name_of(workload: QueuedWorkload) -> str:
     return workload.owner.key(workload.namespace) if workload.owner is not None else f"Workload/{workload.key}"
 
 
-def why(verdict: Verdict, names: Mapping[str, str]) -> Text:
+def why(verdict: KueueVerdict, names: Mapping[str, str]) -> Text:
     """What it waits for."""
     if verdict.outcome is AdmissionOutcome.BEHIND:
         return Text(

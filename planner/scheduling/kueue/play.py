@@ -58,7 +58,7 @@ class AdmissionOutcome(StrEnum):
     UNKNOWN = "not known"
 
 
-class Verdict(Record):
+class KueueVerdict(Record):
     """Of one workload that waits.
 
     Attributes
@@ -105,7 +105,7 @@ class _Play:
         is_blind: bool = False,
     ) -> None:
         self.state, self.queues, self.checkers, self.is_blind = state, queues, checkers, is_blind
-        self.found: dict[str, Verdict] = {}
+        self.found: dict[str, KueueVerdict] = {}
         self.places: dict[str, int] = {}
         self.tried: dict[str, list[dict[str, int]]] = {}
         self.waiting: dict[str, list[Wanting]] = {}
@@ -119,13 +119,13 @@ class _Play:
         return "" if cluster_queue is None else cluster_queue.root().name
 
     def told(self, claimant: Wanting, outcome: AdmissionOutcome, **more: object) -> None:
-        self.found[claimant.key] = Verdict(
+        self.found[claimant.key] = KueueVerdict(
             key=claimant.key, queue=claimant.queue, place=self.places[claimant.key], outcome=outcome, priority=claimant.priority,
             queued_at=claimant.queued_at, **more,  # type: ignore[arg-type]
         )  # fmt: skip
 
 
-def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
+def play(snapshot: Snapshot, rules: Rules) -> dict[str, KueueVerdict]:
     """Of every workload that waits, by key."""
     queues = {queue.name: queue for queue in snapshot.cluster_queues}
     is_blind = any(snapshot.presence.get(kind, Presence.ABSENT).is_lacking for kind in ("Node", "Pod"))
@@ -137,7 +137,7 @@ def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     return kueue_play.found | {verdict.key: verdict for verdict in _at_a_check(snapshot, kueue_play.checkers)}
 
 
-def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[Verdict]:
+def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[KueueVerdict]:
     """Those that have quota, and wait for what is checked after it."""
     for workload in snapshot.queued_workloads:
         if (
@@ -155,7 +155,7 @@ def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[Ver
                 if open_ones
                 else "it has quota, and isn't admitted yet"
             )
-            yield Verdict(
+            yield KueueVerdict(
                 key=workload.key, queue=workload.admitted_by, place=0, outcome=AdmissionOutcome.CHECK, priority=workload.priority, queued_at=queued_at(workload), why=check_text,
             )  # fmt: skip
 
@@ -402,14 +402,14 @@ _HANG_ON_OTHERS: Final = (
 )
 
 
-def _unknown(verdict: Verdict, why: str) -> Verdict:
-    return Verdict(
+def _unknown(verdict: KueueVerdict, why: str) -> KueueVerdict:
+    return KueueVerdict(
         key=verdict.key, queue=verdict.queue, place=verdict.place, outcome=AdmissionOutcome.UNKNOWN, priority=verdict.priority,
         queued_at=verdict.queued_at, lacks=verdict.lacks, why=why,
     )  # fmt: skip
 
 
-def _places_not_modelled(kueue_play: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+def _places_not_modelled(kueue_play: _Play, today: QuotaState, verdict: KueueVerdict, record: QueuedWorkload) -> str:
     """Why it isn't known which places its pods get in a topology; "" where it is, or where they get none."""
     flavors = kueue_play.state.flavors.objects
     of_queue = [name for group in kueue_play.queues[verdict.queue].groups for name in group.flavors]
@@ -449,7 +449,7 @@ def _are_bound(today: QuotaState, flavor: str) -> bool:
     return all(today.places[flavor].held(resource) == amount for resource, amount in used_amounts.items())
 
 
-def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> bool:
+def _lacks_quota(today: QuotaState, verdict: KueueVerdict, record: QueuedWorkload) -> bool:
     """Whether too little quota is free for it before anybody else is let in, and no workload may be evicted for it: then it waits, whatever a
     topology or a check says to it and to others (`flavorassigner.go` assigns quota first)."""
     if verdict.outcome is not AdmissionOutcome.QUOTA or verdict.queue not in today.tree.queues:
@@ -460,7 +460,7 @@ def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) ->
     return assignment.mode != Mode.FIT and is_quota and not cycle_entry.targets and not cycle_entry.is_still_looking
 
 
-def _not_modelled(kueue_play: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+def _not_modelled(kueue_play: _Play, today: QuotaState, verdict: KueueVerdict, record: QueuedWorkload) -> str:
     if verdict.outcome not in _HANG_ON_OTHERS or _lacks_quota(today, verdict, record):
         return ""
     if record.unmodelled:

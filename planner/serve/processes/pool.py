@@ -54,7 +54,7 @@ class Pool:
             self._lost(worker)
             what = "the process that worked it out ended"
             raise SourceError(
-                what, where="this server", mend="Try again; if it stays so, it needs more memory"
+                what, where="this server", fix="Try again; if it stays so, it needs more memory"
             ) from None
         except BaseException:  # no caller waits: by our own error, or by Streamlit's way of ending a page's run
             threading.Thread(target=self._recover, args=(worker,), daemon=True).start()

@@ -29,7 +29,7 @@ def read_questions(text: str) -> tuple[str, ...]:
     """
     question_names = tuple(part.strip() for part in text.split(",") if part.strip())
     if unknown := [question for question in question_names if question not in ASKED]:
-        raise InputError(f'"{unknown[0][:40]}" is no question that is kept', mend=f"Choose of {', '.join(ASKED)}")
+        raise InputError(f'"{unknown[0][:40]}" is no question that is kept', fix=f"Choose of {', '.join(ASKED)}")
     return tuple(dict.fromkeys(question_names)) or ASKED
 
 

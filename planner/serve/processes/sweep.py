@@ -112,20 +112,20 @@ class OnDask:
         try:
             from distributed import Client
         except ImportError:
-            mend = "Install it: pip install 'headroom-planner[dask]'"
-            raise InputError("Dask isn't installed", where="--on", mend=mend) from None
+            fix = "Install it: pip install 'headroom-planner[dask]'"
+            raise InputError("Dask isn't installed", where="--on", fix=fix) from None
         try:
             connect: Any = Client  # untyped
             self._client = connect(address, timeout=DASK_TIMEOUT, set_as_default=False)
         except (OSError, ValueError) as error:
-            mend = "Check the address, and that a scheduler runs there"
-            raise SourceError(f"no Dask scheduler answers: {error}", where=address, mend=mend) from None
+            fix = "Check the address, and that a scheduler runs there"
+            raise SourceError(f"no Dask scheduler answers: {error}", where=address, fix=fix) from None
         self.workers = sum(
             worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()
         )
         if not self.workers:
-            mend = "Start one: dask worker ADDRESS"
-            raise SourceError("the Dask cluster has no worker", where=address, mend=mend)
+            fix = "Start one: dask worker ADDRESS"
+            raise SourceError("the Dask cluster has no worker", where=address, fix=fix)
 
     @contextmanager
     def open(self) -> Iterator[Executor]:
@@ -204,8 +204,8 @@ class _Sweep:
             except BrokenExecutor as broken:  # a worker of the pool was killed; what it had is asked again
                 again = self._unfinished
                 if attempt == _TRIES - 1:
-                    mend = "It may have run out of memory: fewer --workers"
-                    raise SourceError("workers were killed again and again", where="sweep", mend=mend) from broken
+                    fix = "It may have run out of memory: fewer --workers"
+                    raise SourceError("workers were killed again and again", where="sweep", fix=fix) from broken
         return Swept(done=self._done, before=self._before, rows=self._rows)
 
     def _tasks(self, every: Iterable[SweepCase], crew: Crew) -> Iterator[tuple[Task, Any]]:
@@ -263,7 +263,7 @@ class _Sweep:
         if self._handles[key] is lost:
             self._sent[key] += 1
             if self._sent[key] > _TRIES:
-                raise SourceError("workers were lost again and again", where="sweep", mend="See the workers' logs")
+                raise SourceError("workers were lost again and again", where="sweep", fix="See the workers' logs")
             self._handles[key] = crew.send(f"{task.snapshot}.json", snapshot_bytes.encode(self._known[key][1]))
         return self._handles[key]
 
