@@ -84,6 +84,7 @@ def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
     own = [cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(uid, ())]
     if of is None or of.uid != uid or of.min_ready_seconds or not is_tried_as_told(cluster, of):
         return None
+    # A controller that isn't at rest makes more or fewer pods than are lost.
     if len(own) != of.replicas or any(p.deleted_at is not None or p.node_name not in cluster.node_index for p in own):
         return None
     key = workloads_by_owner(cluster).get(owner, owner)
@@ -97,6 +98,8 @@ def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
         return _Maker(key, of, spec)
     ordinals = {f"{of.name}-{of.start_ordinal + i}" for i in range(of.replicas)}
     revision = of.update_revision or of.current_revision
+    # A claim may tie the successor to the lost node or its zone, and below a partition it is of the old revision: both
+    # are played.
     if of.kind != STATEFUL_SET.name or of.owner is not None or of.claim_templates or of.strategy.partition:
         return None
     if not revision or any(p.labels.get(CONTROLLER_REVISION_HASH) != revision or not p.is_ready for p in own):
@@ -140,6 +143,7 @@ class Counting:
     def outcome(self, nodes: Sequence[int]) -> LossOutcome | None:
         """What becomes of the pods on the nodes; None where it has to be played."""
         cluster, lost = self._before, dict[_Maker, list[Pod]]()
+        # Pods that wait today may take the spare nodes before those that are lost.
         if not _is_calm(cluster) or (cluster is not self.cluster and cluster.unbound):
             return None
         here = pods_by_node(cluster, None)
@@ -170,8 +174,11 @@ class Counting:
         ticks, missing = [0.0 if has_spares else _starting_seconds(cluster)], Counter[str]()
         for maker, pod_shapes in new_shapes.items():
             placed = sum(places[shape] for shape in pod_shapes)
+            # OrderedReady stops at the first pod without a place, so that how many are missing depends on which one
+            # that is.
             if maker.is_ordered and placed < len(pod_shapes) > 1:
                 return None
+            # Pods that are made one after the other start one after the other; the rest start together.
             steps = placed if maker.is_ordered else min(placed, 1)
             ticks += [0.0] * (steps - len(ticks))
             ticks[:steps] = [max(tick, start_seconds(cluster, maker.key)) for tick in ticks[:steps]]
@@ -194,6 +201,8 @@ class Counting:
             if not number and shape.may_preempt and shape.priority > lowest:
                 return None
             fits_by_shape[shape] = number > 0
+            # With a node for every pod that is lost no choice of the scheduler leaves one out. With fewer nodes,
+            # several have to share.
             if 0 < number < count:
                 is_left = is_open.copy()
                 is_left[lost] = False
@@ -210,6 +219,8 @@ class Counting:
                 self._open, self._state = {}, State(cluster)
             terms = (*shape.anti_affinity, *self._state.terms_about(shape, self._state.anti))
             is_plain = (replace(shape, anti_affinity=()) if shape.anti_affinity else shape).is_plain
+            # Anti-affinity by hostname is decided on the node itself. A wider domain (a zone) also hangs on pods of
+            # other nodes.
             is_local = is_plain and all(
                 len(cluster.domains(term.topology_key).values) == cluster.node_count for term in terms
             )
@@ -219,9 +230,11 @@ class Counting:
     def _holds_all(self, shape: Shape, shapes: Counter[Shape], nodes: NDArray[np.intp]) -> bool:
         """Whether more of the nodes hold all the pods together than pods that keep one of the shape off could take."""
         cluster, free_resources = self.cluster, self._state.free[:, nodes].copy()
+        # The worst case: all lost pods, of every shape, land on this one node.
         for other, number in shapes.items():
             for row, amount in (*other.asks, (PODS_ROW, 1)):
                 free_resources[row] -= number * amount
+        # Each pod with an anti-affinity that speaks of this one may close one of the nodes.
         rivals = sum(
             number - (other is shape)
             for other, number in shapes.items()

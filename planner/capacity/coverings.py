@@ -41,6 +41,7 @@ def _covering(lacks: tuple[int, ...], lenders: tuple[Given, ...]) -> Covering | 
     search.branch(lacks, search.counts(), 0.0, ())
     assert search.best is not None
     weight, kinds = search.best
+    # A search that was cut off proves nothing of its best. The relaxation, which takes parts of pods, still is a bound.
     least = weight if search.branches < LIMITS.branches else min(weight, search.at_least(lacks, search.counts()))
     places = {kind: list(members) for kind, members in search.members.items()}
     return Covering(weight, tuple(places[kind].pop() for kind in kinds), least)
@@ -93,6 +94,7 @@ class _CoverSearch:
             if self.branches >= LIMITS.branches or weight + self.at_least(lacks, remaining) >= self.best[0] - 1e-12:
                 return
         lacking = [row for row, lack in enumerate(lacks) if lack > 0]
+        # First the resource that needs the most pods even of its largest lender: it leaves the fewest choices.
         row = max(
             lacking,
             key=lambda resource_row: (
@@ -107,6 +109,8 @@ class _CoverSearch:
         for offer in helping:
             shortfall = tuple(lack - amount for lack, amount in zip(lacks, offer[1], strict=True))
             self.branch(shortfall, {**remaining, offer: remaining[offer] - 1}, weight + offer[0], (*kinds, offer))
+            # Each covering with this kind was looked at: later branches go without it, so that no set is tried in two
+            # orders.
             del remaining[offer]
             if self.best is not None and self.at_least(lacks, remaining) == float("inf"):
                 return

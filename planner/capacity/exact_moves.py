@@ -62,6 +62,8 @@ def solve(problem: Problem) -> Solution | None:
     places = [(guest, node) for guest in problem.guests for node in guest.nodes]
     ways = [(resident, node) for resident in problem.residents for node in resident.nodes if node != resident.home]
     program = _Program(problem, places, ways)
+    # As many pods of the highest priority as can start, then of the next: each number is kept as a constraint for what
+    # follows.
     for priority in sorted({guest.priority for guest in problem.guests}, reverse=True):
         started = [1.0 if guest.priority == priority else 0.0 for guest, _ in places] + [0.0] * len(ways)
         best = program.optimise([-cost for cost in started])

@@ -197,6 +197,7 @@ class _MoveSearch:
         for kind in order:
             for number in kind.pods:
                 placed = self._place(kind, set(hosts.values()), leaves)
+                # Pods of one kind are alike: where this one finds no room, none of the rest does.
                 if placed is None:
                     break
                 hosts[number] = placed
@@ -217,6 +218,8 @@ class _MoveSearch:
         while kind.heap and tries < LIMITS.hosts_tried and target is None:
             heap_row = heapq.heappop(kind.heap)
             _, node, version, leaving = heap_row
+            # An entry is stale once its node has changed. And a node to which a pod was moved lends nothing, or that
+            # pod would move twice.
             if node in landed or version != self._version[node]:
                 continue
             tries += 1
@@ -249,6 +252,7 @@ class _MoveSearch:
         fits = node in feasible_nodes(state, kind.shape)
         if fits:
             state.add(kind.shape, node)
+            # The largest first, since the fewest nodes can take it.
             for number in sorted(picked, key=lambda pod: -self._size[pod]):
                 to = self._target(self.shape_of[number], {node, *targets})
                 if to is None:
@@ -298,9 +302,12 @@ class _MoveSearch:
             (max(0, int(room[row]) - need.get(row, 0)) // amount for row, amount in smallest.items() if amount),
             default=0,
         )
+        # More shares than are looked at: 0 is a bound below each of them.
         if neighbors >= LIMITS.hosted:
             return 0.0, seats
         share, pods = alone, self.on_at_first.get(node, ())
+        # Two pods that start on one node after a single move cost half a move each: what one costs by itself would be
+        # no bound.
         for others in range(1, min(neighbors, sum(len(k.pods) for k in self.kinds.values()) - 1) + 1):
             both = {row: need.get(row, 0) + others * smallest.get(row, 0) for row in {*need, *smallest}}
             more = self._leaving(both.items(), self.free_at_first[:, node], pods)
@@ -340,6 +347,7 @@ class _MoveSearch:
                 self.weights[number],
                 shape.asks,
                 shape.candidates.tobytes(),
+                # A pod with terms or ports of its own is no other's twin, whatever it asks for.
                 shape.is_plain or number,
             ].append(number)
         members = list(alike.values())

@@ -247,6 +247,8 @@ def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_MixKind]) 
     smallest = min(kind.gpus for kind in matching)
     if smallest > stranded:
         return StrandedReason.HOLE_TOO_SMALL, f"{stranded} left, and pods that may go here need {smallest} or more"
+    # What is missing is judged after the node is filled with the kind of pod that uses most of its GPUs: CPU that these
+    # pods take isn't left for the others.
     best = max(matching, key=lambda kind: int(kind.room[n]) * kind.gpus)
     used = {name: amount * int(best.room[n]) for name, amount in best.requests.items()}
     lacking: Counter[str] = Counter()

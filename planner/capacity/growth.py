@@ -167,6 +167,7 @@ def grow(
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
     foreign = strangers(pools)
+    # Pools whose limits are known come first: a pool without a known limit is only asked where these don't do.
     for tried_pools in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not tried_pools:
             continue
@@ -174,6 +175,8 @@ def grow(
         try:
             if tried.play():
                 growth = tried.growth()
+                # These pools may be another cluster's, since the list names none of this cluster's own: no growth rests
+                # on them.
                 if not (strange := [foreign[come.pool.name] for come in growth.comes if come.pool.name in foreign]):
                     return GrowthAnswer(growth=growth, sentence=Text(growth.sentence))
                 unknown += strange[:1]

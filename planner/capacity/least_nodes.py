@@ -78,6 +78,7 @@ def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collect
                 seekers.append(group.spec)
             elif not group.is_terminating:
                 staying_groups.append((group, node, key if key in lenders else ""))
+    # A pod surely stays only where nothing that may come can preempt it.
     level = max([shape.priority, *map(cluster.priority_of, seekers)])
     occupied = {key: np.zeros_like(cluster.allocatable) for key in ("", *lenders)}
     for group, node, key in staying_groups:
@@ -127,6 +128,8 @@ def _bound(cluster: Cluster) -> _Bound:
             for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
                 pod = snapshot.pods[number]
                 key = owners[pod.uid]
+                # A lower bound counts only pods that are there at every moment: a rollout, a deletion or an autoscaler
+                # may take these away.
                 if key in moving or number in leaves or autoscalers_of(snapshot, key):
                     continue
                 whose, stays = workload_by_key.get(key), goes_with_its_node(pod) or pod.owner is None

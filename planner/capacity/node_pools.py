@@ -291,9 +291,11 @@ def _owner(group: str, members: dict[str, list[Node]]) -> str:
 def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> NodePool:
     ranked = sorted(stated, key=lambda limit: _TRUST.index(limit.source))
     pool_limits = next(iter(ranked), None)
+    # What a user types says how far a pool may grow, and nothing of its machines, zones or taints.
     cloud = next((limits for limits in ranked if limits.source is not LimitSource.TYPED), None)
     label = pool_label(nodes[0]) if nodes else ""
     zones = Counter(zone(node) for node in nodes)
+    # A zone that has no node of the pool yet can get one.
     for zone_name in cloud.zones if cloud else ():
         zones.setdefault(zone_name, 0)
     machines = sorted({machine_type(node) for node in nodes} - {""})

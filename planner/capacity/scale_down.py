@@ -122,6 +122,7 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
     pool_nodes = [i for i, node in enumerate(cluster.nodes) if node.name in before or pool_key(node) == pool.name]
     came = [i for i in pool_nodes if cluster.node_names[i] not in before and i not in simulation.state.absent]
     changed = [i for i in pool_nodes if i in simulation.state.touched and i not in simulation.state.absent]
+    # Autoscalers keep a pool's minimum: of the 2 nodes that came to a pool of 2 with a minimum of 3, one goes again.
     room = len(before) + len(came) - (pool.minimum or 0)
     pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
     state = simulation.state.over(cluster)
@@ -132,7 +133,10 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
         else []
     )
     used = {i: _used(simulation.state, i) for i in pods if pods[i]}
+    # Karpenter has no threshold of use: WhenEmptyOrUnderutilized takes any node whose pods fit elsewhere (1.1: more
+    # than a full node), WhenEmpty none with pods (0).
     limit = _THRESHOLD if karpenters is None else 1.1 if karpenters.consolidates_used else 0.0
+    # The empty nodes are gone by then: the pods of a node that is emptied later must fit on nodes that stay.
     for i in empty:
         state.shut(i)
     emptied: list[int] = []

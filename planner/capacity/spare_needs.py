@@ -100,6 +100,8 @@ class _Case:
 
     def need(self, cell: GridCell, others: int) -> StrategyNeed:
         played = self.with_room(cell, others) if self.lacks_room(cell) and not self.is_too_large else cell
+        # An old pod that ends late holds its GPU beside its successor's, but none has to be bought for that: the surge
+        # bounds it.
         extra = min(max(0, played.peak_gpus - self.at_rest), cell.max_surge * self.gpus) if _completes(played) else 0
         return StrategyNeed(
             today=cell,
@@ -116,6 +118,8 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
     first = next((cell for cell in cells if case.lacks_room(cell)), None)
     others = 0
     if first is not None and not case.is_too_large:
+        # Pods that wait today take new nodes before the surge does: nodes are added until a cell completes in spite of
+        # them.
         tried = range(case.own_nodes, case.own_nodes + LIMITS.other_nodes_tried + 1)
         others = next((count for count in tried if _completes(case.with_room(first, count))), case.own_nodes)
     return SpareNeeds(
@@ -174,6 +178,7 @@ def _places(cluster: Cluster, workload: Workload) -> int:
         free += cluster.requested_below(shape.priority)
     for pod in (cluster.snapshot.pods[i] for i in pods_of(cluster, workload)):
         node = cluster.node_index.get(pod.node_name)
+        # The room of pods that it may preempt is in `free` already: counted here again, a node would have it twice.
         makes_way = shape.may_preempt and cluster.priority_of(pod.spec) < shape.priority
         if node is None or makes_way:
             continue

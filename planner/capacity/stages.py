@@ -192,11 +192,13 @@ def replay(
     place = {pod.uid: number for number, pod in enumerate(first.pods)}
     snapshot, acts, held_pods = first, list[Acted](), list[int]()
     preempted, unattached = 0, set[str]()
+    # The last stage is empty: all cordons are lifted, and pods that are still pending are tried on every node.
     for number, stage in enumerate((*stages, Stage()), 1):
         nodes = cluster.remember(_closed, stage.shut)
         now = cluster.remember(_begun, stage.shut) if snapshot is first else _tried(snapshot, nodes)
         here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
         evicted_pods = [here[first.pods[pod].uid] for pod in stage.evicts if first.pods[pod].uid in here]
+        # Every stage of every draw breaks ties anew: the prime keeps their seeds apart.
         run = evict(now, these(evicted_pods), seed=draw * 10_007 + number, watch=watch)
         after = run.simulation.snapshot_now()
         pushed = [pod for pod in run.simulation.preempted if pod not in run.moved]

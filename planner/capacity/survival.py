@@ -330,10 +330,13 @@ def _together(
         if not is_good:
             yield replace(joint_loss, breaks=tuple(broken))
             continue
+        # Losing the fullest nodes breaks it soonest: a counterexample among them is found in the first tries.
         heavy = sorted(
             pool_groups, key=lambda pool_nodes: -int(cluster.requested[:, pool_nodes[0]].astype(float).sum())
         )
         for number in range(2, size + 1):
+            # Nodes of one kind can stand for each other, so that combinations of kinds, with repetition, are all losses
+            # there are.
             is_every = comb(len(pool_groups) + number - 1, number) <= budget
             choices = combinations_with_replacement(heavy if is_every else heavy[:_HEAVIEST], number)
             lost = islice((places for choice in choices if (places := _of_each(choice))), budget)

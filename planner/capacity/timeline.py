@@ -390,6 +390,7 @@ def _may_come(
         for t, _ in workload.templates
     ]
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
+    # A pod that is placed elsewhere comes to these nodes only if it is preempted, by one of a higher priority.
     highest = max((cluster.priority_of(spec) for *_, spec, _ in candidates), default=0)
     highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
     placed_pods = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]

@@ -375,6 +375,7 @@ def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
         for new_pod in run.made
         if pod.owner and new_pod.owner == pod.owner.key(pod.namespace) and not new_pod.is_gone
     ]
+    # Bound isn't started: its ReadWriteOnce volume may still be attached to the node that it was evicted from.
     away = [new_pod for new_pod in own if new_pod in run.simulation.attachments.waiting]
     is_done = bool(run.evicted and own) and all(new_pod.is_bound for new_pod in own) and not away
     if run.left:

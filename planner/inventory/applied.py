@@ -220,6 +220,7 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[Difference]:
         for key in (*new, *(old_key for old_key in old if old_key not in new)):
             if old.get(key) != new.get(key) and not _is_own(key) and not is_sealed(key):
                 yield from _differences(old.get(key), new.get(key), f"{place}.{key}" if place else key)
+    # Lists of named objects are compared name by name: a new image shows as `containers[app].image`, not as a new list.
     elif (name := MERGE_KEYS.get(place.rpartition(".")[2])) and _are_named(old, name) and _are_named(new, name):
         old_by_name, then = ({element.get(name): element for element in elements} for elements in (old, new))
         for list_name in (*then, *(old_name for old_name in old_by_name if old_name not in then)):

@@ -385,6 +385,7 @@ def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
                     if not _GZIP.startswith(piece[:3]) and not piece.startswith(_GZIP):
                         return
                     stream = zlib.decompressobj(wbits=31)
+                # A chunk at a time: a small file may hold gigabytes.
                 chunk = stream.decompress(piece, _CHUNK_BYTES)
                 if chunk:
                     yield chunk

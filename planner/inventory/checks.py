@@ -221,6 +221,7 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
     if not snapshot.nodes:
         return
     offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
+    # A DeviceClass can stand behind an extended resource (DRA), which no node then has in its allocatable.
     offered |= {
         device_class.extended_resource_name
         for device_class in snapshot.device_classes

@@ -72,6 +72,7 @@ def course(
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.SUSPENDED)
     is_same = _is_same(given_object, live_object)
     more = _more(given_object.pods, live_object.pods)
+    # The same template and numbers: applying it changes no pod.
     if is_same and more == {}:
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
     old = live_object.pods

@@ -616,6 +616,7 @@ def _placed(
     if isinstance(sameness, UnknownObject):
         held_pods = held_below(snapshot).get(sameness.key)
         gpus_requested = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
+        # Pods that are there hold their GPUs already: only those beyond them are asked for.
         more_gpus = 0 if idle else max(0, gpus_requested - (held_pods.gpus if held_pods is not None else 0))
         return sameness.asking(_asks(untold(None, document)), more_gpus)
     if sameness is Sameness.SAME or sameness is Sameness.ASSUMED:
@@ -623,6 +624,8 @@ def _placed(
     if isinstance(sameness, ChangeCourse):
         return _of_course(sameness, row, metadata, other_scheduler(row, document))
     more, exclusive = untold(row, document), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
+    # Exclusive topology is played for a new one (each group gets a domain of its own), so it is no gap in what is
+    # known.
     if kind == LEADER_WORKER_SET.name and exclusive:
         more = replace(more, places=tuple(place for place in more.places if place != _EXCLUSIVE[0]))
     if more:

@@ -627,6 +627,7 @@ class Reader:
                 yield kind, CUT_OFF
             elif EVERY_KIND in self._damaged and is_there:
                 yield kind, f"{words.count(self._damaged[EVERY_KIND], 'object')} whose kind can't be told left out"
+            # A page says how many objects are to follow, and the last one has no token for another.
             elif pages and (
                 sum(items for items, _, _ in pages) < max(total_objects for _, total_objects, _ in pages)
                 or not any(is_last for _, _, is_last in pages)

@@ -69,6 +69,8 @@ class Runtimes:
         listed = part.get("containers", [])
         if not isinstance(metadata, dict) or not isinstance(listed, list):
             return None
+        # KServe chooses a runtime itself where none is named, and workerSpec spreads the model over nodes: neither is
+        # known here.
         if not isinstance(name, str) or not isinstance(format_of, dict) or "workerSpec" in part:
             return None
         runtime = self._named(name, str(metadata.get("namespace") or ""))
@@ -78,6 +80,7 @@ class Runtimes:
         own = {key: field for key, field in part.items() if key in fields_of(wire.PodSpec)}
         own["containers"] = [*listed, {**container, "name": updates.container}]
         try:
+            # KServe merges the object over its runtime by strategic merge patch, too.
             merged = merge({"spec": runtime["spec"]}, seal({"spec": own}))
         except ChangeError:
             return None

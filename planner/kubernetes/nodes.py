@@ -237,6 +237,8 @@ def sharing(node: Node, resource: str) -> Sharing:
         return Sharing.VGPU
     if not is_nvidia and of is Unit.DEVICE:
         return Sharing.WHOLE
+    # HAMi offers a card several times under NVIDIA's own resource name, without its labels: only the annotation says
+    # so.
     if any(count > 1 for count in hami_cards(node)):
         return Sharing.VGPU
     stated = (labels.get(GKE_GPU_SHARING_STRATEGY) or labels.get(NVIDIA_SHARING_STRATEGY, "")).lower()

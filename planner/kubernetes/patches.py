@@ -61,6 +61,8 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
             continue
         if key.startswith(_ORDER):
             key = key.removeprefix(_ORDER)
+            # A patch that only orders a list names it here alone; where it also changes the list, `_merged_list` orders
+            # the result.
             if key not in patch and isinstance(merged.get(key), list):
                 merged[key] = _ordered(merged[key], value, merged[key], MERGE_KEYS.get(key, ""))
             continue
@@ -181,6 +183,7 @@ def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, ord
     for element in new:
         if not isinstance(element, dict):
             raise ChangeError("an element isn't an object", where=where, fix=f"Give objects with {merge_key}")
+    # The element `$patch: replace`, alone in its object, means the whole list.
     if any(member == {_DIRECTIVE: "replace"} for member in new):
         return [_without_nulls(member) for member in new if member != {_DIRECTIVE: "replace"}]
     if not all(_is_named(member, merge_key) for member in new):

@@ -387,6 +387,7 @@ def untold_places(row: Templated, document: Document, known_lists: frozenset[int
         for _, path, base in _places(document, pod_set.base)
         if _template(base, pod_set)[1] is None and not (pod_set.is_optional and at(base, pod_set.template) is None)
     ]
+    # A set without a template is named once, not again for each field below it.
     told_of = [place for place in places if not any(place.startswith(f"{where}.") for where in without)]
     return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=known_lists)))
 

@@ -114,7 +114,9 @@ def _walked(value: Any, path: str, copies: int, depth: int, apart: frozenset[int
             yield from _walked(child, f"{path}[{place}]", copies, depth + 1, apart)
     if not isinstance(value, Mapping):
         return
+    # `replicas: 3` multiplies whatever is requested below it.
     copies *= next((number for name in _COPIES if (number := _number(value.get(name)))), 1)
+    # Some kinds write a device and its number in two fields: `deviceName: nvidia.com/gpu`, `quantity: 2`.
     named = next((name for key in _NAMES if (name := value.get(key)) and _is_device(name)), None)
     if named is not None:
         amount = next((number for key in _NUMBERS if (number := _number(value.get(key)))), 1)

@@ -62,6 +62,7 @@ def search(
     looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
     looking = _PlanSearch(Player(case, knobs, book), knobs, does)
     outcomes = looking.run(units)
+    # The plan that cut the search short was beaten in the end: what it had kept out is looked at after all.
     is_lost = looking.anchor is not None and looking.anchor not in outcomes.best  # beaten by one that isn't looked for
     return search(case, knobs, book, units=units) if is_lost else outcomes
 

@@ -279,7 +279,11 @@ def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> Workloa
     roomiest = next(
         (key for key in keys if all(_holds(files.stands[key], files.stands[other_key]) for other_key in keys)), ""
     )
+    # Together they need at least what the neediest needs alone, and at most what all need alone: the first number that
+    # does is the least.
     for total in range(max(needs.values()), sum(max(1, number) for number in needs.values()) + 1):
+        # Places of the roomiest kind take a pod of any of them. Where so many of these don't do, no mix does, and none
+        # is tried.
         if roomiest and not _completes(_with_places(files, counts, own, {roomiest: total})[0], patches):
             continue
         for numbers in _shares(files, needs, total, roomiest):

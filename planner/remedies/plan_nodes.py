@@ -106,6 +106,7 @@ class SpareNodes:
         )
         after = self.state.so_far()
         ready_keys = [key for key in self.state.states if self.state.is_ready(key)]
+        # Fewer nodes than any one of these workloads needs can't be enough for all of them.
         least_of_all = max(
             self.at_least(key).nodes for measure in node_measures for key in measure.makes or (measure.workload,)
         )
@@ -128,6 +129,8 @@ class SpareNodes:
         for offer in sorted(offers, key=lambda candidate: candidate.rank)[: limits.FEWER_NODES.most]:
             if month is not None and (offer.usd_per_month or 0.0) >= month:
                 break
+            # Every offer starts from what was there before any node was adopted. Where none does, the adopted nodes
+            # come back below.
             self.state.go_back(before)
             if self._does_with(offer, ready_keys):
                 return

@@ -107,6 +107,7 @@ class Player:
         as its first step (`reconcileOldReplicaSets`), and each new pod is one of those missing, or of the surge, while it starts. For
         all others only that no more can be Ready than are today.
         """
+        # A plan without ways stands for all of them: the best of each change's ways bounds every combination.
         ways = [[way] for way in self.knobs.ways_of(plan)] if plan.ways else self.knobs.ways
         each = [[self._best(place, way) for way in workload_ways] for place, workload_ways in enumerate(ways)]
         lowest = tuple(-max(most for most, _, _ in workload_bests) for workload_bests in each)
@@ -128,12 +129,14 @@ class Player:
         times = self.case.pod_times[place]
         if not self._is_plain[place] or way.happenings:
             return (inf, 0.0)
+        # It is scaled down first: no more pods are Ready than today, and how long it takes isn't bounded.
         if way.replicas is not None:
             return (float(self.case.run.moments[after.key][0].ready), 0.0)
         if after.strategy.kind == RECREATE:
             return (0.0, times.startup_seconds)
         surge, missing = rolling_limits(after)
         missing = min(missing, after.replicas)
+        # No more pods than surge and missing ones start at a time: it takes at least so many start-ups.
         waves = ceil(after.replicas / (surge + missing)) if surge + missing else 1
         return (float(after.replicas - missing), waves * times.startup_seconds)
 
@@ -150,6 +153,7 @@ class Player:
             at_rest = first.old_ready == first.pods == after.replicas and not self.case.run.others
             is_left = settled(cluster.snapshot, after) == after.replicas
             level = self.case.shape(place).priority
+            # A pending pod of higher priority could preempt the change's pods, below what its controller keeps Ready.
             is_safe = all(cluster.priority_of(cluster.snapshot.pods[i].spec) <= level for i in cluster.waiting)
             plain_flags.append(is_same and is_restarted and at_rest and is_left and is_safe)
         return tuple(plain_flags)
@@ -220,7 +224,7 @@ class Player:
         return bool(moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
 
     def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
-        """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan helps there adds none."""
+        """Whether the plan's nodes couldn't hold all new pods even if nothing else were on them: nothing that it changes helps then."""
         key = (plan.moves, plan.quota, plan.nodes)
         if len(self.case.revisions) != 1:
             return False
@@ -262,6 +266,7 @@ class Player:
         revisions = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
         if all(r.after.key in self.case.run.new_shapes for r in revisions):
             return False
+        # Quotas are lifted in this run. A refusal that stays (a LimitRange, say) is beyond every lever.
         lifted = Plan(ways=(0,) * len(self.case.revisions), lent=(0,) * len(self.knobs.lenders), quota=1,
             nodes=(0,) * len(self.knobs.pools))  # fmt: skip
         run = simulate(self._cluster(lifted), self.case.revisions, seed=self.case.seed)

@@ -193,6 +193,8 @@ def rollout(
         unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, fix=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         rollout_result = grown(rollout_result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+    # Nodes may also come for pods of others: those that it preempts, buffers that it uses up, pods that were pending
+    # for a moment only.
     may_be_asked = (
         run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
     )

@@ -273,6 +273,7 @@ class Files:
         ]
         exclusive = workload.annotations.get(LWS_EXCLUSIVE, "")
         keys += [exclusive] if exclusive else []
+        # Each place is a node of its own anyhow: only wider domains (a zone, a rack) need labels.
         keys = list(dict.fromkeys(key for key in keys if key != HOSTNAME))
         own_keys = {
             affinity_term.topology_key
@@ -282,6 +283,7 @@ class Files:
         aside = {pod_term.topology_key for pod_term in apart if _selects(pod_term, workload, workload.namespace, own)}
         same_node, near, lacks = list[str](), list[str](), ("", "")
         for term in terms:
+            # The scheduler lets the first pod through where a term selects the pod's own labels.
             if term.topology_key in own_keys and _selects(term, workload, workload.namespace, own):
                 continue
             others = [
@@ -368,6 +370,8 @@ class Files:
                 ),
                 None,
             )
+            # Without its StorageClass a claim is taken for a disk that attaches to one node, which is the tightest that
+            # it can be.
             provisioner = str(storage_class.get("provisioner") or "") if storage_class is not None else _DISK
             driver = IN_TREE_PROVISIONERS.get(provisioner, provisioner)
         for sort in ("shared", "local"):

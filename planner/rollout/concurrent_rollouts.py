@@ -95,12 +95,14 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
         reaches.append(where)
         shapes.append((shape,))
         counts.append(1)
+    # Most rollouts reach one of a few sets of nodes (a pool's): one row a set keeps the table small.
     rows: dict[bytes, int] = {}
     kind = np.array([rows.setdefault(reach.tobytes(), len(rows)) for reach in reaches], dtype=np.int64)
     nodes = np.array([np.frombuffer(row, dtype=np.bool_) for row in rows]).reshape(len(rows), cluster.node_count)
     asks = np.zeros((len(shapes), len(cluster.resources)), dtype=np.int64)
     for number, shape_group in enumerate(shapes):
         for row, amount in (ask for shape in shape_group for ask in shape.asks):
+            # Old and new pods may ask for different amounts: the greatest of each resource bounds both.
             asks[number, row] = max(asks[number, row], amount)
     lowest = np.iinfo(np.int64).min
     above = [

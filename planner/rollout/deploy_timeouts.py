@@ -117,6 +117,7 @@ def _of_release(key: str, release: Object) -> DeployTimeout | None:
         if not (spec.get("wait") or spec.get("healthChecks")):
             return None
         spec_timeout = go_duration(str(spec.get("timeout") or "")) or None
+        # A Kustomization without a timeout waits as long as its interval.
         seconds = spec_timeout or go_duration(str(spec.get("interval") or "")) or _HELM_SECONDS
         return DeployTimeout(
             seconds=seconds,

@@ -423,6 +423,7 @@ def _seated(
     shown: list[tuple[_Life, list[Seen]]] = [(live, [_at(live.since, look) for look in looks]) for live in lives]
     places: dict[tuple[int, int], tuple[Span, ...]] = {}
     for frame in range(len(looks)):
+        # Pods that leave give their seats back first: in the same frame a successor may take those of its predecessor.
         for number, (_, sightings) in enumerate(shown):
             was, now = sightings[frame - 1] if frame else None, sightings[frame]
             if was and (now is None or now[1] != was[1]) and (number, was[1]) in places:

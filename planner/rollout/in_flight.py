@@ -134,6 +134,8 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         else:
             flights.append(_daemon_set(cluster, workload))
     alone = [*replication_controllers(cluster)]
+    # A ReplicaSet without a Deployment makes its missing pods itself; that of a Deployment is a part of the
+    # Deployment's rollout.
     if sets_seen is Presence.PRESENT:
         rolling_uids = {owner.uid for owner in snapshot.workloads if owner.traits.part}
         alone += [
@@ -205,6 +207,8 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     active, desired_text = [replica_set for replica_set in sets if replica_set.replicas], str(workload.replicas)
     if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
         return None if says_rest(workload) else InFlight(of=workload, is_rolling=True, is_untold=True)
+    # ReplicaSets that are inferred from pods don't say which is the newer one: a rollout goes on, and its direction
+    # isn't known.
     if sets_seen is Presence.INFERRED and len(active) > 1:
         return InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is not Presence.PRESENT:
@@ -215,6 +219,8 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     has_new_template = not is_made and not workload.is_paused
     lacks_pods = any(_active(cluster, replica_set.uid) != replica_set.replicas for replica_set in sets)
     is_rolling = has_new_template or (len(active) > 1 and not workload.is_paused)
+    # Midway through a rollout the ReplicaSets' sizes tell nothing. Each keeps the Deployment's replicas of the last
+    # sync in an annotation, as `isScalingEvent` compares them.
     is_scaled = any(_desired(replica_set, desired_text) != desired_text for replica_set in active) or (
         len(active) < 2 and sum(replica_set.replicas for replica_set in sets) != workload.replicas
     )

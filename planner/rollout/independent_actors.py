@@ -161,6 +161,8 @@ def _made_anew(cluster: Cluster) -> Iterator[int]:
     listed = {lists[name] for name, state in snapshot.presence.items() if state is Presence.PRESENT and name in lists}
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
     owner_replicas = {(workload.uid, workload.replicas) for workload in snapshot.workloads if not has_sets}
+    # An inferred ReplicaSet "wants" as many pods as it has. Only where that is all of its Deployment's replicas is
+    # nothing known to be missing.
     sets = (r for r in snapshot.replica_sets if has_sets or (r.owner and (r.owner.uid, r.replicas) in owner_replicas))
     owner_uids = {w.uid for w in snapshot.every_workload} | {r.uid for r in (*sets, *replication_controllers(cluster))}
     others = {owner.uid: owner.is_suspended or (owner.is_told and not owner.pods) for owner in snapshot.unplayed}

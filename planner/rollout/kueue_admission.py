@@ -402,6 +402,7 @@ def _together(
         workload.key == f"{space}/{name}" for workload in snapshot.queued_workloads
     ):
         unknown = f"pods of group {name} are there already, and what comes to a group isn't modelled"
+    # Kueue makes the group's Workload when as many pods are there as this annotation says.
     elif totals != {str(len(requests))}:
         unknown = f"{count(len(requests), 'pod')} of group {name} {plural(len(requests), 'comes', 'come')} with this change, and {KUEUE_GROUP_COUNT} says {listing(sorted(totals))}"
     elif len({(record.queue, record.priority) for record in records}) > 1:
@@ -506,6 +507,7 @@ def held(snapshot: Snapshot) -> AsLetIn:
             continue
         is_pod = record.owner is not None and record.owner.kind == POD.name
         pod = shut.get((record.namespace, record.owner.name)) if is_pod and record.owner is not None else None
+        # The Workload of a pod group is let in as a whole: no pod of it is opened by itself.
         if pod is not None and gang_of(pod):
             continue
         shut.pop((pod.namespace, pod.name) if pod is not None else ("", ""), None)
@@ -730,6 +732,8 @@ def _rolled(
             revision,
             f"lets in {len(room)} of {count(len(own_verdicts), 'pod that comes', 'pods that come')} ({reason_text})",
         )
+    # With maxUnavailable 0 no old pod goes before a new one is Ready, and without quota no new pod starts: neither
+    # moves.
     if not room and not unavailable:
         return _gated(revision, f"{reason_text}, and the old pods keep theirs until it is Ready")
     if others and revision.has_new_template and len(room) < revision.after.replicas:
@@ -744,6 +748,7 @@ def _rolled(
         return _unknown(revision, "where its flavors put the pods that come isn't played")
     if len(room) >= surge or let.queued is None or let.queued.unknown:
         return let
+    # Kueue gates the pods beyond this number, which comes to the same as a smaller maxSurge.
     strategy = replace(let.after.strategy, max_surge=len(room))
     note = f"ClusterQueue {own_verdicts[0].queue} has quota for {len(room)} of {count(surge, 'pod')} beside the old ones, and is played with that maxSurge"
     return replace(let, after=replace(let.after, strategy=strategy), queued=Queued(said=note))
@@ -772,6 +777,7 @@ def _contested(
     then = {each.key: played(freed)[each.key] for each in others}
     takers = [each for each in then.values() if each.outcome not in _ON_QUOTA]
     is_recreated = revision.after.strategy.kind == RECREATE
+    # With one workload that waits, or with room for all of them, their order decides nothing.
     is_known = all(each.outcome is AdmissionOutcome.LET_IN for each in takers) and (
         len(others) == 1 or len(takers) == len(others)
     )
@@ -781,6 +787,7 @@ def _contested(
         for granted_set in each.granted
         for resource, flavor in granted_set.flavors.items()
     }
+    # Old pods got one resource from several flavors: which flavor comes free first isn't known.
     if len(granted) > len({resource for _, resource in granted}) or (takers and not (is_recreated and is_known)):
         first = _names(snapshot).get(others[0].key, others[0].key)
         return _unknown(

@@ -169,6 +169,7 @@ class _Past:
             return says_rest(workload) or self._was_done_when_paused()
         every = [pod for pod in self._every_pod() if pod.deleted_at is None]
         if workload.traits.has_ordinals:
+            # Pods below the partition keep the old revision: they aren't part of this rollout.
             lowest = workload.start_ordinal + workload.strategy.partition
             is_over = bool(workload.update_revision) and workload.update_revision == workload.current_revision
             if is_over and workload.strategy.kind != ON_DELETE:

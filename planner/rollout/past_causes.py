@@ -131,6 +131,7 @@ def of_pod(cluster: Cluster, pod: Pod) -> HangCause | None:
             return HangCause.IMAGE_PULL
         if container.state == "waiting" and container.reason in ("CrashLoopBackOff", "RunContainerError"):
             return HangCause.CRASH_LOOP
+        # CreateContainerConfigError: a Secret or ConfigMap is missing.
         if container.state == "waiting" and container.reason.startswith("Create"):
             return HangCause.OTHER
     if any(container.restart_count and container.last_finished_at is not None for container in pod.containers):

@@ -441,6 +441,8 @@ class SchedulingQueue:
         """Whether a snapshot's pod comes to something while another of its priority that may have waited longer is to be tried."""
         if pod.number > 0 or pod.words is None or self._keeps_turn(pod):
             return False
+        # Of those never tried only the heap's first matters: it has the highest priority, and came first of its
+        # priority.
         apart = (p for p in (*self._nominated, *(p for *_, p in self._active[:1])) if p.priority == pod.priority)
         if any(self._keeps_turn(p) and not has_left(p) and self._is_woken(p) for p in apart):
             return True

@@ -46,6 +46,7 @@ class ClusterEvent(Record, kw_only=False, eq=False):
     def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
         """Whether the event may help a pod of `shape`, given which filters refused it."""
         other = self.shape
+        # A node that comes or changes may lift whatever a filter refused.
         if self.is_nodes:
             return True
         if _DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again

@@ -124,6 +124,7 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         ticks = run.ticks
     unread = unknown_drivers(run, [workload.key]) if run is not None and why is not None else ()
     lacking = (*unknowns(cluster, revision, new), *(gap for _, gap in unread))
+    # What could only make it worse is no gap in the answer to a rollout that is stuck anyway.
     unknown = next((u for u in lacking if u.may_help or not why), None)
     if unknown is None and why is None and (full := crowded(cluster, [*along, revision])):
         unknown = Unknown(what=full)

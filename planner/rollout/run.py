@@ -411,6 +411,8 @@ class Run:
                 later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(event))
             ]
             for stage in event.stages[:1]:
+                # The next batch of an upgrade begins once this one's nodes are empty (`_due`), and at the latest then:
+                # a budget may never let a pod go.
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=event.stages[1:]))
                 self.later = sorted((*self.later, self._stages[-1]), key=_time_of)
@@ -463,6 +465,8 @@ class Run:
         if is_moving:
             self._note_awaited(of_others=True)
             return False
+        # Nothing moves by itself any more. What may go on without an event is tried first: a pause of its steps that
+        # ends, a volume that is detached by force after 6 min, pods that a quota refused. Then the next event comes.
         if self._goes_on():
             self._note_awaited("waits for a promotion, or for a pause to end")
             return self._is_over()
@@ -707,7 +711,7 @@ def simulate(
         An end that is certain needn't be played (`planner.rollout.counted_finish`): who asks goes by what the moments tell.
     evicts_after : float or None
         After so many seconds the pods on silent nodes are evicted, `inf`: never; None: when their tolerations say so.
-    way : Way
+    way : RunOptions
         How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
     pods = (index for revision in (revisions if cluster.waiting else ()) for index in pods_of(cluster, revision.after))
@@ -718,6 +722,8 @@ def simulate(
     if evicts_after is not None:
         put_out = [replace(eviction, after_seconds=evicts_after) for eviction in put_out]
     later = cluster.later or put_out
+    # An event may reach any rollout in flight: with one to come all are played, and not only those that the changes can
+    # meet.
     others = (everybody if simulation.is_thorough or later else beside)(cluster, changed, bound)
     is_alone = len(revisions) == 1 and not (others or later or keeps_rests or watch or simulation.is_thorough)
     may_count = may_count and is_alone and revisions[0].is_plain

@@ -603,6 +603,8 @@ class Simulation:
         for pod in terminated_pods:
             self._forget(pod)
             self.round()
+        # Several pods ended in one tick, and pods of several kinds wait for their places: which of them ended first may
+        # decide which pod gets a place.
         if len(terminated_pods) > 1 and len(rivals.union(pod.shape for pod in self.queue.arrivals[arrived:])) > 1:
             self.ends += 1
         for pod in mature:

@@ -449,6 +449,7 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
     """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
     after = revision.after
     namespace_labels = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
+    # The API server asks the hooks about each object on its way: the workload, its ReplicaSet and its pods.
     objects = [(POD.group, POD.resource, template.labels) for template, _ in revision.templates]
     if after.traits.part:
         objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))

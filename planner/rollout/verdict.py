@@ -217,6 +217,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
     key = revision.after.key
     pods = run.pods[key]
     waiting = [p for p in pods if not p.is_bound]
+    # A new pod that waits explains a stuck rollout; old ones that wait do only where no new one was made.
     new_waiting = [p for p in waiting if p.is_new] or waiting
     refusal = _refusal(run, key)
     is_rolling = revision.has_new_template or _is_midway(run, key)
@@ -248,6 +249,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
     if stale is not None:
         return _stale(revision, stale)
     waits = volume_waits(run, key)
+    # A quota's refusal is the cause only where no new pod waits: that one was let in, and lacks something else.
     if refusal is not None and not (new_waiting or any(wait.pod.is_new for wait in waits)):
         return replace(_refused(run, revision, refusal), names_objects=True)
     if waits:

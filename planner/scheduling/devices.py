@@ -110,6 +110,8 @@ class DeviceTable:
         for s in snapshot.resource_slices:
             newest[s.driver, s.pool] = max(newest.get((s.driver, s.pool), 0), s.generation)
         for s in snapshot.resource_slices:
+            # A driver publishes a changed pool slice by slice, under a higher generation: slices of the one before
+            # count no more.
             if s.generation == newest[s.driver, s.pool]:
                 pools.setdefault((s.driver, s.pool), []).append(s)
         self.devices: list[tuple[ResourceSlice, Device]] = []
@@ -120,6 +122,7 @@ class DeviceTable:
         usable: list[bool] = []
         for key in sorted(pools):
             slices = sorted(pools[key], key=lambda resource_slice: resource_slice.name)
+            # The allocator takes no device of a pool of which a slice is missing (resourceSliceCount).
             is_whole = len(slices) == slices[0].slice_count
             self.counters[key] = Counter({(a, b): n for s in slices for a, b, n in s.counters})
             first = len(nodes)

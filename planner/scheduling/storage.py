@@ -261,6 +261,7 @@ class _Compiler:
             driver = storage_class.provisioner
             self.attach(key, attaching(self.cluster.snapshot, driver), driver)
         if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
+            # With binding mode Immediate the volume is made as soon as the claim is, before the pod is tried.
             if provisions and not is_made:
                 return  # one that is still to be made is bound at once
             if is_made or self.knows("PersistentVolume"):
@@ -278,6 +279,8 @@ class _Compiler:
             self.lacks("PersistentVolume")
             return
         assert storage_class is not None
+        # The scheduler chose a node for this claim before (its annotation selected-node): the volume will be made
+        # there.
         if selected_node:
             mark(self.codes, ~self.cluster.where(lambda node: node.name == selected_node, (HOSTNAME,)), NO_VOLUME)
         if storage_class.provisioner in self.limited:

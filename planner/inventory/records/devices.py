@@ -26,6 +26,7 @@ def _first_term(selector: wire.NodeSelector | None) -> model.NodeSelectorTerm | 
 
 
 def _device(_: Shared, device: wire.Device) -> model.Device:
+    # Up to v1beta1 the fields of a device stand under `basic`.
     body = device.basic or device
     attributes: dict[str, str | int | bool] = {}
     for name, attribute in (body.attributes or {}).items():

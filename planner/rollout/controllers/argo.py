@@ -326,6 +326,8 @@ class ArgoController(OverSets):
                 desired_weight = next(earlier, 0)
             else:
                 desired_weight = counts.set_weight
+        # The stable pods have to be there for their share of the traffic before the router is told; until then its
+        # weight stays.
         needs = (whole - desired_weight) * self.replicas // whole
         return desired_weight if self._available(simulation, self.stable) >= needs else self.weight
 

@@ -177,6 +177,8 @@ class StatefulSetController(OverRevisions):
             surplus = pods.surplus_standing.highest_first(len(pods.surplus_standing))
         elif (last := pods.surplus.highest) is None:
             surplus = []
+        # An unhealthy surplus pod stops the scale-down, unless it is the first unhealthy one itself
+        # (`processCondemned`).
         elif last == pods.surplus_unavailable.highest and (
             pods.pod(last).is_terminating or pods.surplus_unavailable.lowest != last
         ):

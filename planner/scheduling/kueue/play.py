@@ -322,6 +322,7 @@ def _after(kueue_play: _Play, cycle_entry: CycleEntry) -> tuple[bool, bool]:
             {name: assignment.tried for name, assignment in each.flavors.items()}
             for each in cycle_entry.assignment.sets
         ]
+        # Kueue tries the flavors that are left in its next cycle, and goes on as long as one of them is new.
         if kueue_play.tried.get(claimant.key) != tried:
             kueue_play.tried[claimant.key] = tried
             return True, False

@@ -178,6 +178,7 @@ def with_places(places: Mapping[str, TopologyNodes], queue: Queue, wanting: Want
         places[flavor].take(pods, where.domains)
         taken.append((places[flavor], pods, where.domains))
         assigned_sets[number] = each._replace(places=tuple(sorted(where.domains.items())))
+    # The places were only tried: whether the workload is admitted is decided later, in the cycle.
     for place, pods, domains in taken:
         place.give_back(pods, domains)
     return Assignment(sets=tuple(assigned_sets), use=granted.use, borrow=granted.borrow, mode=mode)
