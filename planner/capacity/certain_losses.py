@@ -41,12 +41,12 @@ class LossOutcome(Record):
     pods : that were on the nodes, without those of DaemonSets
     missing : workload → pods fewer of it than before
     torn : workload → (groups that aren't whole any more, pods of a group): what is left of such a group does nothing
-    waiting : of all of these, whose successors wait for a node
-    unknown : of all of these, whose controller isn't played, so that it isn't known whether they come back
+    waiting : of the missing pods those with a successor that waits for a node
+    unknown : of the missing pods those of a controller that isn't played: whether they come back isn't known
     preempted : workload → its pods that were pushed out
     seconds : until the last that comes back is Ready; 0 where none does
     shapes : of the successors that wait → how many
-    unattached : of all of these, whose successors have a node and wait there for a volume that another node has
+    unattached : of the missing pods those with a successor that has a node and waits there for a volume that another node has
     """
 
     pods: int

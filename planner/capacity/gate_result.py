@@ -88,7 +88,7 @@ class GatedWorkload(Record):
     is_growth_automatic: bool = False
     warnings: tuple[Text, ...] = ()
     nouns: Nouns = GPUS  # what its GPUs are a number of
-    rules: str = ""  # whose, of another project, where they weren't recorded
+    rules: str = ""  # the other project that has these rules, where they weren't recorded
     preempted: tuple[str, ...] = ()  # namespace/pod
     evicts: tuple[QueueEviction, ...] = ()
     doubts: tuple[Doubt, ...] = ()
@@ -359,7 +359,7 @@ def beyond_today(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:
 def held_to_limits(
     parts: list[GatedWorkload], dollars: float | None, policy: GatePolicy, *, is_refused: bool
 ) -> ExitStatus:
-    """The exit status of a change whose verdicts pass: what the policy limits may not be known, or be too much."""
+    """The exit status of a change that passes by its verdicts: money or GPUs may still be more than the policy allows, or not known."""
     is_unpriced = policy.most_extra_usd_per_month is not None and dollars is None
     is_uncounted = policy.most_extra_gpus is not None and not all(part.is_told for part in parts)
     if is_unpriced or is_uncounted:

@@ -493,7 +493,7 @@ def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
 
 
 def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Of the new nodes those on which only others' pods are, by whose."""
+    """How many of the new nodes run only pods of other workloads, by workload."""
     simulation, pods_by_workload = run.simulation, Counter[str]()
     daemons = {workload.key for workload in simulation.snapshot.every_workload if workload.traits.is_per_node}
     owners = workloads_by_owner(simulation.cluster)

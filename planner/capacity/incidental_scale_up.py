@@ -91,7 +91,7 @@ class _Coming(Record, eq=False):
     group: NodeGroup
     node: Node
     at_seconds: float
-    buffers: tuple[str, ...] = ()  # for whose room alone it comes
+    buffers: tuple[str, ...] = ()  # it comes for nothing but their room
 
 
 def unasked(

@@ -63,9 +63,9 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
 
 
 def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collection[str]) -> dict[str, IntArray]:
-    """What pods hold that no run of the workload's change and of lenders that are scaled moves, int64[resource, node], by the lender whose
-    they are, "" of all others. Pods that end, are scaled or rolled out on their own, and pods that any pending pod may preempt,
-    isn't counted."""
+    """What pods hold that stay where they are in every run of the workload's change, int64[resource, node]: by lender, "" for all others.
+
+    Not counted are pods that end, that are scaled or rolled out on their own, or that a pending pod may preempt."""
     snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
     moving = {workload.key, *(flight.key for flight in in_flight(cluster))}
     seekers = [snapshot.pods[number].spec for number in cluster.waiting]

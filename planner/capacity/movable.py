@@ -54,7 +54,7 @@ class Stays(StrEnum):
 
 class Movable(Record):
     """`weights`: pod (its place in the snapshot) → what its move weighs. `stays`: of the others, without those that are there for
-    their node. `unknown`: what owns those whose owner isn't known, those of most pods first."""
+    their node. `unknown`: owners that aren't known, the one of most pods first."""
 
     weights: Mapping[int, float]
     stays: Mapping[Stays, int]

@@ -66,7 +66,7 @@ class ClusterOverview(Record):
     taken_at: float
     source: str
     digest: str
-    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played: the whole cluster's
+    unjudged: tuple[Unjudged, ...] = ()  # of the whole cluster: their rollout isn't played
     hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
@@ -124,7 +124,7 @@ def played(snapshot: Snapshot) -> ClusterOverview:
 def sentence_of(
     snapshot: Snapshot, lines: Sequence[WorkloadOverview], selection: Selection = ALL, hidden: int = 0
 ) -> Text:
-    """How many workloads could be rolled out, and whose rollouts aren't judged."""
+    """How many workloads could be rolled out, and for how many that isn't judged."""
     unjudged_text = unjudged_words(unjudged(snapshot))
     sentences = (
         _judged_sentence(snapshot, lines, selection, hidden),

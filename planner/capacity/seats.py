@@ -1,4 +1,4 @@
-"""Who holds which GPU, and whose next pod would fit."""
+"""Which workload holds each GPU, and of which workloads one more pod would fit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NodeSeats(Record):
     is_cordoned: bool
     seats: tuple[Seat, ...]  # at most 256 of them: `gpus` and `gpus_free` count all
     free: Amounts  # what is left of every resource
-    could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
+    could_take: tuple[str, ...]  # keys of workloads: one more pod of each fits here now
     gpus: int  # that it has, or that its pods hold where they hold more
     gpus_free: int  # that no pod holds, where new pods may be placed
     out_of_use: str = ""  # why none may: cordoned, not Ready

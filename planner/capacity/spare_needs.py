@@ -59,7 +59,7 @@ class SpareNeeds(Record):
     node: str
     needs: tuple[StrategyNeed, ...]  # row by row of the grid without 0/0, then Recreate
     others_nodes: int  # nodes that pods which wait today take, before a spare one is free
-    others: tuple[str, ...]  # whose pods these are
+    others: tuple[str, ...]  # the workloads of these pods
     own_waiting: int  # pods of its own that have no place between rollouts: they come before a spare one as well
     is_too_large: bool  # these would take so many nodes that spare ones aren't asked for
 

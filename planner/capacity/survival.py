@@ -76,14 +76,14 @@ class Loss(Record):
 
     Attributes
     ----------
-    name : of the node, the zone, the pool whose spot nodes; of a rack ``label=value``
+    name : of the node, of the zone, of the pool that loses its spot nodes; of a rack ``label=value``
     nodes, gpus : that are lost
     pods, back : that were there but for DaemonSets' and that come back elsewhere, or make another go for it
-    missing : pods fewer than before once all is at rest, and whose
+    missing : pods fewer than before once all is at rest; `whose`: by workload
     waiting : of these, successors that wait for a node
     unattached : of these, successors that have a node and wait there for a volume that another node has
     unknown : of these, whose controller isn't played: whether they come back isn't known
-    preempted, pushed : pods that are pushed out, and whose
+    preempted, pushed : pods that are preempted, their number and their workloads
     seconds : until the last that comes back is Ready
     spare : the cheapest that was found with which no client is left waiting; empty where none was, or none is needed
     """

@@ -49,9 +49,9 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
 @options.option("", "--tls-key", type=FILE, metavar="FILE", is_everyday=True, help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
 @click.option("--client-ca", type=FILE, metavar="FILE",
               help="Authority in PEM: reviews and metrics are answered to client certificates of it, or to a token.")  # fmt: skip
-@options.option("", "--deny", type=click.Choice(["stuck"]), is_everyday=True, help="Refuse writes whose rollout would be stuck, instead of warning.")  # fmt: skip
+@options.option("", "--deny", type=click.Choice(["stuck"]), is_everyday=True, help="Refuse writes that would get a rollout stuck, instead of warning.")  # fmt: skip
 @click.option("--within", "within_seconds", type=click.FloatRange(0.05, 30), default=0.9, show_default=True, metavar="SECONDS",
-              help="Nothing is said of a write whose answer isn't there by then.")  # fmt: skip
+              help="A write gets no warning if its answer takes longer.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
 @options.option(

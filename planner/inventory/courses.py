@@ -18,7 +18,7 @@ from planner.kubernetes.records import PodsAlike, Snapshot, Unplayed
 from planner.kubernetes.updates import UpdateEffect, Updates
 
 NOT_RECORDED: Final = "by-rules"
-"""The code of the finding that says by whose rules an answer is, and that they weren't recorded."""
+"""The code of the finding that names the project of the rules, and says that they weren't recorded."""
 
 
 class ChangeCourse(Record):
@@ -36,7 +36,7 @@ class ChangeCourse(Record):
     ignored: str = ""
 
     def words(self, kind: str) -> str:
-        """By whose rules, for a finding."""
+        """The project of the rules, for a finding."""
         return f"by the rules of {self.updates.project}, not recorded: {with_article(kind)} that changes {self.way}"
 
 

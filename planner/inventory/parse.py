@@ -626,7 +626,7 @@ class Reader:
             elif kind in self._cut or (EVERY_KIND in self._cut and is_there):
                 yield kind, CUT_OFF
             elif EVERY_KIND in self._damaged and is_there:
-                yield kind, f"{words.count(self._damaged[EVERY_KIND], 'object')} whose kind can't be told left out"
+                yield kind, f"{words.count(self._damaged[EVERY_KIND], 'object')} of unknown kind left out"
             # A page says how many objects are to follow, and the last one has no token for another.
             elif pages and (
                 sum(items for items, _, _ in pages) < max(total_objects for _, total_objects, _ in pages)

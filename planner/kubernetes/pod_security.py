@@ -96,7 +96,7 @@ def forbidden(policy: Policy, spec: PodSpec) -> tuple[Forbidden, ...]:
 
 
 _OVERRIDDEN = {"hostPathVolumes": 0, "capabilities_baseline": 22, "seccompProfile_baseline": 19, "procMount": 35}
-"""Baseline's checks in whose place restricted has a stricter one, from which minor version on."""
+"""Checks of baseline that a stricter one of restricted replaces, by the minor version from which on it does."""
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,7 +119,7 @@ def _everyone(spec: PodSpec) -> tuple[Container, ...]:
 
 
 def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
-    """``pod and containers "a", "b"``: whose security context is bad."""
+    """``pod and containers "a", "b"``: what has the bad security context."""
     who = ["pod"] if is_bad(spec.security) else []
     bad = [container.name for container in _everyone(spec) if is_bad(container.security)]
     return " and ".join(who + ([_many(bad)] if bad else []))

@@ -43,7 +43,7 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
 
 
 def _given_by_default(snapshot: Snapshot) -> set[str]:
-    """Class names of pods whose owner's template names none; "" where such a pod has none."""
+    """Class names of pods that got them at admission: their owner's template names none; "" where such a pod has none."""
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     unnamed = {owner.uid for owner in owners if owner.uid and not owner.template.spec.priority_class_name}
     return {pod.spec.priority_class_name for pod in snapshot.pods if pod.owner and pod.owner.uid in unnamed}

@@ -31,7 +31,7 @@ NAMESPACED: Final = frozenset({"LocalQueue", "Workload"})
 NEEDED: Final = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload")
 """Without the lists of these nothing is known of queues. A cluster may have no Cohort, and its queues cohorts all the same."""
 
-PLAYED: Final = "0.20"  # whose rules `planner.scheduling.kueue` has
+PLAYED: Final = "0.20"  # the version of the rules in `planner.scheduling.kueue`
 _IMAGE: Final = re.compile(r"(?:^|/)kueue(?:-controller-manager)?:v?(\d+\.\d+)")
 DEFAULT: Final = "default"  # the LocalQueue of what names none
 LOCAL: Final = "LocalQueue"
@@ -115,7 +115,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @once_a_snapshot
 def _with_default(snapshot: Snapshot) -> frozenset[str]:
-    """Namespaces whose queue is there for what names none."""
+    """Namespaces with a default queue: it takes what names none."""
     return frozenset(queue.namespace for queue in snapshot.local_queues if queue.name == DEFAULT)
 
 

@@ -1,4 +1,4 @@
-"""GPUs that pods hold and don't use, whose and at what cost; apart from those that not asked for."""
+"""GPUs that pods hold and don't use: their owners and their cost. Apart from these, GPUs that nothing asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes with GPUs as rows of seats: who holds each, and whose next pod would fit."""
+"""Nodes with GPUs as rows of seats: which workload holds each, and of which one more pod would fit."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ ORDER_UNITS: Final = Limit(
 )
 AHEAD: Final = Limit(32)  # workloads that nodes are looked for at a time: how it is worked out, not what is found
 FEWER_AHEAD: Final = Limit(4)  # where the certificate's search looks for them too
-GLANCES: Final = Limit(80)  # of stuck workloads that are remembered, whose runs are large
+GLANCES: Final = Limit(80)  # of stuck workloads that are remembered: their runs are large
 GROWN: Final = Limit(16)  # clusters with more nodes that are remembered, for the next workload that asks for the same
 
 # ── how much is told ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ class Measure(Record):
 
     kind: MeasureKind
     what: Text
-    workload: str  # whose strategy or quota; of nodes the first that needs them
+    workload: str  # the one that the strategy or quota is of; of nodes the first that needs them
     command: str
     undo: str
     makes: tuple[str, ...]
@@ -111,7 +111,7 @@ def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, i
 
 
 def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], waiting: Collection[str]) -> Measure:
-    """Who lends while those roll out, as a measure of the last. `waiting`: those of them none of whose pods is on a node."""
+    """The loan for the rollouts of `whose`, as a measure of the last of them. `waiting`: lenders without a pod on a node."""
     parts, commands_, undo = [], list[str](), list[str]()
     for workload, replicas_left in lent:
         is_pending = ", which is only pending today" if workload.key in waiting else ""

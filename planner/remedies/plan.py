@@ -282,7 +282,7 @@ def _sentence(plan: PlanAnswer, aims: Aims) -> str:
     unjudged_text = unjudged_words(plan.unjudged)
     if not plan.total:
         return (
-            f"there is no workload whose rollout is played; {unjudged_text}"
+            f"no workload has a rollout that is played; {unjudged_text}"
             if unjudged_text
             else "there is no workload that rolls out"
         )
@@ -327,7 +327,7 @@ def _least_words(plan: PlanAnswer) -> str:
 def _node_price(plan: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     """``$438 a month, or $4.57 if added for each of 20 rollouts``; of nodes that pods stay on, only the month."""
     if plan.usd_per_month is None:
-        return "whose price isn't known"
+        return "without a known price"
     if any(node.is_kept for node in nodes):
         going = sum(node.nodes - node.kept_nodes for node in nodes if node.is_kept)
         on = f"{plan.nodes - going:,} of them" if going else plural(plan.nodes, "it", "them")

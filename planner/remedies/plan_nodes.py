@@ -197,7 +197,7 @@ class SpareNodes:
             return ""
         if offer.usd_per_month is None:
             names = listing([template.name for template, _ in offer.nodes])
-            return f"needs nodes like {names}, whose price isn't known"
+            return f"needs nodes like {names}, and their price isn't known"
         committed_usd = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
         if committed_usd + offer.usd_per_month > self.state.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"

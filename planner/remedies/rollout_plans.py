@@ -119,8 +119,8 @@ def raised(snapshot: Snapshot, outcome: PlanOutcome) -> tuple[tuple[str, str, st
 
 
 def _asked(cluster: Cluster, revision: Revision, case_knobs: Knobs) -> Hashable | None:
-    """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
-    quota with the rollout."""
+    """What tells one search from another; None where lenders share a quota with the rollout, or have pods on nodes: then it also
+    counts which nodes these are."""
     alike, space = surroundings(cluster, revision.after), revision.after.namespace
     if alike is None or any(lender.bound or lender.workload.namespace == space for lender in case_knobs.lenders):
         return None

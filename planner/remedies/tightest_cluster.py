@@ -122,7 +122,7 @@ class Stand(Record):
     labels : what a node of its has to have, without the labels of `keys`; None: no node can have them
     keys : labels of zones and the like that its spread or affinity names
     domains : how many of these there are for it
-    beside : keys of workloads on whose nodes its pods have to be; `near`: in whose domain
+    beside, near : keys of workloads: its pods have to be on the nodes of these, or in their domains
     is_on_one_node : its pods must share a node
     lacks : why it can't be told on what it stands, with what would tell; ("", "") where it can
     """

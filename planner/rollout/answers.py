@@ -291,7 +291,7 @@ class DurationBand(Record):
     late_seconds: float
     percentiles: tuple[float, ...]
     pause_percentiles: tuple[float, ...]
-    pods: int  # whose start-ups it is learnt from
+    pods: int  # it is learnt from the start-ups of so many
     rollouts: int  # that these pods were of
     sentence: Text
 

@@ -1,4 +1,4 @@
-"""The clock of a run, and whose turn it is: which controllers may have something to do.
+"""The clock of a run, and its turns: which controllers may have something to do.
 
 Three clocks run side by side. ``tick`` counts the times that all pods under way came to something (`Simulation.tick`).
 ``now`` is the moment in the pods' timestamps, a second later with each tick. ``ms`` is the time of requests to the API
@@ -59,7 +59,7 @@ class Clock:
     ----------
     now : the moment of the snapshot
     scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.budgets.scales`)
-    luck : draws whose controllers come first within a round; None: in the order in which they began
+    luck : draws the order of workloads within a round; None: the order in which they began
     is_thorough : everybody looks in every round: for tests
     """
 

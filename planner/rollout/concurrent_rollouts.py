@@ -42,7 +42,7 @@ class _Others(Record, kw_only=False, eq=False):
 
     Attributes
     ----------
-    reach : bool[kind, node], where pods are or may go, of those whose may go to the same nodes
+    reach : bool[kind, node], where pods are or may go; a kind is all rollouts with the same nodes
     kind : int64[row], its row in `reach`, as `kinds` has it of rollouts
     shapes : of the pods that it has or may make
     counts : how many it may still make, or how many wait; None: as many as there are nodes

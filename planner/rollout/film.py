@@ -89,7 +89,7 @@ class Film(Record):
 
     Attributes
     ----------
-    about : workloads that the film is about, the one first whose `ready`, `waiting` and `held` the frames have
+    about : workloads that the film is about; `ready`, `waiting` and `held` of the frames are of the first
     wanted : Ready pods that there are to be
     resource : of which the seats are a number; "" where its pods ask for nothing of the kind, and a seat is a pod
     more_nodes : that its pods may go to, or where something moves, and that have no row

@@ -638,7 +638,7 @@ def _with_flavors(snapshot: Snapshot, revision: Revision, own_verdicts: Sequence
         tuple(tuple(sorted({assignment.flavor for assignment in each.flavors.values()})) for each in verdict.given) for verdict in own_verdicts
     }  # fmt: skip
     if len(ways) > 1:
-        return _unknown(revision, "its pods get different flavors, and which of them gets which isn't played")
+        return _unknown(revision, "its pods get different flavors, and how these are shared out isn't played")
     [way] = ways
     let = _as_flavored(snapshot, revision, way, own_verdicts[0].queue)
     return _at_places(snapshot, let, own_verdicts[0]) if len(own_verdicts) == 1 else let
@@ -790,9 +790,7 @@ def _contested(
     # Old pods got one resource from several flavors: which flavor comes free first isn't known.
     if len(granted) > len({resource for _, resource in granted}) or (takers and not (is_recreated and is_known)):
         first = _names(snapshot).get(others[0].key, others[0].key)
-        return _unknown(
-            revision, f"who gets the quota that its old pods give back isn't played: {first} waits for some, too"
-        )
+        return _unknown(revision, f"who gets its old pods' quota isn't played: {first} waits for some, too")
     after = after_evictions(freed, takers)
     number = revision.after.replicas if is_recreated else missing
     new = [replace(record, name=f"{record.name}.{each}", uid=f"{record.uid}.{each:06}") for each in range(number)]
@@ -806,7 +804,7 @@ def _contested(
         )
     reason_text = str(why(lacks[0], _names(snapshot)))
     if any(each.outcome not in _ON_QUOTA for each in lacks) or not is_recreated:
-        return _unknown(revision, f"who gets the quota that its old pods give back isn't played: {reason_text}")
+        return _unknown(revision, f"who gets its old pods' quota isn't played: {reason_text}")
     names = listing([_names(snapshot).get(each.key, each.key) for each in takers])
     reason_text = f"{reason_text}{f'; {names} gets what the old pods give back' if names else ''}"
     return _in_part(revision, number - len(lacks), number, number - len(lacks), reason_text)

@@ -15,7 +15,7 @@ class RolloutLimits(Record):
     pods_of_a_cure: int = 5  # the same
     # durations
     duration_draws: int = 1_000  # of a rollout's start-ups
-    pods_of_a_course: int = 500  # whose start-ups are drawn or learnt from: of more, several stand as one
+    pods_of_a_course: int = 500  # their start-ups are drawn or learnt from: of more, several stand as one
     # film
     frames: int = 120  # of a film
     film_nodes: int = 24  # rows of a film: who looks at more sees less
@@ -33,7 +33,7 @@ class RolloutLimits(Record):
     # policy
     dots_of_a_line: int = 100  # a key of so many parts costs tomllib their square
     # queue
-    lines_of_clocks: int = 50  # whose order on each clock is looked at, pod by pod
+    lines_of_clocks: int = 50  # their order on each clock is looked at, pod by pod
     # queued
     queued_pods: int = 200  # of a Deployment, each of which stands in its queue by itself; more aren't played
     # simulation

@@ -158,8 +158,8 @@ def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: 
 
 
 def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[str, ...]:
-    """What may decide: of a rollout that completes, who may take its room, or take its nodes away; of one that is stuck, whose
-    pods may leave it room."""
+    """What may change the verdict: for a rollout that completes, what may take its room or its nodes; for one that is stuck, which pods
+    may leave it room."""
     unread = cluster.snapshot.other_kinds.get(_RESIZES, 0)
     are_not = plural(unread, "isn't", "aren't")
     acts = [f"{count(unread, _RESIZES)} that {are_not} read may give pods other requests"] if unread else []

@@ -141,7 +141,7 @@ class SchedulingQueue:
 
         self._call = 0  # the scheduler's turns
         self._tried_as: Key = _LAST  # the place in the order of the pod that is tried
-        # Of each attempt of this turn that came to something: whose it was, and the state before it.
+        # Of each attempt of this turn that placed or nominated a pod: the key of that pod, and the state before it.
         self._came: list[tuple[Key, int, Rivals]] = []
         # Refused in this turn, pods and groups: where they stood before.
         self._refused: list[tuple[Place, LivePod]] = []
@@ -675,8 +675,8 @@ class SchedulingQueue:
         return {shape for shape in shapes if passes in shape.static[places]}
 
     def ever_waiting(self, is_meant: Callable[[Shape], bool]) -> list[LivePod]:
-        """Every pod that waited at some time, in the order they came; of the snapshot's lines, each of which goes to the same nodes,
-        those of whose kind it is."""
+        """Every pod that waited at some time, in the order they came. Of the snapshot's lines, whose pods all go to the same nodes, only
+        those of a shape that is meant."""
         line_of = self._waiting.line_of
         meant = [is_meant(line.shape) for line in self._waiting.lines]
         waiting_indices = (i for i in self._waiting.order if i not in line_of or meant[line_of[i]])

@@ -1,5 +1,5 @@
-"""Whether what nothing determines could change the verdict, the scheduler's ties and whose controller is first: proven where a
-bound proves it, sampled where not.
+"""Whether chance could change the verdict (the scheduler's ties, the order of controllers): proven where a bound proves it, sampled
+where not.
 
 The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
 one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever
@@ -232,7 +232,7 @@ def sample(
     """The run to show and what is known of ties; `first` is the run with `seed`.
 
     At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many. In each
-    but the first it is drawn too whose controllers come first in each round, and which pods of a tick start and end first
+    but the first the order of workloads in each round is drawn too, and which pods of a tick start and end first
     (unless `draws_ends` is false: who made a recording knows it).
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.

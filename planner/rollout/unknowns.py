@@ -172,8 +172,8 @@ def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Sha
 
 
 def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """Of changes of which only the placement is asked: old pods whose end new ones wait for, and that no pod ends, since only a kubelet
-    lets a deleted pod go. Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
+    """Of a change that is only placed: old pods on silent nodes, for whose end its new pods wait. Only a kubelet lets a deleted pod go.
+    Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
     (plugins/interpodaffinity). What a controller does that is played shows in the run."""
     after, pods = revision.after, _on_silent(cluster).get(revision.after.key, ())
     if not (pods and revision.has_new_template and revision.placed is not None):

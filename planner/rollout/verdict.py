@@ -330,8 +330,8 @@ def _surge_dropped(revision: Revision) -> Impasse:
     groups = count(revision.after.replicas, "group")
     return _stuck(
         Reason.SURGE_DROPPED,
-        f"of {groups} none may be missing, and LeaderWorkerSet 0.8 gives a surge of as many groups back before it is "
-        "made, so that it never starts, whatever is free. Set maxSurge 0 and maxUnavailable 1",
+        f"it never starts, whatever is free: of {groups} none may be missing. LeaderWorkerSet 0.8 gives a surge of as many "
+        "groups back before it makes them. Set maxSurge 0 and maxUnavailable 1",
         f"its surge is given back before it is made, and none of {groups} may be missing: it never starts",
     )
 

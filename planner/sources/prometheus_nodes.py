@@ -95,7 +95,7 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
     if not any(labels.values()):
         keys = f"{GKE_NODE_POOL},{GKE_SPOT},{GKE_PROVISIONING},{INSTANCE_TYPE}"
         fix = f"Start kube-state-metrics with --metric-labels-allowlist=nodes=[{keys}], or the labels of your cloud"
-        raise _unknown(server, f"{LABELS} that tell which nodes are spot nodes", fix)
+        raise _unknown(server, f"{LABELS} that tell spot nodes", fix)
     return labels
 
 

@@ -119,7 +119,7 @@ STEPS: Final = (
     ("spot_discount", "Spot discount", "the same hours at the spot price"),
     ("unused_commitment", "Unused commitment", "spot bought beside nodes that are paid for already"),
     ("checkpoints", "Checkpoints", "spot hours spent on writing them"),
-    ("lost_work", "Lost work", "spot hours whose work was lost and is done again"),
+    ("lost_work", "Lost work", "spot hours of work that was lost and is done again"),
     ("restarts", "Restarts", "spot hours in which nodes and pods start"),
     ("fallback", "Fallback", "on-demand hours in gaps and for work that failed or came too late"),
     ("price_moves", "Price moves", "the spot price moving within a month as it was seen to"),

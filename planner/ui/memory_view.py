@@ -86,7 +86,7 @@ def headline(plan: MemoryPlan) -> None:
             over or (None if unknown else 0),
             hint="Pods that use more than they request: evicted before all others",
         )
-        hint = "Nodes whose pods' limits add up to more than allocatable, or with a pod without limit"
+        hint = "Nodes on which limits add up to more than allocatable, or a pod has no limit"
         tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=hint)
         tiles.share("Unknown use", unknown, len(pods), hint="Pods without PodMetrics")
 

@@ -66,7 +66,7 @@ def test_without_labels_of_nodes_it_says_how_to_get_them(tmp_path: Path) -> None
         + ["# EOF", ""]
     )  # fmt: skip
     with running(tmp_path, data=bare) as url:
-        with pytest.raises(SourceError, match="labels that tell which nodes are spot") as caught:
+        with pytest.raises(SourceError, match="labels that tell spot nodes") as caught:
             nodes_before(Prometheus(url=url), float(START + 2 * HOUR), 1)
         assert "--metric-labels-allowlist" in caught.value.fix
         with pytest.raises(SourceError, match="none of DCGM_FI_PROF_GR_ENGINE_ACTIVE"):

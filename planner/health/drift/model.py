@@ -100,7 +100,7 @@ class Rule(Record):
 
     def __post_init__(self) -> None:
         if self.match_by is MatchBy.LABEL and not self.label:
-            raise InputError("no label is named", fix="Name the label that says which service a workload is")
+            raise InputError("no label is named", fix="Name the label that holds the service's name")
         if any("" in pair for pair in self.same_as):
             raise InputError("an empty name can't mean a service", fix="Write pairs like backend=api")
 

@@ -192,7 +192,7 @@ def _preempting(cluster: Cluster) -> list[tuple[Mapping[str, int], int]]:
 
 # ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def ways_out(case: StuckRollout) -> Iterator[Remedy]:
-    """As few as do of each pool. How many hangs on whose rollouts are in flight, and would take them."""
+    """As few as do of each pool. How many depends on rollouts in flight, which would take them, too."""
     if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
         return
     nodes_wanted = most_wanted(case.cluster, case.revisions)
