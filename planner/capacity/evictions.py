@@ -43,6 +43,11 @@ class EvictionRun:
     moved: tuple[LivePod, ...]
     made: tuple[LivePod, ...]
 
+    @property
+    def work(self) -> int:
+        """How costly it was to play, in units of `planner.ground.budget`."""
+        return self.simulation.units_before - self.simulation.work.left
+
 
 # ── cordons ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def cordoned(node: Node) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from planner.capacity.fewest_moves import Moves, fewest
 from planner.capacity.limits import LIMITS
@@ -12,6 +12,9 @@ from planner.capacity.stages import Replay, Stage, apart, led, replay
 from planner.ground.records import Record, replace
 from planner.kubernetes.pods import gang_of
 from planner.scheduling.cluster import Cluster
+
+Draws = Callable[[int], int]
+"""In how many draws moves are played, by the work that one costs."""
 
 
 class MovesPlan(Record):
@@ -27,8 +30,8 @@ class MovesPlan(Record):
         return sum(stage_replay.does(len(self.moves.hosts)) for stage_replay in self.replays)
 
 
-def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: int) -> MovesPlan:
-    """The moves that start as many of the pods `asked` as can, played in so many `draws` of kube-scheduler's ties; pods that a budget holds
+def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: Draws) -> MovesPlan:
+    """The moves that start as many of the pods `asked` as can, played in `draws` of kube-scheduler's ties; pods that a budget holds
     back stay, and the search is made again.
 
     Raises
@@ -57,7 +60,7 @@ def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: 
 
 
 def _second(
-    cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: MovesPlan, draws: int
+    cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: MovesPlan, draws: Draws
 ) -> MovesPlan:
     """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
     finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
@@ -89,7 +92,7 @@ def _torn(cluster: Cluster, required_pods: Iterable[int], moves: Moves) -> set[i
     return {n for group in groups.values() if 0 < sum(n in moves.hosts for n in group) < len(group) for n in group}
 
 
-def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: int) -> MovesPlan:
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: Draws) -> MovesPlan:
     """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
     best = MovesPlan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
     if not moves.leaves:
@@ -97,10 +100,10 @@ def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: int) -
     for stages in _ways(cluster, moves):
         first = replay(cluster, stages, wanted)
         if first.does(len(moves.hosts)):
-            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
+            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws(first.work))]
             plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
             best = max(best, plan, key=lambda candidate: candidate.held)
-            if best.held == draws:
+            if best.held == len(best.replays):
                 break
         elif first.held and not best.held:
             best = MovesPlan(moves=moves, stages=stages, replays=(first,))

@@ -60,6 +60,7 @@ class Replay(Record):
     held : pods that a budget kept, by their place in the snapshot
     missing : pods that ran, and at the end neither run nor have a successor that does
     preempted : pods that kube-scheduler pushed out
+    work : how costly it was to play, in units of `planner.ground.budget`
     """
 
     acts: tuple[Acted, ...]
@@ -68,6 +69,7 @@ class Replay(Record):
     missing: int
     preempted: int
     snapshot: Snapshot
+    work: int
 
     @property
     def seconds(self) -> float:
@@ -191,7 +193,7 @@ def replay(
     first, uids = cluster.snapshot, {cluster.snapshot.pods[number].uid for number in pods}
     place = {pod.uid: number for number, pod in enumerate(first.pods)}
     snapshot, acts, held_pods = first, list[Acted](), list[int]()
-    preempted, unattached = 0, set[str]()
+    preempted, work, unattached = 0, 0, set[str]()
     # The last stage is empty: all cordons are lifted, and pods that are still pending are tried on every node.
     for number, stage in enumerate((*stages, Stage()), 1):
         nodes = cluster.remember(_closed, stage.shut)
@@ -200,7 +202,7 @@ def replay(
         evicted_pods = [here[first.pods[pod].uid] for pod in stage.evicts if first.pods[pod].uid in here]
         # Every stage of every draw breaks ties anew: the prime keeps their seeds apart.
         run = evict(now, these(evicted_pods), seed=draw * 10_007 + number, watch=watch)
-        after = run.simulation.snapshot_now()
+        after, work = run.simulation.snapshot_now(), work + run.work
         pushed = [pod for pod in run.simulation.preempted if pod not in run.moved]
         preempted += len(pushed)
         held_pods += [place[pod.uid] for pod, _, _ in run.left]
@@ -225,7 +227,7 @@ def replay(
     running = (sum(pod.holds_room and pod.uid not in unattached for pod in state.pods) for state in (first, snapshot))
     return Replay(
         acts=tuple(acts), started={uid: node for uid, node in starts.items() if uid in uids}, held=tuple(held_pods),
-        missing=next(running) + len(starts) - next(running), preempted=preempted, snapshot=snapshot,
+        missing=next(running) + len(starts) - next(running), preempted=preempted, snapshot=snapshot, work=work,
     )  # fmt: skip
 
 

@@ -53,10 +53,10 @@ HOSTS_BESIDE: Final = Limit(3)  # nodes of a workload that others have to be bes
 PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pods of the change that moves make room for
 
 # ── how much is played ───────────────────────────────────────────────────────────────────────────────────────────────
-# Placements in which a way out has to do what it says, where chance has a say: the answer tells them.
+# Placements in which a way out has to do what it says, where chance has a say (`scenario.placements`): the answer tells them.
 DRAWS: Final = Limit(8)
-FEWER_DRAWS: Final = Limit(3)  # the same, where one takes long: in a cluster of more pods than `MANY_PODS`
-MANY_PODS: Final = Limit(2_000)
+DRAW_UNITS: Final = Limit(250_000)  # of work for all of them; where one costs more than its share, fewer are tried, but
+FEWER_DRAWS: Final = Limit(3)
 # Of work (`planner.ground.budget`), about half a second: the answer says how many plans.
 SEARCH_UNITS: Final = Limit(500_000)
 PLAN_UNITS: Final = Limit(150_000)  # of work for one workload of a plan in a large cluster
@@ -78,7 +78,6 @@ ASKED_BEFORE: Final = Limit(8)  # workloads that could come before one
 # Times that fewer nodes for all together are tried: the plan says whether the number is proven.
 FEWER_NODES: Final = Limit(8)
 FEWER_POOLS: Final = Limit(3)  # pools of which they are
-ORDER_DRAWS: Final = Limit(2)  # placements of a whole order: each plays every rollout
 ORDER_TURNS: Final = Limit(
     60, "Each of these completes by itself: the order wasn't played as a whole, in a cluster of this size."
 )

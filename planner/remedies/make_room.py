@@ -32,6 +32,7 @@ from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.levers import moves as moving
+from planner.remedies.scenario import placements
 from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
@@ -205,11 +206,7 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
 def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
     put = _put(snapshot, what)
     found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
-    return put, found, plan_moves(put.cluster, put.asked, found, _draws(put.cluster))
-
-
-def _draws(cluster: Cluster) -> int:
-    return (limits.DRAWS if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS).most
+    return put, found, plan_moves(put.cluster, put.asked, found, placements)
 
 
 def room_film(
@@ -294,7 +291,7 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
         _asked(cluster, "", _PLACE),
         _there_today(snapshot, cluster, movable(cluster, MoveObjective.MOVES)),
     )
-    plan = plan_moves(cluster, pod_numbers, pods, _draws(cluster))
+    plan = plan_moves(cluster, pod_numbers, pods, placements)
     room_plan = _described(
         snapshot, _Put(compiled(snapshot), cluster, pod_numbers), pods, plan, MoveObjective.MOVES, is_of_places=True
     )

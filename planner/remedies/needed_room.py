@@ -245,7 +245,7 @@ def _played(snapshot: Snapshot, patches: Mapping[str, str]) -> Iterator[Run]:
     run = simulate(cluster, revisions)
     yield run
     if run.completed and not holds_in_every_placement(run.whole(), revisions):
-        yield from other_draws(cluster, revisions)
+        yield from other_draws(cluster, revisions, run)
 
 
 def _patched(revision: Revision, patch: str) -> Revision:

@@ -20,13 +20,12 @@ from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
-from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.price import AddedNodes, NodesPrice
-from planner.remedies.scenario import PlanCase, other_draws, preempted_of_others
+from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
@@ -199,10 +198,10 @@ class Player:
             return outcome
         cluster = self._cluster(outcome.plan)
         changes = [*self._scaled(outcome.lent), *outcome.revisions]
-        for draw, other in enumerate(other_draws(cluster, changes, seed=self.case.seed), 1):
+        for draw, other in enumerate(other_draws(cluster, changes, outcome.run, seed=self.case.seed), 1):
             if not all(other.whole().done.values()):
                 return replace(outcome, completes=False, costs=(), runs=draw + 1)
-        return replace(outcome, runs=limits.DRAWS.most)
+        return replace(outcome, runs=placements(outcome.run.work))
 
     def _is_sure(
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]

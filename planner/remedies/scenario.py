@@ -36,9 +36,15 @@ class PlanCase(Record):
         return [self.shape(place) for place in range(len(self.revisions))]
 
 
-def other_draws(cluster: Cluster, revisions: Sequence[Revision], *, seed: int = 0) -> Iterator[Run]:
-    """The same rollouts in `limits.DRAWS` less one further draws: who of equals is placed, ends or comes first."""
-    for draw in range(1, limits.DRAWS.most):
+def placements(work: int) -> int:
+    """In how many placements is tried what costs so much `work` in one: the one rule for ways out, the certificate, sequences, the order
+    of a plan and moves. 8; of a whole order of the demo, or of 194 moves among 5,074 pods, 3."""
+    return max(limits.FEWER_DRAWS.most, min(limits.DRAWS.most, limits.DRAW_UNITS.most // max(1, work)))
+
+
+def other_draws(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int = 0) -> Iterator[Run]:
+    """The same rollouts as `run` in further draws: who of equals is placed, ends or comes first."""
+    for draw in range(1, placements(run.work)):
         yield simulate(cluster, revisions, seed=seed + draw, draws_order=True, draws_ends=True)
 
 
@@ -59,7 +65,7 @@ def holds_under_chance(
     """Whether `run`, which does what is asked, does so in every placement (proven), or in all draws that are tried. The one rule for
     ways out, the certificate and sequences: none is offered that one draw refutes."""
     return holds_in_every_placement(run.whole(), revisions) or all(
-        map(does, other_draws(cluster, revisions, seed=seed))
+        map(does, other_draws(cluster, revisions, run, seed=seed))
     )
 
 

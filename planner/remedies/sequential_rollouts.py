@@ -18,7 +18,7 @@ from planner.ground.words import count
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to
-from planner.remedies.scenario import holds_under_chance
+from planner.remedies.scenario import holds_under_chance, placements
 from planner.rollout.kueue_admission import let_in
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -139,11 +139,13 @@ def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float)
 
 def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> int | None:
     """The first turn that doesn't complete with its share Ready, in any of a few placements; None where all do."""
-    for draw in range(limits.ORDER_DRAWS.most):
-        place, at, is_sure = 0, cluster, True
+    draw, draws = 0, 1
+    while draw < draws:
+        place, work, at, is_sure = 0, 0, cluster, True
         for segment in _segments(turns):
             changes = _in_sequence(at, [turn.revision for turn in segment], segment[0].lent)
             run = simulate(at, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
+            work += run.work
             if run.is_cut:  # what isn't played to its end isn't stuck
                 raise too_large()
             for turn in segment:
@@ -157,6 +159,7 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
                 at = Cluster(_given_back(run, segment, draw).simulation.snapshot_now())
         if is_sure:
             break
+        draw, draws = draw + 1, placements(work)  # each draw plays every rollout
     return None
 
 
