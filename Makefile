@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.headroom-ready
+APP := .venv/.headroom-app
 HOST ?= localhost
 PORT ?= 8501
 DIR ?=
@@ -27,19 +28,28 @@ help: ## print these targets
 
 setup: $(STAMP) ## make the environment (.venv) from requirements.lock; does nothing the second time
 
-$(STAMP): requirements.lock pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Headroom needs Python 3.11 or newer, and $(PYTHON) is older or missing. Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $@ || $(PYTHON) -m venv .venv
+
+define install # what is needed to run or to develop: the locks' packages, this checkout itself, its bytecode
 	@echo "Installing the locked dependencies into .venv (once; a minute or two)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(addprefix -r ,$(1))
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
 	@$(BIN)/python -m compileall -q app.py pages planner headroom_planner
 	@touch $@
+endef
 
-app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster
+$(STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	$(call install,requirements.lock)
+
+$(APP): deploy/requirements.lock deploy/build.lock pyproject.toml | $(BIN)/python
+	$(call install,deploy/requirements.lock deploy/build.lock)
+
+app: $(if $(wildcard $(STAMP)),$(STAMP),$(APP)) ## the dashboard on http://localhost:8501, with the embedded demo cluster; needs no developer's package
 	@$(BIN)/headroom app --host $(HOST) --port $(PORT) --no-browser
 
 test: setup ## everything that protects a user, but what starts many servers, browsers and processes: minutes

@@ -594,7 +594,7 @@ def notes(outcome: Survival) -> list[str]:
     """What the answer counts, and what it doesn't."""
     at_once = (
         "A node is gone at once with all that is on it; budgets aren't asked. Times count from there: where a node only stops "
-        "answering, its pods stay for the 300 s that pods tolerate that by default."
+        "answering, its pods stay for 300 s by default."
     )
     one_draw = "Each loss is played once, in one of the ways in which kube-scheduler may choose among equals: another may end otherwise."
     note_list = [at_once, one_draw]

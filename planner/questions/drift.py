@@ -17,7 +17,7 @@ from planner.health.drift.services import drift
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
-from planner.remedies.patched import Patched, put
+from planner.remedies.patch_outcome import Patched, put
 
 
 class DriftSettings(Record):

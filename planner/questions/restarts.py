@@ -24,7 +24,7 @@ from planner.health.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want
-from planner.remedies.patched import put
+from planner.remedies.patch_outcome import put
 from planner.rollout.answers import RolloutResult
 
 MOST_CURES = 20

@@ -21,7 +21,7 @@ from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import AllocationKind
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact, known_book
-from planner.remedies.patched import refusal
+from planner.remedies.patch_outcome import refusal
 from planner.spot import rows
 from planner.spot.assumptions import SpotSettings
 from planner.spot.checks import CheckResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
+from planner.capacity.change_comparison import FitChange, VerdictChange, WhatIfAnswer, what_if
 from planner.capacity.changes import FORMS, Change, parse_changes
 from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.what_if import Step

@@ -51,7 +51,7 @@ _COST: Final = (
     "began (since its last checkpoint at most, where one is given). What else a restart loses isn't known."
 )
 PROVEN_BY: Final = (
-    "The bound counts amounts, taints, selectors and node affinity, for plans that move only pods that may be moved; "
+    "The bound counts amounts, taints, selectors and node affinity, for plans that move only movable pods; "
     "evictions are played with every rule that Headroom knows."
 )
 

@@ -207,7 +207,7 @@ class FreeMeasures:
         """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
         if (number := self.state.world.cluster.node_count) > limits.LARGE_CLUSTER.most:
             if any(self.state.wants_room(key) for key in wanting):
-                self.state.doubt(f"Who could come after whom isn't part of a plan among {number:,} nodes.")
+                self.state.doubt(f"The order of rollouts isn't part of a plan among {number:,} nodes.")
             return
         tried = None
         while tried != len(self.state.turns):  # one more that is through may be what another waits for

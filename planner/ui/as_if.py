@@ -11,7 +11,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.beside_today import WhatIfAnswer, changed
+from planner.capacity.change_comparison import WhatIfAnswer, changed
 from planner.capacity.changes import Change, ChangeKind, parse_changes, text_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError

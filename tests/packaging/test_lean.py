@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -23,7 +24,17 @@ from tests.architecture.tree import ROOT, project_files
 from tests.seen import each
 
 RESTARTS = "tests/restarts/inputs/nvidia-runtime-error.json.gz"
-DEVICES = "tests/conformance/rollouts/dra-000.json.gz"
+DEVICES = [f"dra-{number:03}" for number in (0, 5, 10, 15)]
+QUESTIONS = "tests/questions/cases"
+
+
+def _paths(folder: str, suffix: str) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / folder).glob(f"*{suffix}"))]
+
+
+STATUSES = _paths("tests/restarts/inputs", ".json.gz")  # messages of statuses, Events and logs
+CASES = _paths(QUESTIONS, ".json.gz")
+FILES = _paths("tests/remedies/no_cluster", ".yaml")
 STUCK = "deployment/prod/llm-serve"
 COMMANDS: tuple[tuple[str, ...], ...] = (
     *(
@@ -31,8 +42,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         for cluster in ("demo",)
         for name in ("overview", "plan", "capacity", "seats", "make-room", "survive", "costs", "savings", "memory", "restarts", "drift", "doctor", "findings")
     ),
-    ("overview", "openb"),
-    ("capacity", "openb"),
+    *((name, "openb") for name in ("overview", "capacity", "costs", "savings", "memory", "drift", "doctor", "findings")),
     ("queues", "ml-platform"),
     ("rollout", "demo", "-w", STUCK, "--strategies", "--costs"),
     ("rollout", "demo", "-w", STUCK, "--levers", "all", "-o", "json"),
@@ -45,8 +55,14 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("fleet", "demo", "ml-platform"),
     ("fleet", "demo", "ml-platform", "--shape", "gpu=1"),
     ("restarts", RESTARTS, "-o", "markdown"),  # messages: detect-secrets
+    *((name, path) for path in STATUSES for name in ("restarts", "memory", "overview")),
+    *(("overview", path) for path in CASES),
+    ("gate", f"{QUESTIONS}/acts-on-pods.json.gz", "-f", f"{QUESTIONS}/acts-on-pods.yaml"),
+    ("gate", f"{QUESTIONS}/mutating-webhook.json.gz", "-f", f"{QUESTIONS}/mutating-webhook-deploy.json"),
+    ("gate", f"{QUESTIONS}/validating-webhook.json.gz", "-f", f"{QUESTIONS}/validating-webhook-pod.json"),
+    *(("gate", "-f", path) for path in FILES),
     ("overview", "packed.json.zst"),
-    ("overview", "devices.json"),  # DRA's selectors: cel-python
+    *((name, f"{case}.json") for case in DEVICES for name in ("overview", "rollout", "capacity")),  # DRA's selectors: cel-python
 )  # fmt: skip
 CANT: tuple[tuple[tuple[str, ...], str], ...] = (
     (("app", "demo"), "streamlit"),
@@ -134,10 +150,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     content = gzip.decompress((ROOT / "data/demo/cluster.json.gz").read_bytes())
     (tmp_path / "packed.json.zst").write_bytes(pa.compress(content, codec="zstd", asbytes=True))
-    case = json.loads(gzip.decompress((ROOT / DEVICES).read_bytes()))
-    (tmp_path / "devices.json").write_text(
-        json.dumps({"kind": "List", "apiVersion": "v1", "items": case["cluster"]["items"]})
-    )
+    for name in each(DEVICES):
+        recorded = json.loads(gzip.decompress((ROOT / f"tests/conformance/rollouts/{name}.json.gz").read_bytes()))
+        items = recorded["cluster"]["items"]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -166,6 +182,10 @@ def test_it_holds_the_lean_locks_packages_only(lean: Path) -> None:
     assert not {"pandas", "streamlit", "pyarrow", "duckdb", "kubernetes"} & there
 
 
+def test_there_are_inputs_of_every_sort() -> None:
+    assert min(len(STATUSES), len(CASES), len(FILES)) > 4
+
+
 def test_every_question_of_a_snapshot_is_answered_as_here(lean: Path, folder: Path) -> None:
     for words, found in zip(each(COMMANDS), asked(lean, folder, *COMMANDS), strict=True):
         assert "Traceback" not in found[2], words
@@ -179,3 +199,25 @@ def test_what_needs_more_says_which_package(lean: Path, folder: Path) -> None:
         assert (status, out) == (1, ""), words
         assert f"headroom: the package {package} isn't installed" in err.splitlines()[-1], (words, err)
         assert "Traceback" not in err, words
+
+
+def made(folder: Path, target: str) -> str:
+    """What ``make`` would do for a target."""
+    words = ["make", "--no-print-directory", "-n", target, f"PYTHON={sys.executable}"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_dashboard_needs_no_developers_package(tmp_path: Path) -> None:
+    """``make app`` installs what runs. The tests' packages come with ``make test``, and the dashboard takes them where they are."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "deploy/requirements.lock", "deploy/build.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    assert "--require-hashes -r deploy/requirements.lock -r deploy/build.lock" in made(tmp_path, "app")
+    assert " -r requirements.lock" not in made(tmp_path, "app")
+    assert "--require-hashes -r requirements.lock" in made(tmp_path, "test")
+    assert " -r deploy/" not in made(tmp_path, "test")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("bin/python", ".headroom-ready"):
+        (tmp_path / ".venv" / name).touch()
+    assert "pip install" not in made(tmp_path, "app")
+    assert "headroom app" in made(tmp_path, "app")

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Snapshot
-from planner.remedies import patched
-from planner.remedies.patched import Patched
+from planner.remedies import patch_outcome
+from planner.remedies.patch_outcome import Patched
 from planner.ui import link
 
 ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
@@ -42,7 +42,7 @@ def played(monkeypatch: pytest.MonkeyPatch, question: ModuleType) -> list[str]:
 
     def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
         asked.append(key)
-        return patched.put(snapshot, key, patch)
+        return patch_outcome.put(snapshot, key, patch)
 
     monkeypatch.setattr(question, "put", put)
     return asked

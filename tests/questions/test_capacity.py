@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity import free_capacity as capacity_left
-from planner.capacity.beside_today import what_if
+from planner.capacity.change_comparison import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.gpu_lines import known_sum
 from planner.capacity.headroom import fits

@@ -12,7 +12,7 @@ import pytest
 from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
-from planner.capacity.beside_today import what_if
+from planner.capacity.change_comparison import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_lines import gpu_lines, known_sum

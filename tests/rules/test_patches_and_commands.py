@@ -23,7 +23,7 @@ from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
 from planner.remedies import rollouts
-from planner.remedies.patched import put
+from planner.remedies.patch_outcome import put
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.beside_today import what_if
+from planner.capacity.change_comparison import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.free_capacity import capacity
 from planner.capacity.overview import overview

@@ -16,7 +16,7 @@ from planner.kubernetes.clouds import BOUGHT, CLOUDS
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, detail_of
-from planner.remedies.patched import refusal
+from planner.remedies.patch_outcome import refusal
 from planner.remedies.rollouts import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources.prices import embedded_book
