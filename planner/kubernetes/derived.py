@@ -13,6 +13,7 @@ About = TypeVarTuple("About")
 
 MOST_KEPT: Final = 65_536
 """Results kept of one function, for different arguments."""
+_UNMADE: Final[Any] = object()
 
 
 class Same(Generic[T]):
@@ -48,15 +49,17 @@ class DerivedValues:
         source : the value that this belongs to, the same at every call
         about : hashable; after `MOST_KEPT` different ones the function's results are begun anew
         """
-        cache = self._made.setdefault(make, {})
-        if about not in cache:
-            computed = make(source, *about)
-            if len(cache) >= MOST_KEPT:
-                cache = self._made[make] = {}
-            cache[about] = computed
-            return computed
-        derivation: T = cache[about]
-        return derivation
+        cache = self._made.get(make)
+        if cache is None:
+            cache = self._made[make] = {}
+        derivation: T = cache.get(about, _UNMADE)  # looked up once: what it is about may cost to hash
+        if derivation is not _UNMADE:
+            return derivation
+        computed = make(source, *about)
+        if len(cache) >= MOST_KEPT:
+            cache = self._made[make] = {}
+        cache[about] = computed
+        return computed
 
     def while_held(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
         """``make(source, *about)``, not made again as long as a user holds the last one: for what is too large to keep."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
@@ -61,12 +61,14 @@ class PodCounts:
         self._counts: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
         self._bound = self._gpus = 0
+        self._told: dict[str, Any] | None = None  # what moments say of them, until something happens to one
         self._holds: dict[Shape, tuple[int, list[tuple[str, int]]]] = {}  # GPUs and extended resources of a pod
         for pod in pods:
             self.take(pod)
 
     def take(self, pod: LivePod) -> None:
         """Something happened to a pod of the workload."""
+        self._told = None
         state, was_bound = self._states.pop(pod.number, ("", False))
         if state:
             self._counts[state] -= 1
@@ -86,7 +88,7 @@ class PodCounts:
 
     def step(self, tick: int, everywhere: dict[str, int], old: Shape, new: Shape, numbers: Numbers) -> Moment:
         """The next moment where its pods are but numbers from now on; `everywhere`: what the whole cluster held at the one before."""
-        before, self._held = self._held, self._held.copy()
+        before, self._held, self._told = self._held, self._held.copy(), None
         self._hold(old, -self._counts["terminating"])
         self._hold(new, numbers.starting)
         self._counts = Counter(
@@ -107,14 +109,17 @@ class PodCounts:
 
     def moment(self, tick: int, requested_amounts: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
         """The counts at this moment; `requested_amounts` by the whole cluster, `maturing` in it."""
-        counts = self._counts
-        return Moment(
-            tick=tick, pods=counts.total(), bound=self._bound, ready=counts["old_ready"] + counts["new_ready"],
-            pending=counts["pending"], terminating=counts["terminating"], old_ready=counts["old_ready"],
-            old_not_ready=counts["old_waits"], new_ready=counts["new_ready"], new_starting=counts["new_waits"],
-            maturing=sum(1 for pod in maturing if pod.number in self._states), held=requested_amounts,
-            held_by_workload={name: amount for name, amount in self._held.items() if amount > 0}, gpus=self._gpus,
-        )  # fmt: skip
+        own = self._told
+        if own is None:
+            counts = self._counts
+            own = self._told = {
+                "pods": counts.total(), "bound": self._bound, "ready": counts["old_ready"] + counts["new_ready"],
+                "pending": counts["pending"], "terminating": counts["terminating"], "old_ready": counts["old_ready"],
+                "old_not_ready": counts["old_waits"], "new_ready": counts["new_ready"], "new_starting": counts["new_waits"],
+                "held_by_workload": {name: amount for name, amount in self._held.items() if amount > 0}, "gpus": self._gpus,
+            }  # fmt: skip
+        still_maturing = sum([pod.number in self._states for pod in maturing])
+        return Moment(tick=tick, maturing=still_maturing, held=requested_amounts, **own)
 
 
 def held(state: State) -> dict[str, int]:

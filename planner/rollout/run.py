@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from copy import copy
 from functools import partial
 from math import inf
@@ -150,6 +150,11 @@ class QuietMoment(Record, eq=False):
     until_seconds: float
     position: int
     waiting: tuple[LivePod, ...]
+
+
+def _awaits_words(names: Set[str], words: str) -> str:
+    others = sorted({short_name(name) for name in names})
+    return f"waits for pods of {listing(others)}" if others else words
 
 
 def _time_of(event: Revision | Happening) -> tuple[float, int]:
@@ -491,10 +496,10 @@ class Run:
         pods = self.simulation.pods
         moving = {pod.owner: pod for pod in (*pods.starting, *pods.terminating, *pods.maturing)} if of_others else {}
         above = workloads_by_owner(self.simulation.cluster) if moving else {}
-        names = {owner: self.workload_of(pod) or above.get(owner) or owner or pod.name for owner, pod in moving.items()}
+        names = {self.workload_of(pod) or above.get(owner) or owner or pod.name for owner, pod in moving.items()}
+        of_none = _awaits_words(names, words)  # what those wait for none of whose pods are among them: worked out once
         for key, moments in self.moments.items():
-            others = sorted({short_name(name) for name in names.values() if name != key})
-            awaits = f"waits for pods of {listing(others)}" if others else words
+            awaits = _awaits_words(names - {key}, words) if key in names else of_none
             if moments and awaits:
                 self.awaited[key][len(moments) - 1] = "is complete" if self.done[key] else awaits
 

@@ -28,7 +28,9 @@ from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import Extremes, Ties
 from planner.rollout.concurrent_rollouts import ruled_namespaces
+from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.counted_finish import nodes_of
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import is_judged_alone, is_judged_by_node
@@ -304,13 +306,15 @@ def extremes(tried: Sequence[Run], *, is_proven: bool = False) -> FrozenMap[Extr
 def fewest_ready(first: Run, revisions: Sequence[Revision], key: str, again: Callable[[int], Run]) -> int:
     """The fewest Ready pods of a workload in `first` and, where another placement may come to fewer, in a few more, which `again` plays by
     their seeds: for doors that answer in short."""
-    lowest = first.lowest_ready(key)
-    keeps = keeps_ready(first, key)
-    is_bound = not lowest or (keeps is not None and lowest <= keeps)
-    if is_bound or not first.done[key] or holds_in_every_placement(first, revisions):
+    lowest, keeps = first.lowest_ready(key), keeps_ready(first, key)
+    keeps = keeps_on_nodes(first, key) if keeps is None else keeps
+    if lowest <= (keeps or 0) or not first.done[key] or holds_in_every_placement(first, revisions):
         return lowest
-    more = min(PLACEMENTS - 1, FEW_UNITS // max(1, first.work))
-    return min((lowest, *(run.lowest_ready(key) for run in map(again, range(1, more + 1)) if not run.is_cut)))
+    for run in map(again, range(1, min(PLACEMENTS - 1, FEW_UNITS // max(1, first.work)) + 1)):
+        lowest = lowest if run.is_cut else min(lowest, run.lowest_ready(key))
+        if lowest <= (keeps or 0):
+            break  # no other placement comes to fewer
+    return lowest
 
 
 def keeps_ready(run: Run, key: str) -> int | None:
@@ -319,18 +323,39 @@ def keeps_ready(run: Run, key: str) -> int | None:
     Source: kubernetes `pkg/controller/deployment/rolling.go` `reconcileOldReplicaSets`,
     `pkg/controller/statefulset/stateful_set_control.go` `updateStatefulSet`.
     """
-    revision, simulation = run.changed[key], run.simulation
-    after, moments = revision.after, run.moments[key]
-    rolls = after.strategy.kind == ROLLING_UPDATE and not after.traits.is_custom and after.traits.has_replicas
-    is_told = revision.placed is None and rolls and revision.before is not None and run.replicas[key] == after.replicas
-    if not is_told or run.came or simulation.cluster.later:
+    after = run.changed[key].after
+    if not after.traits.has_replicas or run.replicas[key] != after.replicas or not _is_its_own(run, key):
         return None
+    missing = rolling_limits(after)[1] if after.traits.surges_freely else max(1, rolling_limits(after)[1])
+    return max(0, min(after.replicas, run.moments[key][0].ready) - missing)
+
+
+def keeps_on_nodes(run: Run, key: str) -> int | None:
+    """The same of a DaemonSet that doesn't surge, with at most a pod on each node that it should run on, and none elsewhere: it deletes
+    available pods as far as maxUnavailable allows, nodes without one included. So it has the fewest at the beginning, or all but those.
+
+    Source: kubernetes `pkg/controller/daemon/update.go` `rollingUpdate`.
+    """
+    controller, simulation = run.controllers[key], run.simulation
+    if not isinstance(controller, DaemonSetController) or simulation.pods.silent or not _is_its_own(run, key):
+        return None
+    cluster, nodes, first = simulation.cluster, controller.targets(simulation), run.moments[key][0]
+    surge, missing = controller.limits(simulation)
+    places = [cluster.node_index.get(cluster.snapshot.pods[i].node_name) for i in pods_of(cluster, controller.workload)]
+    if surge or len(set(places)) < len(places) or not set(nodes).issuperset(places):
+        return None
+    return max(0, min(first.ready - first.maturing, len(nodes) - missing))
+
+
+def _is_its_own(run: Run, key: str) -> bool:
+    """Whether a workload rolls, and none but its controller takes pods of it."""
+    revision, simulation = run.changed[key], run.simulation
+    rolls = revision.after.strategy.kind == ROLLING_UPDATE and not revision.after.traits.is_custom
+    if not rolls or revision.placed is not None or revision.before is None or run.came or simulation.cluster.later:
+        return False
     # Whom its own pods preempt has a lower priority, and so have those that are made in their place: none of them can preempt its pods.
     # Only a pod of a higher priority than the lowest of its own can, its own new ones included where the template's class changed.
     own = (pod for pod in (*run.pods[key], *run.touched) if pod.owner in run.owners[key])
     own_priority = min((pod.priority for pod in own), default=0)
     waited = simulation.queue.ever_waiting(lambda shape: shape.may_preempt and shape.priority > own_priority)
-    if any(pod.shape.may_preempt and pod.priority > own_priority for pod in waited):
-        return None
-    missing = rolling_limits(after)[1] if after.traits.surges_freely else max(1, rolling_limits(after)[1])
-    return max(0, min(after.replicas, moments[0].ready) - missing)
+    return not any(pod.shape.may_preempt and pod.priority > own_priority for pod in waited)

@@ -31,6 +31,7 @@ from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 _PAYS = 64  # candidates for each attempt so far: what making a ranking costs beside an attempt without one
+_FIRST = 3  # attempts that are made without one, however few the candidates: most shapes of a run have no more
 _NO_LABEL = -1
 
 # Of a class: raw scores of taints and of preferences, then of each spread the domain, or the pods on the node.
@@ -274,8 +275,8 @@ def _log(size: int) -> float:
 
 def ranking(state: State, shape: Shape) -> Ranking | None:
     """The ranking of a shape's feasible nodes now; None where so few of its pods were placed that it doesn't pay, or where more than a
-    node itself says whether it is feasible and how good."""
-    if not shape.is_ranked:
+    node itself says whether it is feasible and how good; nor is anything ranked where one node is all there is, as for a DaemonSet's pod."""
+    if not shape.is_ranked or len(shape.candidates) < 2:
         return None
     now = (len(state.anti), len(state.likes))
     tables, shape_ranking = state.rankings.get(shape, ((-1, -1), None))
@@ -286,7 +287,7 @@ def ranking(state: State, shape: Shape) -> Ranking | None:
         return None
     node_view = view(state, shape)
     node_view.tried += 1
-    if node_view.tried * _PAYS < len(shape.candidates):
+    if node_view.tried <= _FIRST or node_view.tried * _PAYS < len(shape.candidates):
         return None
     new_ranking = Ranking(state, shape) if _says_itself(state, shape) else None
     state.rankings[shape] = (now, new_ranking)

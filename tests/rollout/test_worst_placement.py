@@ -22,7 +22,7 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared_change import Scenario, compiled, pod_times_of
 from planner.rollout.rollout_summary import glance, restarted
 from planner.rollout.run import Revision, simulate
-from planner.rollout.tie_breaks import PLACEMENTS, extremes, fewest_ready, keeps_ready, sample
+from planner.rollout.tie_breaks import PLACEMENTS, extremes, fewest_ready, keeps_on_nodes, keeps_ready, sample
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec
 from tests.collection.clusters import whole
@@ -30,7 +30,7 @@ from tests.conformance.rollout_cases import WHOLE_LISTS, revisions_of
 from tests.properties.random_rollouts import LISTED, case_of
 from tests.quick import floor, seeds
 from tests.reference.flying_clusters import crowded_case
-from tests.rollout.rollouts import WORKER, revision, rolling
+from tests.rollout.rollouts import WORKER, daemon_set, revision, rolling
 from tests.rollout.test_changed_again import full
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "rollouts4" / "evdrain4-003-sts.json.gz"
@@ -109,7 +109,7 @@ def test_it_counts_from_the_first_change_also_of_what_is_changed_later() -> None
 
 def test_what_a_strategy_keeps_ready_no_placement_falls_below() -> None:
     """Where nothing else takes pods. Both hold in some: that it is told, and that placements differ."""
-    bounded = drawn = 0
+    bounded = drawn = on_nodes = 0
     for seed in seeds(60):
         for case in (case_of(seed), crowded_case(seed).case):
             if case.never_ready:
@@ -123,9 +123,13 @@ def test_what_a_strategy_keeps_ready_no_placement_falls_below() -> None:
                 keeps = keeps_ready(first, key)
                 bounded += keeps is not None
                 assert keeps is None or worst.lowest_ready >= keeps, (seed, key)
+                a_node_each = keeps_on_nodes(first, key)
+                on_nodes += a_node_each is not None
+                assert a_node_each is None or worst.lowest_ready >= a_node_each, (seed, key)
                 assert worst.lowest_ready <= first.lowest_ready(key)
                 assert worst.peak_pods >= first.most_pods(key)
     assert bounded > floor(20)
+    assert on_nodes > floor(5)
     assert drawn > floor(10)
 
 
@@ -148,6 +152,36 @@ def test_lists_and_cells_take_the_worst_of_a_few_placements() -> None:
     cell = play_cell(cluster, [change], WORKER, worker.strategy, 1, 1, seed=0, pod_times=pod_times_of(cluster, change))
     assert (cell.lowest_ready, cell.peak_pods) == (3, run.most_pods(WORKER))
     assert PLACEMENTS > 1
+
+
+def test_what_a_daemon_set_keeps_on_its_nodes_isnt_drawn() -> None:
+    """4 of 6 nodes have a pod: none of them goes before the two new ones are Ready. One that surges, or has a pod on a node that it
+    shouldn't run on, is played in other placements; what these come to is the same as ever."""
+    names = [f"n-{i}" for i in range(6)]
+    asks = {"cpu": "100m", "memory": "64Mi"}
+    for more, keeps in (
+        ({}, 4),
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}}}, 3),
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}, None),
+        ({"updateStrategy": {"type": "OnDelete"}}, None),
+    ):
+        agents = daemon_set("agent", names[:4], pod_spec(**asks), **more)
+        found = whole(*(node(name, cpu="4") for name in names), agents)
+        agent = found.workload("DaemonSet/ml/agent")
+        assert agent is not None
+        cluster, change = Cluster(found), restarted(agent)
+        run = simulate(cluster, [change])
+        drawn = [simulate(cluster, [change], seed=seed, draws_order=True, draws_ends=True) for seed in range(1, 9)]
+        assert keeps_on_nodes(run, agent.key) == keeps
+        lowest = [one.lowest_ready(agent.key) for one in (run, *drawn)]
+        assert min(lowest) >= (keeps or 0)
+        again = drawn.__getitem__ if keeps is None else (lambda _: pytest.fail("a placement was drawn"))
+        assert fewest_ready(run, [change], agent.key, again) == min(lowest)
+    astray = daemon_set("agent", names, pod_spec(**asks, nodeSelector={"disk": "ssd"}))
+    found = whole(*(node(name, cpu="4", labels={"disk": "ssd"} if name != "n-5" else {}) for name in names), astray)
+    agent = found.workload("DaemonSet/ml/agent")
+    assert agent is not None
+    assert keeps_on_nodes(simulate(Cluster(found), [restarted(agent)]), agent.key) is None
 
 
 def test_of_several_runs_the_extremes_are_the_worst(recording: dict[str, Any]) -> None:

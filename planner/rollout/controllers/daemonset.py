@@ -6,7 +6,7 @@ Source: kubernetes `pkg/controller/daemon/{daemon_controller,update}.go` of 1.36
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from enum import Enum
+from enum import IntEnum
 from itertools import islice
 
 from planner.ground.records import replace
@@ -46,22 +46,23 @@ _ALWAYS_TOLERATED: tuple[Toleration, ...] = (
 )
 
 
-class NodeState(Enum):
-    """What a node has of the DaemonSet's pods; terminating ones count only for LEAVING."""
+class NodeState(IntEnum):
+    """What a node has of the DaemonSet's pods; terminating ones count only for LEAVING. A number, which costs nothing to look up."""
 
-    EMPTY = "empty"
-    LEAVING = "leaving"  # only terminating ones
-    NEW_READY = "new ready"  # ready: available, that is Ready for minReadySeconds
-    NEW_WAITS = "new waits"
-    OLD_READY = "old ready"
-    OLD_WAITS = "old waits"
-    SURGING = "surging"  # a new one not available beside an old one that is Ready
-    REPLACED = "replaced"  # two, of which the old one can go
-    CROWDED = "crowded"  # several new or several old ones, such as those of two revisions that surged before
+    EMPTY = 0
+    LEAVING = 1  # only terminating ones
+    NEW_READY = 2  # ready: available, that is Ready for minReadySeconds
+    NEW_WAITS = 3
+    OLD_READY = 4
+    OLD_WAITS = 5
+    SURGING = 6  # a new one not available beside an old one that is Ready
+    REPLACED = 7  # two, of which the old one can go
+    CROWDED = 8  # several new or several old ones, such as those of two revisions that surged before
 
 
-_ALONE = (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeState.OLD_WAITS)
-_CROWDS = (NodeState.REPLACED, NodeState.CROWDED, NodeState.SURGING)
+_EMPTY, _LEAVING, _NEW_READY, _NEW_WAITS, _OLD_READY, _OLD_WAITS, _SURGING, _REPLACED, _CROWDED = NodeState
+_ALONE = (_NEW_READY, _NEW_WAITS, _OLD_READY, _OLD_WAITS)
+_CROWDS = (_REPLACED, _CROWDED, _SURGING)
 
 
 class DaemonSetController(OverRevisions):
@@ -92,6 +93,7 @@ class DaemonSetController(OverRevisions):
         self.spec = daemon_spec(self.workload)
         self._tolerates_silence = tolerates_taints(self.spec.tolerations, UNREACHABLE)
         self._targets: tuple[int, ...] | None = None
+        self._limits: tuple[int, tuple[int, int]] | None = None  # of so many nodes
         self._absent: frozenset[int] = frozenset()  # nodes that it should run on and couldn't when it last looked
         self._target_set: frozenset[int] = frozenset()
         self._pods: dict[int, list[LivePod]] = {}
@@ -133,7 +135,10 @@ class DaemonSetController(OverRevisions):
         return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
 
     def limits(self, simulation: Simulation) -> tuple[int, int]:
-        return rolling_limits(self.workload, len(self.targets(simulation)))
+        number = len(self.targets(simulation))
+        if self._limits is None or self._limits[0] != number:
+            self._limits = number, rolling_limits(self.workload, number)
+        return self._limits[1]
 
     # ── nodes by what is on them, kept up to date from the simulation's news ────────────────────────────────────────
     def _refresh(self, simulation: Simulation) -> None:
@@ -169,17 +174,17 @@ class DaemonSetController(OverRevisions):
     def _judge(self, pods: list[LivePod]) -> NodeState:
         new, old = self._pair(pods)
         if new is None and old is None:
-            return NodeState.LEAVING if pods else NodeState.EMPTY
+            return _LEAVING if pods else _EMPTY
         if sum(not pod.is_terminating for pod in pods) > (new is not None) + (old is not None):
-            return NodeState.CROWDED
+            return _CROWDED
         if new is not None and old is not None:
             if new.is_available or not old.is_ready:
-                return NodeState.REPLACED
-            return NodeState.SURGING
+                return _REPLACED
+            return _SURGING
         if new is not None:
-            return NodeState.NEW_READY if new.is_available else NodeState.NEW_WAITS
+            return _NEW_READY if new.is_available else _NEW_WAITS
         assert old is not None
-        return NodeState.OLD_READY if old.is_available else NodeState.OLD_WAITS
+        return _OLD_READY if old.is_available else _OLD_WAITS
 
     def _pair(self, pods: list[LivePod]) -> tuple[LivePod | None, LivePod | None]:
         """The standing pods of the new and of the old revision (`findUpdatedPodsOnNode`)."""
@@ -229,9 +234,9 @@ class DaemonSetController(OverRevisions):
         """With OnDelete too: pods that a node lacks are made at once whatever the strategy (`manage`), so only an old pod that
         stands keeps a change from completing, and where the template stays none has to go."""
         self._begin(simulation)
-        done = self._count(NodeState.NEW_READY)
+        done = self._count(_NEW_READY)
         if self.workload.strategy.kind == ON_DELETE and not self.has_new_template:
-            done += self._count(NodeState.OLD_READY)
+            done += self._count(_OLD_READY)
         return not self.lacks_revision and done == len(self._target_set)
 
     def _begin(self, simulation: Simulation) -> None:
@@ -248,7 +253,7 @@ class DaemonSetController(OverRevisions):
         self._target_set, self._absent = frozenset(self.targets(simulation)), self._without(simulation)
         self._order += [node for node in self.targets(simulation) if node not in self._state]
         for node in self._order:
-            state = self._state.setdefault(node, NodeState.EMPTY)
+            state = self._state.setdefault(node, _EMPTY)
             for nodes, is_meant in (
                 (self._nodes, node in self._target_set),
                 (self._others, node not in self._target_set),
@@ -272,7 +277,9 @@ class DaemonSetController(OverRevisions):
         """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet
         doesn't wait. Whether any was made, and whether any was refused."""
         surge, _ = self.limits(simulation)
-        nodes = self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else []))
+        nodes = self._in(_EMPTY, *([_LEAVING] if surge else []))
+        if not nodes:
+            return False, False
         creations = [self._create(simulation, node) for node in nodes]
         simulation.choices += any(creations) and not all(creations)  # which nodes go without is up to the map's order
         return any(creations), not all(creations)
@@ -280,7 +287,7 @@ class DaemonSetController(OverRevisions):
     def _prune(self, simulation: Simulation) -> bool:
         """`podsShouldBeOnNode`: one pod a node, the oldest, or two while the new one of a surging DaemonSet gets Ready."""
         surge, _ = self.limits(simulation)
-        states = (NodeState.REPLACED, NodeState.CROWDED) if surge else _CROWDS
+        states = (_REPLACED, _CROWDED) if surge else _CROWDS
         crowded = [node for state in states for node in (*self._in(state), *self._others[state])]
         for node in crowded:
             standing = [pod for pod in self._pods[node] if not pod.is_terminating]
@@ -289,7 +296,7 @@ class DaemonSetController(OverRevisions):
             stay = [pod for pod in (new, old) if pod is not None]
             if not surge:
                 stay = standing[:1]
-            elif self._judge(stay) is NodeState.REPLACED:
+            elif self._judge(stay) is _REPLACED:
                 stay = stay[:1]
             for pod in standing:
                 if pod not in stay:
@@ -299,7 +306,7 @@ class DaemonSetController(OverRevisions):
     def _leave(self, simulation: Simulation) -> bool:
         """Pods on nodes it should not be on (any more)."""
         busy = False
-        for state in (*_ALONE, *_CROWDS):
+        for state in (*_ALONE, *_CROWDS) if any(self._others.values()) else ():
             for node in tuple(self._others[state]):
                 if not self._may_stay(simulation, node):
                     for pod in [p for p in self._pods[node] if not p.is_terminating]:
@@ -324,25 +331,25 @@ class DaemonSetController(OverRevisions):
         deleted in its turn, and has no successor.
         """
         surge, unavailable = self.limits(simulation)
-        leaving = self._others[NodeState.OLD_WAITS]
+        leaving = self._others[_OLD_WAITS]
         if surge == 0:
-            waits = (*_CROWDS, NodeState.LEAVING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
-            missing = self._count(NodeState.EMPTY, *waits) + sum(len(self._others[state]) for state in waits)
-            ready = (self._nodes[NodeState.OLD_READY], self._others[NodeState.OLD_READY])
-            doomed = self._sorted(self._nodes[NodeState.OLD_WAITS] | leaving)
+            waits = (*_CROWDS, _LEAVING, _NEW_WAITS, _OLD_WAITS)
+            missing = self._count(_EMPTY, *waits) + sum(len(self._others[state]) for state in waits)
+            ready = (self._nodes[_OLD_READY], self._others[_OLD_READY])
+            doomed = self._sorted(self._nodes[_OLD_WAITS] | leaving)
             return self._delete_old(simulation, doomed + self._some(simulation, unavailable - missing, *ready))
         busy = self._delete_old(simulation, [*leaving, *self._spare(simulation)])
-        states = (NodeState.SURGING, NodeState.CROWDED)
+        states = (_SURGING, _CROWDED)
         surging = self._count(*states) + sum(len(self._others[state]) for state in states)
-        candidates = self._some(simulation, surge - surging, self._nodes[NodeState.OLD_READY])
-        for node in self._in(NodeState.OLD_WAITS) + candidates:
+        candidates = self._some(simulation, surge - surging, self._nodes[_OLD_READY])
+        for node in self._in(_OLD_WAITS) + candidates:
             busy |= self._create(simulation, node)
         return busy
 
     def _spare(self, simulation: Simulation) -> list[int]:
         """Nodes that a surging DaemonSet leaves: an available pod on one goes once as many others are available as it has
         nodes."""
-        candidates = self._sorted(self._others[NodeState.OLD_READY])
+        candidates = self._sorted(self._others[_OLD_READY])
         if not candidates:
             return []
         pairs = [self._pair(pods) for pods in self._pods.values()]

@@ -138,8 +138,10 @@ class DeploymentController(OverSets):
             return False  # where none are wanted, Recreate's status says so before (`syncRolloutStatus`)
         if self.new is not None and self.new.active(simulation) != self.replicas:
             return False
-        status = self.status(simulation)
-        return status["replicas"] == self.replicas and status["availableReplicas"] == self.replicas
+        tallies = [controller.tally(simulation) for controller in self.all_sets]
+        if sum([tally.count(lacking=ENDING) for tally in tallies]) != self.replicas:
+            return False
+        return sum([tally.count(AVAILABLE, lacking=ENDING) for tally in tallies]) == self.replicas
 
     def course(self, simulation: Simulation) -> Iterator[Numbers] | None:
         """The quiet moments to come, up to the last, where from this one on all hangs on how many of its pods there are; None where more

@@ -23,6 +23,7 @@ from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
 from planner.rollout.simulation import Simulation
+from planner.rollout.tally import ENDING
 from planner.scheduling.pod import LivePod
 
 # labels that the controller adds, and the API server when a pod is bound (admission plugin PodTopologyLabels)
@@ -56,6 +57,9 @@ class OverRevisions(RolloutController):
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods.of(self.key, self.workload.uid)
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return simulation.pods.tally(self.key, self.workload.uid).count(ENDING) > 0
 
     def has_revision(self, simulation: Simulation) -> bool:
         """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
