@@ -11,6 +11,8 @@ from threading import Lock
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False
+_kept_times = 0  # how often what was made was kept since all there is was looked through
+_KEPT_TIMES = 8  # reading eight clusters takes some fifty times as long as looking through them once
 _is_aside = False  # whether something was put aside: gc.get_freeze_count goes through all of it to say so, a command's cluster each time
 
 
@@ -20,9 +22,11 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
 
     What isn't in a cycle is given back at once all the same. The collector is the process's: it rests until the last of
     several threads is done. `keeps`: what was made stays, as a snapshot's records do. All there is then counts as old
-    without being looked at, instead of being gone through as new, as younger, and as old.
+    without being looked at, instead of being gone through as new, as younger, and as old. Python doesn't count it either, and
+    so would never go through the oldest objects of a process that reads cluster after cluster (a sweep over a store): each eighth
+    time all is gone through.
     """
-    global _resting, _was_on  # noqa: PLW0603 - the collector is the process's, and so is who rests it
+    global _resting, _was_on, _kept_times  # noqa: PLW0603 - the collector is the process's, and so is who rests it
     with _lock:
         if not _resting:
             _was_on = gc.isenabled()
@@ -35,6 +39,11 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
             _resting -= 1
             if not _resting and _was_on:
                 if keeps and not _is_aside:  # what `settle` has put aside stays there
+                    _kept_times += 1
+                    if (
+                        _kept_times % _KEPT_TIMES == 0
+                    ):  # a run of a change and its simulation hold each other: megabytes a cluster
+                        gc.collect()
                     gc.freeze()
                     gc.unfreeze()  # into the oldest generation
                 gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import weakref
 
 import pytest
 
@@ -48,6 +49,24 @@ def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
     del kept
     gc.collect()
     assert len(gc.get_objects()) < before - 900
+
+
+def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones() -> None:
+    """Python itself never looks at what is old at once: a sweep would hold what every cluster left in cycles."""
+
+    class Run:
+        """Weakly referable, and in a cycle with itself, as a run and its simulation are."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    collector.take_back()
+    runs = []
+    for _ in range(20):
+        with collector.resting(keeps=True):
+            runs.append(weakref.ref(Run()))
+    assert sum(run() is not None for run in runs) < 9
+    assert gc.isenabled()
 
 
 def test_what_was_put_aside_stays_there() -> None:
