@@ -744,7 +744,8 @@ class AdmissionRule(Record):
 class AdmissionHook(Record):
     """What may change or refuse objects on their way into the cluster: a webhook, or a policy with expressions.
 
-    `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
+    `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything. `conditions`: CEL
+    expressions of its ``matchConditions``.
     """
 
     kind: str  # {Mutating,Validating}WebhookConfiguration | {Mutating,Validating}AdmissionPolicy
@@ -753,6 +754,7 @@ class AdmissionHook(Record):
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
     is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
+    conditions: tuple[Expression, ...] = ()
 
     def is_about(self, group: str, resource: str) -> bool:
         """Whether objects of that resource, in a namespace, that are created or changed are among those it sees."""

@@ -15,7 +15,7 @@ from planner.kubernetes import queues
 from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
+from planner.kubernetes.kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
 from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
@@ -45,6 +45,7 @@ from planner.rollout.concurrent_rollouts import untold
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
 from planner.rollout.duplicate_devices import given_out_twice
 from planner.rollout.independent_actors import going_spaces
+from planner.rollout.match_conditions import AdmittedObject, admitted_objects, is_skipped
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import toleration_seconds
@@ -449,11 +450,6 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
     """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
     after = revision.after
     namespace_labels = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
-    # The API server asks the hooks about each object on its way: the workload, its ReplicaSet and its pods.
-    objects = [(POD.group, POD.resource, template.labels) for template, _ in revision.templates]
-    if after.traits.part:
-        objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))
-    objects.append((after.traits.group, after.traits.resource, after.labels))
 
     def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
         in_namespace = (
@@ -463,19 +459,20 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
         )
         return in_namespace and (hook.object_selector is None or labels_match(hook.object_selector, labels))
 
-    def concerns(hook: AdmissionHook, labels: Labels, group: str, resource: str) -> bool:
-        return sees(hook, labels) and hook.is_about(group, resource)
+    def concerns(hook: AdmissionHook, admitted: AdmittedObject) -> bool:
+        is_about = hook.is_about(admitted.kind.group, admitted.kind.resource)
+        return is_about and sees(hook, admitted.labels) and not is_skipped(hook, admitted)
 
     hooks: dict[AdmissionHook, None] = {}
-    for group, resource, labels in objects:
+    for admitted in admitted_objects(revision):
         for configuration in snapshot.webhook_configurations:
-            hooks.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
+            hooks.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, admitted)))
         for policy in snapshot.admission_policies:
             named = (policy.kind, policy.name)
             bindings = (
                 b for b in snapshot.admission_policy_bindings if (b.policy_kind, b.policy) == named and b.denies
             )
-            if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
+            if any(sees(b, admitted.labels) for b in bindings) and concerns(policy, admitted):
                 hooks[policy] = None
     return tuple(hooks)
 

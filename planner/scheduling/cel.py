@@ -98,7 +98,7 @@ def _text(make: Any) -> Any:
     return lambda text, *more: celtypes.StringType(make(str(text), *(str(argument) for argument in more)))
 
 
-_FUNCTIONS: dict[str, Any] = {
+CEL_FUNCTIONS: dict[str, Any] = {
     "_==_": _equal,
     "_!=_": _unequal,
     "quantity": lambda text: _Quantity(parse_decimal(str(text))),
@@ -127,7 +127,7 @@ _FUNCTIONS: dict[str, Any] = {
 @lru_cache(maxsize=512)
 def _program(expression: str) -> Any:
     environment = celpy.Environment()
-    return environment.program(environment.compile(expression), functions=_FUNCTIONS)
+    return environment.program(environment.compile(expression), functions=CEL_FUNCTIONS)
 
 
 def _by_domain(driver: str, values: Iterable[tuple[str, Any]]) -> _Domains:

@@ -95,6 +95,62 @@ def test_one_that_sees_none_of_it_is_not_spoken_of(
     assert "webhook" not in gate.lower()
 
 
+NO_CONDITION: Final = (
+    "!('system:nodes' in request.userInfo.groups)"  # Kubernetes' own example: it tells nothing of a rollout
+)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "policy", "is_asked"),
+    [
+        (["request.resource.resource != 'pods'"], "Fail", False),
+        (["request.namespace == 'kube-system'"], "Fail", False),
+        (["has(object.metadata.labels.injected)"], "Fail", False),
+        (["'injected' in object.metadata.labels && object.metadata.labels['injected'] == 'true'"], "Fail", False),
+        (["request.operation == 'UPDATE'"], "Fail", False),
+        ([NO_CONDITION, "object.spec.schedulerName == 'other' && false"], "Fail", False),
+        (["object.metadata.ownerReferences.exists(owner, owner.kind == 'DaemonSet')"], "Fail", False),
+        # a label that isn't there is an error: with Ignore the webhook isn't called, with Fail the pod is refused
+        (["object.metadata.labels['injected'] == 'true'"], "Ignore", False),
+        (["object.metadata.labels['injected'] == 'true'"], "Fail", True),
+        ([NO_CONDITION], "Fail", True),
+        (["request.namespace == 'ml'", "object.kind == 'Pod'"], "Fail", True),
+        (["object.metadata.labels['pod-template-hash'] == 'x'"], "Ignore", True),
+        (["has(object.metadata.annotations.injected)"], "Fail", True),
+        (["object.spec.containers.exists(c, 'nvidia.com/gpu' in c.resources.limits)"], "Fail", True),
+        (["object.metadata.?labels.injected.orValue('') == 'true'"], "Fail", True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["gate", "rollout", "make-room"])
+def test_one_that_its_conditions_skip_is_not_spoken_of(
+    command: str, conditions: list[str], policy: str, is_asked: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Conditions over what isn't known of a pod, or of who asks, skip nothing."""
+    written = [{"name": f"c{i}", "expression": expression} for i, expression in enumerate(conditions)]
+    cluster = with_hook(tmp_path, matchConditions=written, failurePolicy=policy)
+    doubts = doubts_of(asked(capsys, command, cluster, "-f", CHANGE, "-o", "json"))
+    assert [doubt["about"] for doubt in doubts if "Webhook" in doubt["about"]] == [UNKNOWN] * is_asked
+
+
+def test_the_conditions_of_a_policy_count_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for namespace, is_asked in (("kube-system", False), ("ml", True)):
+        rules = {"matchConstraints": {"resourceRules": [{**PODS[0], "resources": ["pods"]}]}}
+        condition = [{"name": "c", "expression": f"request.namespace == '{namespace}'"}]
+        group = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "p"}}
+        policy = {**group, "kind": "ValidatingAdmissionPolicy", "spec": {**rules, "matchConditions": condition}}
+        binding = {
+            **group,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "spec": {"policyName": "p", "validationActions": ["Deny"]},
+        }
+        cluster = given("mutating-webhook.json.gz")
+        cluster["items"] = [one for one in cluster["items"] if one["kind"] != "MutatingWebhookConfiguration"]
+        file = tmp_path / "cluster.json"
+        file.write_text(json.dumps({**cluster, "items": [*cluster["items"], policy, binding]}))
+        about = [doubt["about"] for doubt in doubts_of(asked(capsys, "gate", file, "-f", CHANGE, "-o", "json"))]
+        assert ("ValidatingAdmissionPolicy p" in about) is is_asked
+
+
 def test_one_that_changes_no_scheduling_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     cluster = with_hook(tmp_path, "pod-identity-webhook", "iam-for-pods.amazonaws.com")
     rollout = asked(capsys, "rollout", cluster, "-f", CHANGE)

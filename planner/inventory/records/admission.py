@@ -1,8 +1,10 @@
-"""Webhooks, admission policies and their bindings. Names and rules only: no address, no expression."""
+"""Webhooks, admission policies and their bindings. Names, rules and what they match only: no address, no expression of a policy."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import msgspec
 
 from planner.ground.records import replace
 from planner.inventory.records.field_paths import METADATA, FieldPath, Many, RecordLayout, at, each, of
@@ -12,6 +14,14 @@ from planner.kubernetes import records as model
 
 def _always(value: str) -> FieldPath:
     return of(lambda _: value)
+
+
+class _Condition(msgspec.Struct):
+    expression: str = ""
+
+
+def _expressions(_: Shared, conditions: list[_Condition]) -> tuple[str, ...]:
+    return tuple(condition.expression for condition in conditions)
 
 
 _RULE = RecordLayout(
@@ -35,6 +45,7 @@ def _webhooks(kind: str) -> RecordLayout:
         namespace_selector="namespaceSelector",
         object_selector="objectSelector",
         is_required=at("failurePolicy", str, lambda _, policy: policy != "Ignore"),
+        conditions=at("matchConditions", Many(_Condition), _expressions),
     )
 
     def hooks(shared: Shared, metadata: Any, written: Any) -> tuple[model.AdmissionHook, ...]:
@@ -56,6 +67,8 @@ def _policy(kind: str) -> RecordLayout:
         rules=each("spec.matchConstraints.resourceRules", _RULE),
         namespace_selector="spec.matchConstraints.namespaceSelector",
         object_selector="spec.matchConstraints.objectSelector",
+        is_required=at("spec.failurePolicy", str, lambda _, policy: policy != "Ignore"),
+        conditions=at("spec.matchConditions", Many(_Condition), _expressions),
     )
 
 

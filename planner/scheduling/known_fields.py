@@ -1,0 +1,39 @@
+"""What is known of an object's fields, for conditions over it. Apart from `partial_cel`, whose library takes longer to load than a verdict to
+be played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+
+class Field(Enum):
+    """In the place of a value."""
+
+    UNKNOWN = "there, with any value"
+    ABSENT = "not there"
+
+
+UNKNOWN, ABSENT = Field.UNKNOWN, Field.ABSENT
+
+
+class ClosedFields(dict[str, Any]):
+    """An object whose fields are all known, but for those that it `may_have`; of a plain dict any other may be there."""
+
+    def __init__(self, members: Mapping[str, Any], may_have: frozenset[str] = frozenset()) -> None:
+        super().__init__(members)
+        self.may_have = may_have
+
+
+class OpenList(list[Any]):
+    """A list that may have more members than these."""
+
+
+class Outcome(Enum):
+    """Of a condition. An ERROR isn't one of types, which the API server refuses with the object that has the condition."""
+
+    TRUE = "true"
+    FALSE = "false"
+    ERROR = "a field is missing"
+    UNKNOWN = "not known"
