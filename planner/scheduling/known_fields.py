@@ -8,14 +8,14 @@ from enum import Enum
 from typing import Any
 
 
-class Field(Enum):
+class UnreadField(Enum):
     """In the place of a value."""
 
     UNKNOWN = "there, with any value"
     ABSENT = "not there"
 
 
-UNKNOWN, ABSENT = Field.UNKNOWN, Field.ABSENT
+UNKNOWN, ABSENT = UnreadField.UNKNOWN, UnreadField.ABSENT
 
 
 class ClosedFields(dict[str, Any]):
