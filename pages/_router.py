@@ -12,7 +12,7 @@ PAGES = {
     "Now": (("overview.py", "Now", "speed", ("overview", "plan", "peak", "what_if", "findings")),),
     "Workloads": (
         ("rollouts.py", "Every workload", "rocket_launch", ("overview",)),
-        ("rollout.py", "Rollout", "rocket", ("rollout", "strategies", "strategy_costs")),
+        ("rollout.py", "Workload", "rocket", ("rollout", "strategies", "strategy_costs")),
     ),
     "Capacity": (
         ("headroom.py", "What fits", "event_seat", ("capacity", "seats")),

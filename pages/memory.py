@@ -1,10 +1,9 @@
 import streamlit as st
 
-from planner.figures import memory_eviction
 from planner.ground.words import literal
 from planner.questions import memory as plan_memory
 from planner.questions.question import Inputs
-from planner.ui import cache, charts, downloads, link, memory_inputs, memory_view, page_filter, session
+from planner.ui import cache, downloads, link, memory_inputs, memory_view, page_filter, session
 
 snapshot = session.cluster()
 said = st.container()
@@ -22,10 +21,10 @@ risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part
 with risks:
     if risks.open:
         memory_view.risks(plan.findings)
-        memory_view.classes(plan.cluster)
+        memory_view.classes(plan)
 with nodes:
     if nodes.open:
-        memory_view.drawn_nodes(plan.cluster)
+        memory_view.drawn_nodes(plan)
         memory_view.nodes(plan)
 with first:
     st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
@@ -33,15 +32,12 @@ with first:
     st.markdown(literal(node.sentence))
     eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
     with eviction:
-        if first.open and any(pod.eviction_rank for pod in node.pods):
-            charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
-        memory_view.drawn_pods(node)
         if first.open:
             memory_view.order(plan, node)
     with values:
-        st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
+        st.caption("cgroup v2, in bytes. A dash: not written, the kernel's default.")
         if first.open:
-            memory_view.cgroups(node)
+            memory_view.cgroups(plan, node)
     with page_cache:
         memory_view.page_cache(node, memory_inputs.size_gib())
 with change:

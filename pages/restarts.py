@@ -9,7 +9,7 @@ plan = narrowed(whole, page_filter.kept(cluster))
 restarts_view.headline(plan.report)
 
 if plan.report.loops:
-    restarts_view.loops(plan.report, snapshot)
+    restarts_view.loops(plan)
     loop = restarts_inputs.loop(plan.report.loops)
     restarts_view.loop_details(loop, snapshot)
 

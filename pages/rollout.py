@@ -12,7 +12,7 @@ from planner.ui import (
 )
 
 snapshot = session.cluster()
-(title := st.empty()).title("Rollout")
+(title := st.empty()).title("Workload")
 if key := rollout_inputs.pick(snapshot):
     title.title(object_links.title(key))
 place = st.container()

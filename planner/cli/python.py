@@ -140,11 +140,12 @@ class Answer(Record):
         if chart is None:
             fix = "Ask for its tables: .to_frame()"
             raise InputError("there is nothing to draw", where=self.question.name, fix=fix)
-        if isinstance(chart.figure, NotDrawn):
+        figure = chart.figure()
+        if isinstance(figure, NotDrawn):
             raise InputError(
-                f"its chart couldn't be drawn ({chart.figure.kind}): a mistake of ours", where=self.question.name
+                f"its chart couldn't be drawn ({figure.kind}): a mistake of ours", where=self.question.name
             )
-        return as_figure(chart.figure)
+        return as_figure(figure)
 
     def __repr__(self) -> str:
         return f"<{self.question.name}: {self.sentence}>"

@@ -5,12 +5,6 @@ function film(root, told) {
   const ROW = 26, HEAD = 20, LINE = 30, INK = '#10161D', BAD = '#D55E00';
   const uid = 'f' + Math.random().toString(36).slice(2, 8);
 
-  function node(name, more, ...inside) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(more || {})) if (value !== null) made.setAttribute(key, value);
-    made.append(...inside.filter((one) => one !== null));
-    return made;
-  }
   function draw(into, name, more, text) {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(more || {})) made.setAttribute(key, value);
@@ -47,22 +41,22 @@ function film(root, told) {
   }
 
   const still = matchMedia('(prefers-reduced-motion: reduce)');
-  const play = node('button', {type: 'button'}, 'Play');
-  const back = node('button', {type: 'button', 'aria-label': 'One step back'}, '‹');
-  const on = node('button', {type: 'button', 'aria-label': 'One step on'}, '›');
+  const play = make('button', {type: 'button'}, 'Play');
+  const back = make('button', {type: 'button', 'aria-label': 'One step back'}, '‹');
+  const on = make('button', {type: 'button', 'aria-label': 'One step on'}, '›');
   const last = told.frames.length - 1;
-  const slider = node('input', {type: 'range', min: 0, max: last, step: 1, 'aria-label': 'Step of the film'});
-  const now = node('p', {class: 'now', role: 'status', 'aria-live': 'polite'});
-    const box = node('div', {class: 'film'},
-    node('div', {class: 'controls', role: 'group', 'aria-label': 'Film'}, play, back, on, slider), now);
+  const slider = make('input', {type: 'range', min: 0, max: last, step: 1, 'aria-label': 'Step of the film'});
+  const now = make('p', {class: 'now', role: 'status', 'aria-live': 'polite'});
+  const box = make('div', {class: 'film'},
+    make('div', {class: 'controls', role: 'group', 'aria-label': 'Film'}, play, back, on, slider), now);
   const picture = document.createElementNS(SVG, 'svg'), lines = document.createElementNS(SVG, 'svg');
   picture.setAttribute('role', 'img');
   picture.dataset.at = 'p';
   lines.setAttribute('aria-hidden', 'true');
-  const stuck = node('div', {class: 'stuck'}, node('b', {}, told.stuck || ''));
-  if (told.cycle.length) stuck.append(node('ol', {}, ...told.cycle.map((edge) => node('li', {}, edge))));
-  box.append(node('figure', {}, picture, lines, stuck, told.more ? node('p', {class: 'aside'}, told.more) : null));
-  const legend = node('ul', {class: 'legend', 'aria-label': 'What the blocks mean'});
+  const stuck = make('div', {class: 'stuck'}, make('b', {}, told.stuck || ''));
+  if (told.cycle.length) stuck.append(make('ol', {}, ...told.cycle.map((edge) => make('li', {}, edge))));
+  box.append(make('figure', {}, picture, lines, stuck, told.more ? make('p', {class: 'aside'}, told.more) : null));
+  const legend = make('ul', {class: 'legend', 'aria-label': 'What the blocks mean'});
   function entry(colour, letter, isNew, doing, words) {
     const mark = document.createElementNS(SVG, 'svg');
     mark.dataset.at = 'l' + legend.children.length;
@@ -70,7 +64,7 @@ function film(root, told) {
     mark.setAttribute('viewBox', '0 0 26 18');
     patterns(mark);
     block(mark, 0, 0, 26, 18, colour, letter, isNew, doing, '');
-    legend.append(node('li', {}, mark, node('span', {}, words)));
+    legend.append(make('li', {}, mark, make('span', {}, words)));
   }
   for (const one of told.holders) entry(one.colour, one.letter, false, READY, one.name);
   if (told.holders.length) {
@@ -79,9 +73,9 @@ function film(root, told) {
     entry(first.colour, first.letter, false, STARTING, 'not Ready, or waiting');
     entry(first.colour, first.letter, false, ENDING, 'terminating');
   }
-  const rows = told.frames.map((frame, place) => node('tr', {}, ...[String(place), frame.after, frame.event, frame.said].map((text) => node('td', {}, text))));
-  const table = node('table', {}, node('thead', {}, node('tr', {}, ...['step', 'after', 'what happens', 'then'].map((text) => node('th', {scope: 'col'}, text)))), node('tbody', {}, ...rows));
-  box.append(legend, node('details', {}, node('summary', {}, 'Every step as a table'), node('div', {class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Every step'}, table)));
+  const rows = told.frames.map((frame, place) => make('tr', {}, ...[String(place), frame.after, frame.event, frame.said].map((text) => make('td', {}, text))));
+  const table = make('table', {}, make('thead', {}, make('tr', {}, ...['step', 'after', 'what happens', 'then'].map((text) => make('th', {scope: 'col'}, text)))), make('tbody', {}, ...rows));
+  box.append(legend, make('details', {}, make('summary', {}, 'Every step as a table'), make('div', {class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Every step'}, table)));
 
   function rowsOf(wide) {  // where each row is: pools have a line of their own
     let y = told.lane ? HEAD + ROW + 6 : 2, pool = null;
@@ -175,7 +169,7 @@ function film(root, told) {
   function show() {
     const frame = told.frames[Number(slider.value)], over = Number(slider.value) === last;
     const said = `${frame.after}: ${frame.event}${over && told.over ? ' · ' + told.over : ''}`;
-    now.replaceChildren(node('b', {}, `Step ${slider.value} of ${last}`), ` · ${said}`);
+    now.replaceChildren(make('b', {}, `Step ${slider.value} of ${last}`), ` · ${said}`);
     slider.setAttribute('aria-valuetext', `Step ${slider.value} of ${last}: ${said}`);
     paint();
   }

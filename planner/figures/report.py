@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from html import escape, unescape
+from html import escape
 from typing import Any, Final
 
 from planner.figures import film
-from planner.figures.answer_charts import Chart, charts
+from planner.figures.answer_charts import BarPart, Chart, charts
 from planner.figures.first_page import lines
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import count, duration, printable, sentence
@@ -88,9 +88,7 @@ def _chapter(place: int, chapter_text: Written, drawn: Iterable[tuple[str, Chart
         body.append(f"<p class='bad'>Not known: {_text(chapter.not_known)}</p>")
     elif chapter_text.said:
         body.append(f"<p>{_text(chapter_text.said)}</p>")
-    body += [
-        _chart(chart.figure, chart.alt) for question, chart in drawn if (question, chart.table) == (chapter.question, chapter.table)
-    ]  # fmt: skip
+    body += [_chart(chart) for question, chart in drawn if (question, chart.table) == (chapter.question, chapter.table)]
     if chapter_text.shown:
         body.append(_table(chapter_text.shown))
     elif not chapter.not_known:
@@ -108,49 +106,36 @@ def _film(review: Report) -> Iterator[str]:
     content = json.dumps(film.told(review.film)).replace("<", "\\u003c")
     yield (
         f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(description)}</p></div>"
-        f"<script type='application/json' id='told'>{content}</script>\n<script>{film.file('film.js')}\n"
+        f"<script type='application/json' id='told'>{content}</script>\n<script>{film.file('dom.js')}{film.file('film.js')}\n"
         "film(document.querySelector('.show'), JSON.parse(document.getElementById('told').textContent));</script></section>"
     )
 
 
-def _chart(figure: Any, alt: str) -> str:
-    """Bars one after another, and marks on them, as elements with a width: without a script, and the browser's find finds each."""
-    bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
-    marks = [trace for trace in figure["data"] if trace["type"] == "scatter" and trace.get("mode") == "markers"]
-    long = [sum(x or 0 for x in row) for row in zip(*(bar["x"] for bar in bars), strict=True)]
-    most = max((*long, *(x or 0 for mark in marks for x in mark["x"])), default=0) or 1
-    keys = "".join(f"<span><i{_look(bar)}></i>{_text(bar['name'])}</span>" for bar in (*bars, *marks))
-    drawn = []
-    for place, name in enumerate(bars[0]["y"]):
-        parts = "".join(f"<i{_look(bar, width=bar['x'][place] / most)}></i>" for bar in bars if bar["x"][place])
-        parts += "".join(
-            f"<em{_look(mark, left=mark['x'][place] / most)}></em>" for mark in marks if mark["x"][place] is not None
+def _chart(chart: Chart) -> str:
+    """Bars one after another as elements with a width: without a script, and the browser's find finds each."""
+    ends = [
+        sum(length or 0 for length in lengths) for lengths in zip(*(part.lengths for part in chart.parts), strict=True)
+    ]
+    keys = "".join(f"<span><i{_look(part)}></i>{_text(part.name)}</span>" for part in chart.parts)
+    rows = []
+    for place, name in enumerate(chart.rows):
+        bars = "".join(
+            f"<i{_look(part, length / max(ends))}></i>" for part in chart.parts if (length := part.lengths[place])
         )
-        amounts_text = " · ".join(_amount(bar, place) for bar in (*bars, *marks) if bar["x"][place])
-        drawn.append(
-            f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(amounts_text))}</span></div>"
+        rows.append(
+            f"<div><span>{_text(name)}</span><span class='track'>{bars}</span><span>{_text(' · '.join(chart.words(place)))}</span></div>"
         )
-    unit = figure["layout"]["xaxis"]["title"]["text"]
     return (
-        f"<figure class='chart' aria-label='{_text(alt)}'><p class='keys'>{keys}<span>{_text(unit)}</span></p>\n"
-        + "\n".join(drawn)
-        + f"\n<figcaption class='soft'>{_text(alt)}</figcaption></figure>"
+        f"<figure class='chart' aria-label='{_text(chart.alt)}'><p class='keys'>{keys}<span>{_text(chart.unit)}</span></p>\n"
+        + "\n".join(rows)
+        + f"\n<figcaption class='soft'>{_text(chart.alt)}</figcaption></figure>"
     )
 
 
-def _look(trace: Any, **at: float) -> str:
-    """Colour, hatching and place of a bar or a mark."""
-    pattern = trace["marker"].get("pattern", {}).get("shape")
-    hatched = " class='hatched'" if isinstance(pattern, str) and pattern else ""
-    place = "".join(f"{name}:{100 * share:.2f}%;" for name, share in at.items())
-    return f"{hatched} style='{place}--c:{_text(trace['marker']['color'])}'"
-
-
-def _amount(trace: Any, place: int) -> str:
-    """``8 held``, ``63 requested``."""
-    labels, name = (trace.get("text") or ())[place : place + 1], str(trace["name"])
-    text = str(labels[0]) if labels and labels[0] else f"{trace['x'][place]:,.0f}"
-    return text if name in text else f"{text} {name}"
+def _look(part: BarPart, share: float | None = None) -> str:
+    """Colour, hatching and width of a bar's part."""
+    width = "" if share is None else f"width:{100 * share:.2f}%;"
+    return f"{' class=hatched' if part.is_hatched else ''} style='{width}--c:{part.colour}'"
 
 
 def _table(rows: Any) -> str:

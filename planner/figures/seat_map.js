@@ -1,11 +1,5 @@
 // The map of seats: draws what planner/figures/seat_map.py tells, and works nothing out. Names are set as text, never as markup.
 function seatMap(root, told, act) {
-  const make = (name, more, ...inside) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(more || {})) if (value !== null) made.setAttribute(key, value);
-    made.append(...inside.filter((one) => one !== null));
-    return made;
-  };
   const colours = Object.fromEntries(told.holders.map(([letter, name, colour]) => [letter, colour]));
   const square = (letter) => make('i', {style: `background:${colours[letter]}`, class: {'–': 'out', '·': 'free'}[letter] || null}, told.named ? letter : '');
   const before = root.getRootNode().activeElement, held = before && before.dataset ? before.dataset.at : undefined;
@@ -49,7 +43,7 @@ function seatMap(root, told, act) {
   const aside = make('aside', {}, lost, make('h2', {}, 'Pending'), waiting.length ? make('ul', {}, ...waiting) : make('p', {}, 'No pod is pending.'));
   const legend = make('ul', {class: 'legend', 'aria-label': 'Who holds a seat'}, ...told.holders.map(([letter, name]) =>
     make('li', {}, make('i', {style: `background:${colours[letter]}`, class: {'–': 'out', '·': 'free'}[letter] || null}, letter), name)));
-  root.className = told.named ? 'map named' : 'map';
+  root.className = told.named ? 'place map named' : 'place map';
   root.replaceChildren(make('div', {class: 'both'}, make('div', {}, seats, legend, make('p', {class: 'note'}, told.note)), aside));
   if (held !== undefined && nodes[held]) nodes[held].focus({preventScroll: true});
 }

@@ -3,26 +3,20 @@
 function strategyGrid(root, told, choose) {
   const same = JSON.stringify([told.rows, told.columns, told.recreate]);
   if (root.grid?.same === same) { root.grid.take(told.chosen, choose); return; }
-  const node = (name, more, ...inside) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(more || {})) if (value !== null) made.setAttribute(key, value);
-    made.append(...inside);
-    return made;
-  };
   let now = told.chosen, send = choose, waiting = null;
   const cells = [];
-  const range = (label, most) => node('input', {type: 'range', min: 0, max: most, step: 1, 'aria-label': label});
+  const range = (label, most) => make('input', {type: 'range', min: 0, max: most, step: 1, 'aria-label': label});
   const surge = range('maxSurge', told.surges.length - 1), missing = range('maxUnavailable', told.columns.length - 1);
   surge.className = 'up';
-  const box = node('div', {class: 'strategies', role: 'group', 'aria-label': told.alt});
+  const box = make('div', {class: 'strategies', role: 'group', 'aria-label': told.alt});
   box.style.gridTemplateColumns = `24px max-content repeat(${told.columns.length}, minmax(0, 1fr))`;
   const put = (part, row, column, more = '') => { part.style.gridArea = `${row} / ${column}${more}`; box.append(part); return part; };
-  put(node('span', {class: 'edge'}, 'maxSurge'), 2, 1, ' / auto / span 2');
-  put(node('label', {class: 'edge'}, 'maxUnavailable ', missing), 1, 3, ' / auto / -1');
-  told.columns.forEach((number, at) => put(node('span', {class: 'head'}, String(number)), 2, at + 3));
+  put(make('span', {class: 'edge'}, 'maxSurge'), 2, 1, ' / auto / span 2');
+  put(make('label', {class: 'edge'}, 'maxUnavailable ', missing), 1, 3, ' / auto / -1');
+  told.columns.forEach((number, at) => put(make('span', {class: 'head'}, String(number)), 2, at + 3));
   put(surge, 3, 1, ` / span ${told.rows.length}`);
   const draw = (cell, pair, row, column, more, text = cell.text) => {
-    const part = put(node('button', {type: 'button', tabindex: -1, 'aria-label': cell.words, title: cell.words}, text), row, column, more);
+    const part = put(make('button', {type: 'button', tabindex: -1, 'aria-label': cell.words, title: cell.words}, text), row, column, more);
     part.style.setProperty('--back', cell.colour || 'transparent');
     part.style.setProperty('--ink', cell.ink || 'inherit');
     part.classList.toggle('below', Boolean(cell.below));
@@ -34,10 +28,10 @@ function strategyGrid(root, told, choose) {
     cells.push({part, cell, is: (chosen) => String(pair(chosen)) === String(chosen)});
   };
   told.rows.forEach((row, at) => {
-    put(node('span', {class: 'name'}, row.name), at + 3, 2);
+    put(make('span', {class: 'name'}, row.name), at + 3, 2);
     row.cells.forEach((cell, column) => draw(cell, (chosen = now) => [row.surges.includes(chosen[0]) ? chosen[0] : row.takes, told.columns[column]], at + 3, column + 3, ''));
   });
-  put(node('span', {class: 'name'}, 'Recreate'), told.rows.length + 3, 1, ' / auto / span 2');
+  put(make('span', {class: 'name'}, 'Recreate'), told.rows.length + 3, 1, ' / auto / span 2');
   draw(told.recreate, () => told.recreate.pair, told.rows.length + 3, 3, ' / auto / -1', told.recreate.long);
   function show() {
     const place = (numbers, number) => Math.max(0, numbers.indexOf(number));

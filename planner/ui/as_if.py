@@ -16,6 +16,7 @@ from planner.capacity.changes import Change, ChangeKind, parse_changes, text_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
+from planner.questions.pool_settings import PoolSettings
 from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import cache, capacity_inputs, errors, link, session
 
@@ -100,9 +101,10 @@ def _chips(place: DeltaGenerator, changes: Sequence[Change]) -> None:
 def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
     inputs = capacity_inputs.given(today)
-    question_settings = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES)
+    pools = PoolSettings(limits=capacity_inputs.typed())
+    question_settings = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES, pools=pools)
     what_if_answer = cache.ask(QUESTION, today, question_settings, capacity_inputs.priced(inputs))
-    session.suppose(cache.answer(changed, today, changes, inputs.limits))
+    session.suppose(cache.answer(changed, today, changes, pools.known(inputs)))
     st.markdown(words.literal(" · ".join(_beside(what_if_answer))))
     for step in what_if_answer.steps:
         if not step.is_done:

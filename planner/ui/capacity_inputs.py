@@ -7,7 +7,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.inventory.pool_limits import PoolLimits
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import ARRIVAL_WORDS
 from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacitySettings
@@ -19,10 +19,9 @@ from planner.ui import errors, prices, uploads
 from planner.ui.settings_form import SettingsForm
 
 _POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
-_CHANGES = "changes"
+_TYPED = "_typed_limits"
 _LIMITS = "gpu-t4=8, web=2-12"
 _AUTOSCALER = ("expander", "expendable_pods_priority_cutoff", "new_pod_delay_seconds", "new_gpu_pod_delay_seconds")
-_QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
@@ -54,6 +53,16 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
             ]
             st.caption(f"{', '.join(filter(None, parts))}, from the files.")
     return widgets.settings()
+
+
+def typed() -> tuple[PoolLimits, ...]:
+    """Limits typed by hand, on this page or the last one that asks for them; what can't be read is told beside its field."""
+    text = st.session_state.get("limits", st.query_params.get("limits", st.session_state.get(_TYPED))) or ""
+    st.session_state[_TYPED] = text
+    try:
+        return parse_typed_limits(text)
+    except HeadroomError:
+        return ()
 
 
 def given(snapshot: Snapshot) -> Inputs:

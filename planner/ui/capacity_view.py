@@ -10,7 +10,7 @@ from planner.capacity import room
 from planner.capacity.filters import ALL, Selection
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.free_capacity import CapacityAnswer
-from planner.capacity.headroom import Fit, stops, where
+from planner.capacity.headroom import Fit
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.tables import alike
@@ -133,43 +133,19 @@ def what_fits(answer: CapacityAnswer) -> None:
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
-    shown = _alike((*answer.workloads, *answer.standard))
-    standard_names = {fit.shape for fit in answer.standard}  # their names are what they ask for
-    rows = [
-        {
-            "shape": names,
-            "more fit": _number(fit),
-            "what stops the next": f"not known: {fit.unknown}" if fit.unknown else stops(fit.obstacles),
-            "where": None if fit.unknown else where(fit),
-            "asks for": None
-            if fit.shape in standard_names
-            else ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in fit.requests.items())
-            or "nothing",
-        }
-        for names, fit in shown
-    ]
-    fitting = sum(bool(workload.known_count) for workload in answer.workloads)
-    tables.show(
-        rows, alt=f"One more pod fits of {fitting:,} of {words.count(len(answer.workloads), 'workload')}", empty="No workload.",
-        opens=[object_links.rollout(fit.shape) for _, fit in shown], key="what_fits",
-    )  # fmt: skip
+    groups = alike((*answer.workloads, *answer.standard), lambda fit: (fit.requests, fit.known_count, fit.obstacles))
+    opens = lambda fit: object_links.rollout(fit.shape)  # noqa: E731
+    sheet.grouped(
+        capacity.QUESTION,
+        answer,
+        "fits",
+        groups,
+        called="shape",
+        key="what_fits",
+        opens=opens,
+        names=("shape", "fits", "stops", "where"),
+    )
     st.caption(f"{object_links.SELECT} Standard shapes have none.")
-
-
-def _number(fit: Fit) -> str:
-    if fit.unknown:
-        return "?"
-    return f"{fit.count:,}{'+' if fit.is_at_least else ''}" + (" ✗" if not fit.count else "")
-
-
-def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
-    """Shapes with the same answer in one row, under the first one's name."""
-    groups = alike(fits, lambda fit: (fit.requests, fit.known_count, fit.obstacles))
-    return [(_first_of([fit.shape for fit in group]), group[0]) for group in groups]
-
-
-def _first_of(names: Sequence[str]) -> str:
-    return names[0] + (f" and {len(names) - 1:,} alike" if len(names) > 1 else "")
 
 
 @errors.part

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from planner.figures.drawing import NotDrawn, as_figure
-from planner.ground.words import count, literal
+from planner.ground.words import literal
 
 _CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 
@@ -18,12 +18,6 @@ def show(figure: Any, *, key: str, alt: str) -> None:
     if _is_missing(figure, alt):
         return
     st.plotly_chart(_still(figure), key=key, alt=alt, config=_CONFIG, width="stretch")
-
-
-def part(drawn: int, whole: int, noun: str, which: str) -> None:
-    """A line under a chart that draws a part: how many of all, and which."""
-    if drawn < whole:
-        st.caption(f"The chart has {drawn:,} of {count(whole, noun)}: {literal(which)}. The table has all.")
 
 
 def _still(figure: Any) -> Any:

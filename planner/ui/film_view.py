@@ -20,22 +20,12 @@ from planner.remedies.make_room import room_film
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.film import Film
 from planner.ui import cache, errors, rollout_inputs
-
-
-@st.cache_resource(show_spinner=False)
-def _component() -> Any:
-    """The component, registered once a server."""
-    return st.components.v2.component(
-        "headroom_film",
-        html='<div class="place"></div>',
-        css=drawing.file("film.css"),
-        js=f"{drawing.file('film.js')}\nexport default ({{data, parentElement}}) => data && film(parentElement.querySelector('.place'), data);\n",
-    )
+from planner.ui.components import component
 
 
 def show(film: Film, *, key: str, **more: Any) -> None:
     """The film, with a slider and a play button over its steps."""
-    _component()(key=key, data=drawing.told(film, **more))
+    component("film", "film(place, data)")(key=key, data=drawing.told(film, **more))
 
 
 @errors.part

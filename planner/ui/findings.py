@@ -11,10 +11,9 @@ from planner.ground import words
 from planner.ground.tables import alike
 from planner.inventory import checks, input_report
 from planner.kubernetes.records import Finding, Severity, Snapshot
-from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed, summary
+from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed
 from planner.questions.question import Inputs
-from planner.questions.wording import SEVERITY
-from planner.ui import cache, object_links, page_filter, session, tables
+from planner.ui import cache, object_links, page_filter, session, sheet
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 
@@ -95,18 +94,6 @@ def _line(finding: Finding) -> None:
         st.markdown(f"{words.literal(words.sentence(finding.what))}{fix}")
 
 
-def table(findings: Sequence[Finding]) -> None:
+def table(found: FindingsAnswer) -> None:
     """The findings as a table that can be searched and sorted."""
-    rows = [
-        {
-            "severity": f"{GLYPH[finding.severity]} {SEVERITY[finding.severity]}",
-            "object": finding.object,
-            "what": finding.what,
-            "how to fix it": finding.fix,
-        }
-        for finding in findings
-    ]
-    tables.show(
-        rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.",
-        opens=[object_links.of(finding) for finding in findings], key="findings_table",
-    )  # fmt: skip
+    sheet.table(QUESTION, found, "findings", opens=object_links.of, key="findings_table")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.tables import Row, alike
+from planner.ground.tables import alike
 from planner.questions.savings import QUESTION, SavingsAnswer
-from planner.spot.fleet import FleetSavings
-from planner.ui import errors, object_links, sheet, tables
+from planner.spot.fleet import FleetSavings, Move
+from planner.ui import errors, object_links, sheet
 
 
 def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
@@ -36,68 +35,37 @@ def sums(found: SavingsAnswer) -> None:
 @errors.part
 def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
-    moving = QUESTION.rows(found, "moves")
-    pools = Counter(row["workload"] for row in moving)
-
-    def rows(groups: Sequence[tuple[Row, ...]], key: str) -> None:
-        table_rows = [
-            {
-                "move": alike_rows[0]["move"],
-                "workload": words.listing([_whose(row, pools) for row in alike_rows], most=1),
-                "saved $": _sum(alike_rows, "expected_usd"),
-                "fit": alike_rows[0]["fit"],
-                "risk": _sum(alike_rows, "pod_hours_at_risk"),
-                "nodes": f"{_sum(alike_rows, 'nodes_freed'):g} → {_sum(alike_rows, 'spot_nodes'):g}",
-                "alone $": _sum(alike_rows, "alone_usd"),
-                "repacked $": _sum(alike_rows, "alone_repacked_usd"),
-            }
-            for alike_rows in groups
-        ]
-        tables.show(
-            table_rows,
-            alt="Workloads that move to spot, in order, with what each saves a month",
-            columns={"risk": st.column_config.NumberColumn(format="%.2f")},
-            money=("saved $", "alone $", "repacked $"),
-            empty="No workload may move, or none runs on demand.",
-            opens=[object_links.PageLink(page="rollout.py", query={"workload": str(row["workload"]), "about": "Spot", "spot": "true"}) for row, *_ in groups], key=key,
-        )  # fmt: skip
-
-    tables.grouped(alike(moving, _move), rows, key="moves", few=_FEW_MOVES)
-    if not moving:
-        return
-    st.caption(
-        "USD a month. Saved: expected, its part of what the pool's moves save together, by what it bears of the bill, after losses and price moves. Alone and repacked are before these. Alone: by itself, whole nodes only; repacked: the "
-        "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
-        "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
-    )
+    moving = fleet_of(found).moves
+    sheet.grouped(
+        QUESTION, found, "moves", alike(moving, _alike), key="moves", few=_FEW_MOVES,
+        sums=("expected_usd", "pod_hours_at_risk", "nodes_freed"), names=_SHOWN, opens=_spot_of,
+    )  # fmt: skip
+    if moving:
+        st.caption(
+            "USD a month. Saved: expected, after losses and price moves: its part of what the moves of its pool save together. Pod-hours at "
+            "risk: expected not to be Ready a month. Freed: on-demand nodes that go. A move without a number would save nothing."
+        )
 
 
 _FEW_MOVES: Final = 40
-_SAID: Final = (
-    "fit",
+_SHOWN: Final = (
+    "move",
+    "workload",
     "expected_usd",
+    "fit",
     "pod_hours_at_risk",
     "nodes_freed",
-    "spot_nodes",
-    "alone_usd",
-    "alone_repacked_usd",
 )
 
 
-def _move(row: Row) -> Hashable:
-    """What is said of a move, but for whose it is: to three digits, since cents that are left over have an owner."""
-    return tuple(f"{cell:.3g}" if isinstance(cell := row[name], float) else cell for name in _SAID)
+def _alike(move: Move) -> Hashable:
+    """What is said of a move, but for whose it is: money to three digits, since cents that are left over have an owner."""
+    amounts = (move.expected_usd, move.risk_pod_hours, move.freed_nodes, move.spot_nodes)
+    return move.fitness, tuple(f"{amount or 0:.3g}" for amount in amounts)
 
 
-def _whose(row: Row, pools: Mapping[object, int]) -> str:
-    return (
-        f"{row['workload']} in {row['node_pool'] or 'no pool'}" if pools[row["workload"]] > 1 else str(row["workload"])
-    )
-
-
-def _sum(group_rows: Sequence[Row], name: str) -> float | None:
-    amounts = [amount for row in group_rows if isinstance(amount := row[name], int | float)]
-    return sum(amounts) if amounts else None
+def _spot_of(move: Move) -> object_links.PageLink:
+    return object_links.PageLink(page="rollout.py", query={"workload": move.workload, "about": "Spot", "spot": "true"})
 
 
 @errors.part

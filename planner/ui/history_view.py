@@ -14,7 +14,7 @@ from planner.history.days import Period, TrendLine, money_words
 from planner.history.levels import History
 from planner.history.trend import Outlook
 from planner.kubernetes.records import Snapshot
-from planner.questions import commitments, diff, review
+from planner.questions import commitments, diff, review, trends
 from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer
@@ -31,7 +31,6 @@ from planner.ui import (
     prices,
     session,
     sheet,
-    tables,
     uploads,
 )
 
@@ -118,7 +117,7 @@ def expected(trends_answer: TrendsAnswer) -> None:
             f"Together they are known since {trends_answer.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
             "above for its own history."
         )
-    tables.small([_row(line) for line in whole])
+    sheet.table(trends.QUESTION, trends_answer, "trends", items=whole, names=_TREND)
     name = link.select("GPU model", [_name(line) for line in whole], key="model")
     line = next(trend_line for trend_line in whole if _name(trend_line) == name)
     days = [
@@ -135,32 +134,18 @@ def expected(trends_answer: TrendsAnswer) -> None:
     hours = [pool for pool in pools if not pool.node_pool]
     if hours:
         st.header("Working hours, and nights and weekends")
-        tables.small([{"Hours": trend_line.period.value} | _row(trend_line) for trend_line in hours])
+        sheet.table(trends.QUESTION, trends_answer, "trends", items=hours, names=("hours", *_TREND))
     with st.expander("Each pool", icon=":material/dns:"):
-        tables.small(
-            [
-                {"Pool": pool_trend.node_pool, "Hours": pool_trend.period.value} | _row(pool_trend)
-                for pool_trend in pools
-                if pool_trend.node_pool
-            ]
-        )
+        each = [pool for pool in pools if pool.node_pool]
+        sheet.table(trends.QUESTION, trends_answer, "trends", items=each, names=("node_pool", "hours", *_TREND))
 
 
+_TREND = ("model", "wanted_now", "there_are", "says", "band_held")
 _GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Outlook.NO_TREND: "✓"}
 
 
 def _name(line: TrendLine) -> str:
     return f"{line.gpu_model or line.resource}" + ("" if line.resource == NVIDIA_GPU else f" ({line.resource})")
-
-
-def _row(line: TrendLine) -> dict[str, object]:
-    return {
-        "Model": _name(line),
-        "Wanted": int(line.trend.today),
-        "There are": int(line.trend.limit),
-        "What to expect": str(line.sentence),
-        "The band held": f"{line.trend.held} of {words.count(line.trend.tried, 'week')}" if line.trend.tried else "–",
-    }
 
 
 def money(trends_answer: TrendsAnswer) -> None:

@@ -92,7 +92,7 @@ def dialog() -> None:
         read(snapshot)
     with findings_tab:
         st.caption(words.literal(words.sentence(findings.of(snapshot).sentence)))
-        findings.table(findings.of(snapshot).findings)
+        findings.table(findings.of(snapshot))
 
 
 def _upload() -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import streamlit as st
 
-from planner.figures import memory_nodes
-from planner.figures.memory_eviction import MOST_PODS
-from planner.figures.memory_nodes import MOST_NODES
+from planner.figures.answer_charts import charts as charts_of
 from planner.ground import words
 from planner.health.memory.nodes import ClusterMemory, NodeReport
 from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
 from planner.kubernetes.records import Finding
 from planner.questions import memory
+from planner.questions.findings import FindingsAnswer, summary
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
     charts,
@@ -100,7 +98,7 @@ def risks(found: Sequence[Finding]) -> None:
     findings.show(found, at_most=_MOST_RISKS)
     if len(found) > _MOST_RISKS:
         with st.expander(f"All {len(found):,} risks", icon=":material/table_rows:"):
-            findings.table(found)
+            findings.table(FindingsAnswer(sentence=summary(found), findings=tuple(found)))
 
 
 @errors.part
@@ -115,45 +113,31 @@ def nodes(plan: MemoryPlan) -> None:
 
 
 @errors.part
-def classes(cluster: ClusterMemory) -> None:
+def classes(plan: MemoryPlan) -> None:
     """The classes: who goes first where a node runs out."""
     st.header("Classes")
-    unknown = Counter(pod.qos for pod in cluster.pods if pod.working_set_bytes is None)
-    rows = [
-        {
-            "class": str(class_line.qos),
-            "pods": class_line.pod_count,
-            "requested": words.measured_bytes(class_line.request_bytes),
-            "used": None if unknown[class_line.qos] else words.measured_bytes(class_line.working_set_bytes),
-            "over request": None if unknown[class_line.qos] else class_line.over_request_count,
-        }
-        for class_line in cluster.classes
-    ]
-    tables.small(rows, unknown="not known")
+    sheet.table(memory.QUESTION, plan, "classes")
 
 
 @errors.part
-def drawn_nodes(cluster: ClusterMemory) -> None:
-    """The nodes' chart, where use is known of one, and which it has."""
-    if all(pod.working_set_bytes is None for pod in cluster.pods):
+def drawn_nodes(plan: MemoryPlan) -> None:
+    """How much more the pods of each node may use, where use is known of one."""
+    if all(pod.working_set_bytes is None for pod in plan.cluster.pods):
         st.caption("What the pods use isn't known of any node, so nothing is drawn: the table has what is requested.")
         return
-    charts.show(memory_nodes.figure(cluster), key="nodes", alt=memory_nodes.alt(cluster))
-    drawn, which = min(MOST_NODES, len(cluster.nodes)), "the nearest to eviction, as far as that is known"
-    charts.part(drawn, len(cluster.nodes), "node", which)
-
-
-@errors.part
-def drawn_pods(node: NodeReport) -> None:
-    """Which pods the chart has, where it hasn't all."""
-    ranked = sum(bool(pod.eviction_rank) for pod in node.pods)
-    charts.part(min(MOST_PODS, ranked), ranked, "pod", "the first to go")
+    for chart in charts_of("memory", plan):
+        charts.show(chart.figure(), key="nodes", alt=chart.alt)
 
 
 @errors.part
 def order(plan: MemoryPlan, node: NodeReport) -> None:
     """The order of eviction as a table."""
-    st.caption(object_links.SELECT)
+    ends = [
+        f"{name} {words.measured_bytes(at)}"
+        for name, at in (("hard", node.lines.hard_bytes), ("soft", node.lines.soft_bytes))
+        if at
+    ]
+    st.caption(f"The thresholds, of what its pods use: {' · '.join(ends) or 'none'}. {object_links.SELECT}")
     opens = {pod.key: object_links.rollout(pod.workload) for pod in node.pods}
     sheet.table(
         memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
@@ -161,42 +145,11 @@ def order(plan: MemoryPlan, node: NodeReport) -> None:
     )  # fmt: skip
 
 
-_CGROUP: Final = {
-    "memory.max": ("memory_max", "max"),
-    "memory.high": ("memory_high", "max"),
-    "memory.min": ("memory_min", "0"),
-    "memory.low": ("memory_low", "0"),
-    "memory.swap.max": ("memory_swap_max", "max"),
-}
-"""File → the field that has it, and what the kernel goes by where the kubelet writes none."""
-
-
 @errors.part
-def cgroups(node: NodeReport) -> None:
-    """What lands in every container's cgroup, in words a person can paste."""
+def cgroups(plan: MemoryPlan, node: NodeReport) -> None:
+    """What lands in every container's cgroup."""
     pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
-    written = {
-        name
-        for name, (field, _) in _CGROUP.items()
-        if any(getattr(container.cgroup, field) is not None for _, container in pod_containers)
-    }
-    rows = [
-        {
-            "Container": f"{pod.key}/{container.name}" + (" (sidecar)" if container.is_sidecar else ""),
-            **{
-                name: _written(getattr(container.cgroup, field), unset)
-                for name, (field, unset) in _CGROUP.items()
-                if name in written
-            },
-            "oom_score_adj": container.cgroup.oom_score_adj,
-            "OOM-killed": f"{container.oom_rank}." if container.oom_rank else "?",
-        }
-        for pod, container in pod_containers
-    ]
-    tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
-    unwritten = [f"{name} {_written(None, unset)}" for name, (_, unset) in _CGROUP.items() if name not in written]
-    if rows and unwritten:
-        st.caption(f"Of none of them is written: {words.listing(unwritten, most=None)}.")
+    sheet.table(memory.QUESTION, plan, "containers", items=pod_containers)
 
 
 @errors.part
@@ -249,8 +202,3 @@ def what_if(answer: MemoryWhatIf) -> None:
             findings.show(findings_group, at_most=_MOST_RISKS)
     if answer.command:
         st.code(answer.command, language=None, wrap_lines=True)
-
-
-def _written(amount: int | None, unset: str) -> str:
-    """A value as the kernel shows it; in brackets where the kubelet writes none."""
-    return f"({unset})" if amount is None else str(amount)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
 
 from planner.capacity.filters import Selection
-from planner.capacity.gpu_lines import known_sum
-from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
+from planner.capacity.overview import ClusterOverview, by_cause
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.rollout_summary import unjudged_words
 from planner.sources import demo
-from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, tables, verdict
+from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, verdict
 
-_LIST_PIXELS = 640
 _FEW: Final = 40  # workloads that are listed one by one at once
-_SHOWN: Final = 6  # rows that are all in sight
 
 
 @errors.part
@@ -84,33 +80,12 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> Non
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
-
-    def rows(groups: Sequence[tuple[WorkloadOverview, ...]], key: str) -> None:
-        if key == "workloads":
-            sheet.table(
-                QUESTION, overview, "workloads", opens=lambda line: object_links.rollout(line.workload), key=key,
-                names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
-                height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
-            )  # fmt: skip
-            return
-        table_rows = [
-            {
-                "workload": words.listing([line.workload for line in (line, *more)], most=1),
-                "its rollout now": verdict.words(line.verdict, line.reason),
-                "GPUs": known_sum([line.gpus for line in (line, *more)]),
-                "why": "each by itself" if line.verdict is Verdict.COMPLETES else str(line.headline),
-            }
-            for line, *more in groups
-        ]
-        tables.show(
-            table_rows,
-            alt=str(overview.sentence),
-            opens=[object_links.rollout(line.workload) for line, *_ in groups],
-            key=key,
-        )
-
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
-    tables.grouped([*by_cause(overview.workloads), *filter(None, [complete])], rows, key="workloads", few=_FEW)
+    sheet.grouped(
+        QUESTION, overview, "workloads", [*by_cause(overview.workloads), *filter(None, [complete])], key="workloads", few=_FEW,
+        sums=("gpus",), opens=lambda line: object_links.rollout(line.workload),
+        names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
+    )  # fmt: skip
     if overview.workloads:
         st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)

@@ -9,7 +9,6 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.tables import alike
-from planner.ground.words import short_name
 from planner.health.restarts.model import (
     Activity,
     Confidence,
@@ -18,12 +17,11 @@ from planner.health.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.questions.question import document as document_of
 from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
-from planner.ui import cache, downloads, errors, frame, object_links, page_filter, tables, tiles, verdict
+from planner.ui import cache, downloads, errors, frame, object_links, page_filter, sheet, tiles, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -57,50 +55,17 @@ def headline(report: RestartReport) -> None:
 
 
 @errors.part
-def loops(report: RestartReport, snapshot: Snapshot) -> None:
+def loops(plan: RestartPlan) -> None:
     """One line a loop; of many one line a cause, and each loop below."""
+    same = ("cause", "confidence", "activity", "container")
     causes = alike(
-        report.loops,
-        lambda restart_loop: (
-            restart_loop.diagnosis.cause,
-            restart_loop.diagnosis.confidence,
-            restart_loop.activity,
-            restart_loop.container,
-        ),
+        plan.report.loops,
+        lambda loop: tuple(getattr(loop.diagnosis if name in same[:2] else loop, name) for name in same),
     )
-    tables.grouped(causes, lambda loop_groups, key: _loops(loop_groups, report, snapshot, key), key="loops")
-
-
-def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: Snapshot, key: str) -> None:
-    """A row for those of which the same is said; the newest in front."""
-    rows = [
-        {
-            "Workload": words.listing([short_name(loop.workload) for loop in group], most=1),
-            "Cause": group[0].diagnosis.cause.words,
-            "State": group[0].activity.words,
-            "Restarts": sum(loop.restarts for loop in group),
-            "Last": _ago(group, snapshot),
-            "Pods": f"{sum(len(loop.pods) for loop in group):,} of {sum(loop.pods_in_all for loop in group):,}",
-            "Container": group[0].container,
-            "Confidence": group[0].diagnosis.confidence.value,
-            "Since": words.moment(min(since))
-            if (since := [loop.since for loop in group if loop.since is not None])
-            else "unknown",
-        }
-        for group in groups
-    ]
-    tables.show(
-        rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
-        opens=[object_links.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop, *_ in groups],
-        key=key,
+    names = ("workload", "cause", "activity", "restarts", "last_restart_seconds", "pods", "container", "confidence")
+    sheet.grouped(
+        QUESTION, plan, "loops", causes, key="loops", sums=("restarts",), opens=lambda loop: object_links.rollout(loop.workload), names=names
     )  # fmt: skip
-
-
-def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
-    restart_times = [loop.last_restart_at for loop in loops if loop.last_restart_at is not None]
-    if not restart_times:
-        return "unknown" if any(loop.restarts for loop in loops) else "never"
-    return f"{words.duration(max(0.0, snapshot.taken_at - max(restart_times)))} ago"
 
 
 def loop_details(loop: Loop, snapshot: Snapshot) -> None:

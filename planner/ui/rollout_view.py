@@ -28,9 +28,9 @@ from planner.ui import (
     link,
     pasted_manifest,
     rollout_inputs,
+    sheet,
     spares,
     strategy_view,
-    tables,
     verdict,
 )
 
@@ -54,8 +54,9 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
     now, played = at_replicas(snapshot, settings)
     rollout = choose_workload(early)
     strategies, film = st.columns([5, 8], gap="large")
+    below = st.container()
     with strategies:
-        strategy_view.show(now, played, given, rollout)
+        strategy_view.show(now, played, given, rollout, below)
         apply_view.show(early.apply)
     with film, frame.folded("The film", "film"):
         film_view.rollout(now, played, given, early, rollout)
@@ -129,8 +130,8 @@ def asked_for(differs: str) -> None:
 
 @errors.part
 def answer(result: RolloutResult) -> None:
-    """The verdict in a sentence, and in Kubernetes' own words where one asks for them."""
-    verdict.show(result.verdict, result.headline, result.sentence)
+    """The verdict in a sentence; the reason in full, and in Kubernetes' own words, where one asks for it."""
+    reason = verdict.in_short(result.verdict, result.headline, result.sentence)
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     first = result.workloads[0]
@@ -144,9 +145,10 @@ def answer(result: RolloutResult) -> None:
             f"△ progressDeadlineSeconds ({deadline}) passes without progress: kubectl rollout status fails then."
         )
     messages = dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads)))
-    if not messages and not result.pending:
+    if not (reason or messages or result.pending):
         return
-    with st.expander("In Kubernetes' own words, as kubectl describe would show them", icon=":material/terminal:"):
+    with st.expander("Why, and in Kubernetes' own words", icon=":material/terminal:"):
+        st.markdown(words.literal(reason))
         for message in messages:
             st.code(str(message), language=None, wrap_lines=True)
         if result.pending:
@@ -236,8 +238,5 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_su
 def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
     st.markdown("**Pods that are pending at the end, in the whole cluster**")
-    rows = [
-        {"namespace": p.namespace, "owner": p.owner, "pods": p.count, "kube-scheduler says": p.message or "never tried"}
-        for p in result.pending
-    ]
-    tables.show(rows, alt=f"{words.count(len(rows), 'group')} of pending pods")
+    names = ("namespace", "owner", "pods", "scheduler_message")
+    sheet.table(rollout_question.QUESTION, result, "pending", names=names, placeholder="never tried")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.figures import savings_band, savings_break_even, savings_discount, savings_mix, savings_waterfall
+from planner.figures import savings_band, savings_break_even, savings_discount, savings_mix
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.settings import settings_of
@@ -16,16 +16,15 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
-from planner.questions.wording import for_people
 from planner.spot import rows as spot_rows
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, Status
-from planner.spot.economics import Band, Savings
+from planner.spot.economics import Savings
 from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import cache, charts, downloads, errors, frame, link, own_history, prices, savings_inputs, sheet, tables
+from planner.ui import cache, charts, downloads, errors, frame, link, own_history, prices, savings_inputs, sheet
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -112,7 +111,7 @@ def show(snapshot: Snapshot, key: str) -> None:
             checklist(detail.suitability)
     with much:
         if much.open:
-            how_much(saved)
+            how_much(result, saved)
             own_history.show(result)
     with pays:
         if pays.open:
@@ -125,7 +124,6 @@ def show(snapshot: Snapshot, key: str) -> None:
             history(derived)
     with basis:
         if basis.open:
-            step_table(saved)
             notes(saved)
             sheet.table(QUESTION, result, "assumptions", is_whole=True, height="content")
             downloads.answer(QUESTION, snapshot, settings, result)
@@ -184,15 +182,11 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
 
 
 @errors.part
-def how_much(saved: Savings) -> None:
-    """From the price on demand to that on spot, and how surely."""
-    left_column, right = st.columns(2, gap="large")
-    with left_column:
-        st.header("From on demand to spot")
-        charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
-        st.caption("Means of the simulated months, as the saving above: they add up.")
-    with right, frame.folded("How much, how surely", "band"):
-        st.header("How much, how surely")
+def how_much(found: SavingsAnswer, saved: Savings) -> None:
+    """From the price on demand to that on spot, step by step, and how surely."""
+    sheet.table(QUESTION, found, "steps", is_whole=True)
+    st.caption("USD a month. Means add up; percentiles of the steps don't.")
+    with frame.folded("How surely", "band"):
         charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
 
 
@@ -206,31 +200,8 @@ def notes(saved: Savings) -> None:
 @errors.part
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
-    rows = [
-        {**row, "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}"}
-        for row in for_people(QUESTION.rows(found, "ways"))
-    ]
-    if not rows:
-        st.caption("No nodes, so nothing to pay for.")
-        return
-    tables.small(
-        [{name: row[name] or None for name in ("way", "price", "expected")} for row in rows], unknown="no price"
-    )
-    st.caption("USD a month. Expected: with what is lost, done again or covered on demand; ✓ the cheapest of them.")
-    tables.small([{name: row[name] for name in ("way", "risk", "asks")} for row in rows])
-
-
-@errors.part
-def step_table(saved: Savings) -> None:
-    """Each step's percentiles, which don't add up; the means do."""
-    rows = [{"step": step.name, "what": step.what, **_band(step.usd)} for step in saved.steps]
-    tables.show(rows, alt="Each step's mean and percentiles, USD a month")
-    st.caption("USD a month. Means add up; percentiles of the steps don't.")
-
-
-def _band(band: Band) -> dict[str, str]:
-    amounts = {"mean": band.mean, "P5": band.p5, "P50": band.p50, "P95": band.p95}
-    return {name: words.usd_cents(amount) for name, amount in amounts.items()}
+    sheet.table(QUESTION, found, "ways", names=("way", "price_usd", "expected_usd", "cheapest", "risk", "asks"))
+    st.caption("USD a month. Expected: with what is lost, done again or covered on demand.")
 
 
 @errors.part

@@ -10,34 +10,21 @@ import streamlit as st
 from planner.capacity.filters import Selection
 from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
-from planner.capacity.seats import NodeSeats
-from planner.figures import film as script
 from planner.figures import seat_map
 from planner.ground import words
 from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY
-from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import seats
 from planner.remedies.make_room import MadeRoom
 from planner.remedies.pending_node import PendingNode, pending_nodes
-from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, sections, tables
+from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, sections, sheet
+from planner.ui.components import component
 
 _KEY: Final = "seat_map"
 _LOST: Final = "lost"  # the node, in the link
 _TABLE_ROWS: Final = 2_000
 _FEW_PENDING: Final = 6  # kinds of pending pods beside the map
-
-
-@st.cache_resource(show_spinner=False)
-def _component() -> Any:
-    """The component, registered once a server."""
-    return st.components.v2.component(
-        "headroom_seat_map",
-        html='<div class="map"></div>',
-        css=script.file("seat_map.css"),
-        js=f"{script.file('seat_map.js')}\nexport default ({{data, parentElement, setTriggerValue}}) => data && seatMap(parentElement.querySelector('.map'), data, setTriggerValue);\n",
-    )
 
 
 @errors.part
@@ -69,10 +56,15 @@ def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table: Any
         note += f" {words.count(sum(pending_seats.pods for pending_seats in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
     told = list(_told(snapshot, waiting[:_FEW_PENDING]))
     data = seat_map.told(seated, told, _lost(snapshot), _beside(answer), note)
-    _component()(key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose)
+    component("seat_map", "seatMap(place, data, setTriggerValue)")(
+        key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose
+    )
     with table:
         if table.open:
-            _table(seated[:_TABLE_ROWS], len(seated))
+            names = ("node", "node_pool", "free", "held_by", "could_take")
+            sheet.table(seats.QUESTION, every, "nodes", items=seated[:_TABLE_ROWS], names=names)
+            if len(seated) > _TABLE_ROWS:
+                st.caption(f"The first {_TABLE_ROWS:,} of {len(seated):,} nodes.")
 
 
 def _lose() -> None:
@@ -145,20 +137,3 @@ def _moves(made: MadeRoom | None, pending_seats: PendingSeats) -> Iterator[str]:
 def _node(node: PendingNode) -> str:
     cost = "no price is known" if node.usd_per_month is None else f"{words.usd(node.usd_per_month)} a month"
     return f"One more {node.pool} node does{'' if node.is_within_limit else ', above its limit'}; {cost}."
-
-
-def _table(nodes: Sequence[NodeSeats], number: int) -> None:
-    """Each node's seats as a row."""
-    rows = [
-        {
-            "node": f"{node.node} ({node.out_of_use})" if node.out_of_use else node.node,
-            "pool": node.node_pool or NO_POOL,
-            "free": f"{node.gpus_free:,} of {node.gpus:,}",
-            "held by": words.listing(sorted({words.short_name(seat.holder) for seat in node.seats if seat.holder})),
-            "next pod of": words.listing([words.short_name(key) for key in node.could_take]),
-        }
-        for node in nodes
-    ]
-    tables.show(rows, alt=f"Seats of {words.count(len(rows), 'node')}, held and free")
-    if len(rows) < number:
-        st.caption(f"The first {len(rows):,} of {number:,} nodes.")

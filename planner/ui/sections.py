@@ -10,7 +10,6 @@ import streamlit as st
 
 from planner.capacity.movable import MoveObjective
 from planner.capacity.survival import Survival
-from planner.figures import moves_curve
 from planner.ground import words
 from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
@@ -23,7 +22,6 @@ from planner.ui import (
     as_if,
     cache,
     capacity_inputs,
-    charts,
     downloads,
     errors,
     film_view,
@@ -124,11 +122,9 @@ def _room_asked(shape: str) -> MakeRoomSettings:
 
 
 def _moves(snapshot: Snapshot, room_plan: MadeRoom, settings: MakeRoomSettings, inputs: Inputs) -> None:
-    """The moves as a film, the curve of more places, and the script."""
+    """The moves as a film, and the script."""
     if room_plan.moves:
         film_view.room(snapshot, settings.asked(inputs.book))
-    if len(room_plan.curve) > 1:
-        charts.show(moves_curve.figure(room_plan), key="room_curve", alt=moves_curve.alt(room_plan))
     script: Any = make_room.QUESTION.script
     if room_plan.steps and script is not None:
         script_text = script(room_plan, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")

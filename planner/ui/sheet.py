@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -11,10 +11,11 @@ from planner.ground import words
 from planner.ground.sheet import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
-from planner.questions.wording import listed, money
-from planner.ui import object_links, tables, tiles
+from planner.questions.wording import heading, listed, money
+from planner.ui import link, object_links, tables, tiles
 
 A = TypeVar("A")
+_FEW: Final = 12  # rows that are listed one by one at once
 
 
 def show(
@@ -80,6 +81,7 @@ def table(
     items: Sequence[Any] | None = None,
     opens: Callable[[Any], object_links.PageLink | None] | None = None,
     is_whole: bool = False,
+    has_note: bool = True,
     **more: Any,
 ) -> None:
     """One listing: its rows, or those of `items`, all that people see of them or the columns `names`, with money as numbers, and
@@ -95,8 +97,56 @@ def table(
         empty=listing.empty or "Nothing to show.", opens=[opens(table_row) for table_row in items] if opens else (),
         **{"placeholder": listing.unknown_of(answer), **more},
     )  # fmt: skip
-    if note := listing.note(answer):
+    if has_note and (note := listing.note(answer)):
         st.caption(words.literal(note))
+
+
+def grouped(
+    question: Question[Any, A],
+    answer: A,
+    name: str,
+    groups: Sequence[tuple[Any, ...]],
+    *,
+    key: str,
+    called: str = "workload",
+    few: int = _FEW,
+    sums: Collection[str] = (),
+    opens: Callable[[Any], object_links.PageLink | None] | None = None,
+    **more: Any,
+) -> None:
+    """One listing of which alike items (`groups`) are one row, and each item by itself where one asks for it; few items, or those that
+    are all different, at once. `called`: the column of their names, of which a row has the first and how many are like it; `sums`:
+    columns whose numbers are added up; of the others a cell says whether it is the same for all."""
+    items = [item for group in groups for item in group]
+    if len(items) <= few or len(groups) == len(items):
+        table(question, answer, name, items=items, opens=opens, key=key, has_note=False, **more)
+        return
+    listing: Listing[A, Any] | None = question.listing(name)
+    assert listing is not None
+    every = iter(listed(listing, answer, items, names=more.get("names", ()), is_money_raw=True))
+    rows = [_together(listing, answer, group, [next(every) for _ in group], called, sums) for group in groups]
+    tables.show(
+        rows, money=[head for head in money(listing, answer) if head in rows[0]], alt=words.sentence(getattr(answer, "sentence", "")),
+        opens=[opens(group[0]) for group in groups] if opens else (), key=f"{key}_alike",
+    )  # fmt: skip
+    with link.expander(f"All {len(items):,}, one by one", key=f"every_{key}", icon=":material/table_rows:") as is_open:
+        if is_open:
+            table(question, answer, name, items=items, opens=opens, key=key, has_note=False, **more)
+
+
+def _together(
+    listing: Listing[A, Any], answer: A, group: Sequence[Any], cells: Sequence[Mapping[str, Any]], called: str, sums: Collection[str]
+) -> dict[str, Any]:  # fmt: skip
+    """Alike items as one row."""
+    row = {head: cell if all(other[head] == cell for other in cells) else "varies" for head, cell in cells[0].items()}
+    for column in listing.columns_of(answer):
+        head = column.heading or heading(column.name)
+        if column.name == called:
+            row[head] = words.listing([str(other[head]) for other in cells], most=1)
+        elif column.name in sums and head in row:
+            amounts = [amount for item in group if (amount := column.value(item)) is not None]
+            row[head] = sum(amounts) if amounts else None
+    return row
 
 
 def _said(value: object, unit: str) -> int | str:

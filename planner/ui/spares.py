@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import streamlit as st
 
@@ -92,13 +91,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
     )
     shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
-    height = "auto" if every else "content"
-    table = partial(
-        sheet.table, strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS, height=height
-    )
-    table(names=("strategy", "verdict", "lowest_ready", "extra_gpus", *_MONEY))
-    st.subheader("What it takes beside money")
-    table(names=("strategy", "seconds", "missing_pod_hours", "evictions", "killed_jobs"), placeholder="–")
+    sheet.table(strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS)
     _basis(costs, needs)
     prices.say_age(costs.as_of)
     return costs
@@ -129,7 +122,6 @@ def document(
 
 
 _INSIDE_PIXELS = 770  # of a table in an opened section
-_MONEY = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
 
 
 def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
 from planner.capacity.unseen_node_groups import growing
-from planner.figures import film as drawing
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.settings import setting_of
-from planner.ground.words import usd
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
 from planner.kubernetes.nodes import gpu_model
 from planner.kubernetes.owners import workload_keys
@@ -29,22 +27,12 @@ from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, RolloutResult, StrategyGrid, WorkloadRollout
-from planner.rollout.choice import Option, Weights
-from planner.ui import cache, errors, link, prices, rollout_inputs, spares, tables
+from planner.rollout.choice import Weights
+from planner.ui import cache, errors, link, prices, rollout_inputs, sheet, spares
+from planner.ui.components import component
 
 _GRID = "strategy_grid"
-
-
-@st.cache_resource(show_spinner=False)
-def _component() -> Any:
-    """The component, registered once a server."""
-    call = "strategyGrid(parentElement.querySelector('.place'), data, (pair) => setTriggerValue('pair', pair))"
-    return st.components.v2.component(
-        "headroom_strategies",
-        html='<div class="place"></div>',
-        css=drawing.file("strategy_grid.css"),
-        js=f"{drawing.file('strategy_grid.js')}\nexport default ({{data, setTriggerValue, parentElement}}) => {{ {call}; }};\n",
-    )
+_CALL = "strategyGrid(place, data, (pair) => setTriggerValue('pair', pair))"
 
 
 def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
@@ -54,8 +42,10 @@ def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
 
 
 @errors.part
-def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, rollout: WorkloadRollout) -> None:
-    """The strategies to choose from, and the one that is chosen."""
+def show(
+    snapshot: Snapshot, settings: RolloutSettings, given: Inputs, rollout: WorkloadRollout, below: DeltaGenerator
+) -> None:
+    """The strategies to choose from, and the one that is chosen; `below`: where they are a table."""
     st.header("Choose the strategy")
     if settings.meanwhile.then:
         st.caption("Strategies are compared without what happens meanwhile: take that away to see them.")
@@ -74,7 +64,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, rollout: 
     choice = strategies.weighed(grid, rollout.replicas, _weights_given(), costs)
     chosen = (rollout.max_surge, rollout.max_unavailable) if rollout.strategy_kind == ROLLING_UPDATE else RECREATE
     drawn = strategy_grid.told(grid, choice, rollout.replicas, chosen)
-    _component()(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
+    component(_GRID, _CALL)(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
     _caption(grid, snapshot, rollout)
     best = choice.recommended
     is_as_good = best is not None and best.is_current
@@ -85,13 +75,21 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, rollout: 
             f"Look at {best.name}", key="look-recommended", icon=":material/star:",
             on_click=rollout_inputs.adopt_strategy, args=(best.pair, rollout.strategy_kind),
         )  # fmt: skip
-    with link.expander("As a table, with what each costs", key="spares_open", icon=":material/table:") as is_open:
+    with (
+        below,
+        link.expander(
+            "Every strategy as a table, with what each costs", key="spares_open", icon=":material/table:"
+        ) as is_open,
+    ):
         if is_open:
             pools = growing(snapshot, bare.pools.known(given))
             how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
             scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
             brought = cache.answer(with_brought, snapshot, scenario, key, choice.options, pools, how, prices.book())
-            _table(brought, rollout.replicas)  # with the nodes that an autoscaler brings to each unasked
+            told = strategies.StrategiesAnswer(  # with the nodes that an autoscaler brings to each unasked
+                workload=key, replicas=rollout.replicas, sentence=choice.sentence, options=brought, recommended=best, apply=None, nouns=grid.nouns
+            )  # fmt: skip
+            sheet.table(strategies.QUESTION, told, "strategies")
             _weights()
             spares.show(snapshot, settings, grid, given)
 
@@ -132,7 +130,7 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
         st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
         return
     st.markdown(words.literal(strategies_answer.sentence))
-    _table(strategies_answer.options, strategies_answer.replicas)
+    sheet.table(strategies.QUESTION, strategies_answer, "strategies", is_whole=True)
     if strategies_answer.apply is not None:
         st.code(strategies_answer.apply.command, language=None, wrap_lines=True)
         st.caption(f"Undo: `{words.printable(strategies_answer.apply.undo, one_line=True)}`")
@@ -174,27 +172,3 @@ def _weights() -> None:
             link.number(
                 setting.label, key=f"weigh_{weight.name}", least=0, most=10, default=setting.default, help=setting.help
             )
-
-
-def _table(options: Sequence[Option], replicas: int) -> None:
-    """Those that complete, the best first."""
-    is_brought = any(option.brought for option in options)
-    tables.show(
-        [_row(option, replicas, is_brought=is_brought) for option in options], alt="Strategies that complete, the best first",
-        empty="None was found that completes.",
-    )  # fmt: skip
-    st.caption("★ recommended, ◆ nothing beats it. A strategy that isn't here gets stuck.")
-
-
-def _row(option: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:
-    mark = "★ " if option.is_recommended else "◆ " if option.is_best else ""
-    price = "no price" if option.usd_per_month is None else usd(option.usd_per_month)
-    return {
-        "strategy": f"{mark}{option.name}{' (today)' if option.is_current else ''}",
-        "lowest Ready": f"{option.lowest_ready:,} of {replicas:,}",
-        "takes": words.duration(option.seconds),
-        "peak GPUs": f"{option.peak_gpus}{f' (+ {option.extra_gpus})' if option.extra_gpus else ''}",
-        "evicts": option.evictions,
-        "a month": price,
-        **({"nodes brought unasked": option.brought and option.brought.words} if is_brought else {}),
-    }

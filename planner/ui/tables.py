@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -13,7 +12,7 @@ from pandas.io.formats.style import Styler
 
 from planner.ground.tables import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
-from planner.ui import link, object_links
+from planner.ui import object_links
 
 T = TypeVar("T")
 
@@ -22,77 +21,44 @@ _LINE_PIXELS, _EDGE_PIXELS = 20, 18
 _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
 _SHORT_LETTERS = 16
 _WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
-_MOST_LINES, _LOW_LINES, _MARK_PIXELS = 6, 4, 34  # the last: the boxes that select a row
-_NARROWED_ROWS = 50  # of more, every text would be wrapped again and again
-_FEW_ROWS = 6  # are all in sight, however high they are
-_MEASURED_ROWS = (
-    9  # the grid measures the first nine rows and the last, and leaves out what is twice as wide as their average
-)
-_WORDS = re.compile(r"(?:[✗✓△○?–] )?\S+")  # a mark stays with what it marks
-_SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
+_MARK_PIXELS = 34  # of the boxes that select a row
+_FEW_ROWS, _MOST_LINES = 6, 6  # few rows are all in sight, and as high as their texts are long
+_PARTS, _ENDS = re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")
 pd.set_option("styler.render.max_elements", 2**24)  # cells of a table with its own words: pandas stops at 262,144
-_WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
+_WRAPS_PIXELS = 66  # two lines (Streamlit wraps in rows above 4rem only); what is longer opens by a double click
 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
-    """Widths of columns, in pixels, that together aren't wider than `within`, and in how many lines texts are then shown.
+    """Widths of columns, in pixels, that together aren't wider than `within` where that can be; and how many lines the longest text takes
+    then.
 
-    Where every column has the room it asks for, only those have a width that the grid would take for narrower. Else the
-    columns with the longest texts give way, none below its longest word: the grid breaks lines at spaces, and elsewhere in
-    the middle of a name. Where words leave no room, or only for texts of many lines, names give way too.
+    Without room for all the columns with the longest texts give way, none below its heading and its longest word; of a long name the
+    longest part counts, since it is broken between its parts.
     """
-    names = list(rows[0])
-    words = {name: list(dict.fromkeys(_said(row[name]) for row in rows if row[name] is not None)) for name in names}
-    wanted_widths = {name: _pixels(max(map(_length, [name, *words[name]]))) for name in names}
-    if sum(wanted_widths.values()) <= within:
-        return {name: wanted_widths[name] for name in names if _is_taken_for_narrower(name, rows)}, 1
-    whole, parts = (
-        _shared(words, wanted_widths, _least(words, wanted_widths, in_parts=is_in_parts), within)
-        for is_in_parts in (False, True)
-    )
-    is_low = sum(whole[0].values()) <= within and (whole[1] <= _LOW_LINES or whole[1] <= parts[1])
-    widths, lines = whole if is_low else parts
-    lines = min(_MOST_LINES, lines)
-    if len(rows) <= _NARROWED_ROWS:
-        widths = {name: _narrowest([name, *words[name]], widths[name], lines) for name in names}
-    return widths, lines
-
-
-def _narrowest(texts: Sequence[str], widest: int, lines: int) -> int:
-    """How wide a column must be for texts of so many lines, as rows have them anyway, and for whole words in most of them: a phone
-    shows more columns, and a wide page makes all of them wider."""
-    longest = sorted(_pixels(max(map(_length, _WORDS.findall(text)), default=0)) for text in texts[1:])
-    least = max(_pixels(_length(texts[0])), longest[len(longest) * 3 // 4] if longest else 0)
-    for width in range(least, widest, 4):
-        if all(_lines(broken(text, width), width) <= lines for text in texts):
-            return width
-    return widest
-
-
-def _shared(
-    words: Mapping[str, Sequence[str]], wanted_widths: Mapping[str, int], least: Mapping[str, int], within: int
-) -> tuple[dict[str, int], int]:
-    """`within` shared out, the widest columns giving way first, none below its `least`; how many lines the longest text takes."""
-    widest = max(wanted_widths.values())
-    while widest > 40 and sum(max(least[name], min(wanted_widths[name], widest)) for name in wanted_widths) > within:
+    words = {name: {_said(row[name]) for row in rows if row[name] is not None} for name in rows[0]}
+    longest = {name: _pixels(max(map(_length, texts), default=0)) for name, texts in words.items()}
+    wanted = {name: max(_pixels(_length(name)), longest[name]) for name in words}
+    if sum(wanted.values()) <= within:
+        return wanted, 1
+    least = {
+        name: min(wanted[name], _pixels(max(map(_length, _unbroken(name, texts))))) for name, texts in words.items()
+    }
+    widest = max(wanted.values())
+    while widest > min(least.values()) and sum(max(least[name], min(wanted[name], widest)) for name in wanted) > within:
         widest -= 4
-    widths = {name: max(least[name], min(wanted_widths[name], widest)) for name in wanted_widths}
-    tall = (
-        _lines(broken(text, widths[name]), widths[name])
-        for name in wanted_widths
-        for text in words[name]
-        if len(text) > _letters(widths[name]) or "\n" in text
+    widths = {name: max(least[name], min(wanted[name], widest)) for name in wanted}
+    return widths, max(
+        1 if longest[name] <= width else 1 + longest[name] // (width - _EDGE_PIXELS) for name, width in widths.items()
     )
-    return widths, max(tall, default=1)
 
 
-def _is_taken_for_narrower(name: str, rows: Rows) -> bool:
-    """Whether the grid, left to itself, makes the column narrower than its longest cell."""
-    lengths = [0 if row[name] is None else len(_said(row[name])) for row in rows]
-    measured = [*lengths[:_MEASURED_ROWS], *lengths[_MEASURED_ROWS:][-1:]]
-    average = sum(measured) / len(measured)
-    return max(lengths) > max(len(name), *(length for length in measured if length < 2 * average or not length))
+def _unbroken(name: str, texts: Iterable[str]) -> Iterator[str]:
+    """A column's heading, which stays in one line, and what of its texts does."""
+    yield name
+    for text in texts:
+        for word in text.split():
+            yield from _PARTS.split(word) if len(word) > _SHORT_LETTERS else (word,)
 
 
 def broken(text: str, pixels: int) -> str:
@@ -113,31 +79,6 @@ def broken(text: str, pixels: int) -> str:
 def _said(value: object) -> str:
     """A cell about as long as its column shows it: amounts are rounded there."""
     return f"${value:,.2f}" if isinstance(value, float) else str(value)
-
-
-def _least(words: Mapping[str, Sequence[str]], wanted_widths: Mapping[str, int], *, in_parts: bool) -> dict[str, int]:
-    """For each column its name, which stays in one line, or the longest word of a cell; of a long word its longest part."""
-
-    def parts(text: str) -> Iterator[str]:
-        for word in _SPACES.split(text):
-            yield from _PARTS.split(word) if in_parts and len(word) > _SHORT_LETTERS else (word,)
-
-    return {
-        name: min(
-            wanted_widths[name],
-            _pixels(max([_length(name), *(_length(word) for text in texts for word in parts(text))])),
-        )
-        for name, texts in words.items()
-    }
-
-
-def _lines(text: str, pixels: int) -> int:
-    """Lines that `text` takes in a column so wide."""
-    most = _letters(pixels)
-    return sum(
-        1 if line.strip() and len(line.expandtabs()) <= most else len(textwrap.wrap(line, most, break_on_hyphens=False))
-        for line in text.split("\n")
-    )
 
 
 def _length(text: str) -> float:
@@ -188,8 +129,9 @@ def show(
     cells = _of_one_kind(cells)
     widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
-        more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
-        if len(rows) <= _FEW_ROWS:
+        is_few = len(rows) <= _FEW_ROWS
+        more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * min(_MOST_LINES, lines) if is_few else 0)
+        if is_few:
             more.setdefault("height", "content")
         cells = [
             {name: broken(cell, widths[name]) if isinstance(cell, str) else cell for name, cell in row.items()}
@@ -219,21 +161,6 @@ def show(
     )
     if opens:
         object_links.selected(event, opens)
-
-
-def grouped(
-    groups: Sequence[tuple[T, ...]], show: Callable[[Sequence[tuple[T, ...]], str], None], *, key: str, few: int = 12
-) -> None:
-    """Things of which the same is said in one row of the table that `show` makes, and each by itself where that is asked for; few of
-    them, or those that are all different, at once. `show`: groups, key."""
-    every = [(member,) for row_group in groups for member in row_group]
-    if len(every) <= few or len(groups) == len(every):
-        show(every, key)
-        return
-    show(groups, f"{key}_alike")
-    with link.expander(f"All {len(every):,}, one by one", key=f"every_{key}", icon=":material/table_rows:") as is_open:
-        if is_open:
-            show(every, key)
 
 
 def _of_one_kind(cells: Rows) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import streamlit as st
 
 from planner.ground.words import Text, literal
+from planner.ground.words import sentence as as_sentence
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import GLYPH, REASON, WORD, details, title, words
 
@@ -37,6 +38,20 @@ def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
     else:
         box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error}.get(verdict, st.warning)
         box(literal(details_text), title=literal(head), icon=_ICON[verdict])
+
+
+def in_short(verdict: Verdict, headline: str | Text, sentence: str | Text) -> str:
+    """The verdict's box with one sentence in it; gives what more there is to say, "" where that is all."""
+    details_text = details(verdict, sentence)
+    if verdict is Verdict.UNKNOWN:
+        unknown(title(verdict, ""), details_text)
+        return ""
+    if verdict is Verdict.COMPLETES:
+        st.success(f"**{GLYPH[verdict]} {literal(as_sentence(sentence))}**", icon=_ICON[verdict])
+        return ""
+    box = st.error if verdict is Verdict.STUCK else st.warning
+    box(f"**{literal(as_sentence(title(verdict, headline)))}**", icon=_ICON[verdict])
+    return details_text
 
 
 def unknown(title: str, sentence: str | Text) -> None:

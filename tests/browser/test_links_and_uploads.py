@@ -70,7 +70,7 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
     visitor.open("inventory")
     upload(visitor, mine)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
-    visitor.go("Rollout")
+    visitor.go("Workload")
     visitor.main().get_by_text("Change it: replicas").click()
     visitor.answered()
     visitor.fill("Replicas", "2")

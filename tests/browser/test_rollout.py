@@ -92,7 +92,7 @@ def test_what_was_given_in_a_part_that_is_closed_again_holds_and_is_there_when_o
     visitor.answered()
     title_of_verdict(visitor, "For CPU per pod")
     visitor.go("Now")
-    visitor.go("Rollout")
+    visitor.go("Workload")
     title_of_verdict(visitor, "For CPU per pod")
     assert asked(visitor)["cpu"] == ["7"]
 

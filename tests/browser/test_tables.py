@@ -20,7 +20,7 @@ FIRST = {  # on a phone, of the first table in sight
     "restarts": ["Workload", "Cause"],
     "drift": ["Service"],
     "costs": ["Namespace", "Share", "$/month"],
-    "fleet_savings": ["Move", "Workload", "Saved $"],
+    "fleet_savings": ["Move", "Workload"],
 }
 
 

@@ -1,7 +1,19 @@
-"""What a new user comes to do, with the clicks that it takes: on the demo, the large example and a crowded cluster."""
+"""What a new user comes to do, with the clicks that it takes: on the demo, the large example and a crowded cluster.
+
+| task | clicks, at most |
+| --- | --- |
+| what is stuck, and why; a cluster of another kind; on a phone, from a link to the way out | 0 |
+| where a pod of four GPUs fits; handing over; why a pod restarts; what unblocks all | 1 |
+| the best surge and its patch; what spot saves, and to a manager; maxSurge by hand; which pods must move for a pending job | 2 |
+| one's own dump, and F5; what changed since last week, with its file | 3 |
+
+A live cluster is `tests.browser.test_live`'s.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +24,7 @@ from playwright.sync_api import Locator, expect
 from tests.bench import crowd
 from tests.browser.dashboard import Visitor
 from tests.browser.test_links_and_uploads import cluster, upload
+from tests.builders.objects import deployment, node, pod_spec
 from tests.running_app import on, running_app
 
 COPIES = 42  # 1,008 nodes, 635 workloads that roll out
@@ -211,7 +224,7 @@ def test_a_change_is_seen_as_it_comes_after_one_click(user: Callable[..., User])
     somebody.sees(
         "A change, made for this example: moment "
     )  # which, hangs on how busy the machine is: each stands for seconds
-    somebody.visitor.go("Rollout")  # every page answers for the moment, and goes on
+    somebody.visitor.go("Workload")  # every page answers for the moment, and goes on
     last = somebody.visitor.main().get_by_text("moment 3 of 3").filter(visible=True).first
     expect(last).to_be_visible()  # and stays
     somebody.visitor.go("Now")
@@ -238,7 +251,7 @@ def test_a_colleague_with_the_file_gets_the_same_answer_by_the_link(
     mine.open("inventory")
     upload(mine, file)
     expect(mine.page.get_by_test_id("stSidebar").get_by_text("2 nodes, 2 pods")).to_be_visible()
-    mine.go("Rollout")
+    mine.go("Workload")
     mine.page.locator(".strategies").get_by_role("slider", name="maxSurge").press("ArrowDown")
     mine.answered()
     expect(mine.main().get_by_text("✓ Completes").first).to_be_visible()
@@ -246,3 +259,104 @@ def test_a_colleague_with_the_file_gets_the_same_answer_by_the_link(
     upload(theirs, file)
     expect(theirs.main().get_by_text("maxSurge 0, maxUnavailable 1; today 1, 0")).to_be_visible()
     expect(theirs.main().get_by_text("✓ Completes").first).to_be_visible()
+
+
+@pytest.fixture
+def at_the_demo(visit: Callable[..., Visitor], app_url: str) -> Callable[..., User]:
+    return lambda **how: User(visit(url=app_url, **how), DEMO)
+
+
+def test_what_changed_since_an_earlier_snapshot_takes_two_clicks_and_a_file_and_is_there_after_f5(
+    at_the_demo: Callable[..., User], tmp_path: Path
+) -> None:
+    somebody = at_the_demo()
+    somebody.open()
+    page = somebody.visitor.page
+    somebody.click(page.get_by_role("button", name="Another cluster"))
+    upload(somebody.visitor, cluster(tmp_path, "today.json", 3))  # one's own
+    somebody.clicks = 0
+    somebody.page("Over time")
+    somebody.visitor.main().get_by_text(
+        "Upload an earlier snapshot"
+    ).first.click()  # a fold: nothing is asked of the server
+    somebody.clicks += 1
+    upload(somebody.visitor, cluster(tmp_path, "lastweek.json", 2))
+    for _ in range(2):
+        somebody.sees("Deployment/ml/worker")
+        expect(somebody.visitor.main().get_by_role("combobox", name="Changed since")).to_have_value(
+            re.compile("lastweek.json")
+        )
+        page.reload()
+        somebody.visitor.settle()
+    assert somebody.clicks == 2
+
+
+def test_choosing_maxsurge_by_hand_takes_one_click_and_says_why_it_changes_nothing(
+    at_the_demo: Callable[..., User],
+) -> None:
+    """Six T4 replicas: the cell is the choice, its patch and the way back stand below it."""
+    somebody = at_the_demo(height=1600)
+    somebody.open("rollout", more="workload=Deployment/prod/ml-worker")
+    main = somebody.visitor.main()
+    somebody.sees("no T4 is free to surge into")
+    somebody.click(main.locator(".strategies").get_by_role("button", name="maxSurge 0, maxUnavailable 1"))
+    somebody.sees("kubectl patch deployment/ml-worker -n prod", "Undo", "Completes in ")
+    assert somebody.clicks == 1
+
+
+def test_which_pods_must_move_for_the_pending_job_takes_one_click(at_the_demo: Callable[..., User]) -> None:
+    """None do, proven: and what starts it instead."""
+    somebody = at_the_demo()
+    somebody.open()
+    somebody.page("What fits")
+    pending = somebody.visitor.main().locator(".map aside")
+    expect(pending).to_contain_text("batch/trainer")
+    expect(pending).to_contain_text("No move of other pods starts it (proven).")
+    expect(pending).to_contain_text("One more gpu-t4 node does")
+    assert somebody.clicks == 1
+
+
+def test_what_spot_saves_is_a_slide_for_a_manager_after_two_clicks(at_the_demo: Callable[..., User]) -> None:
+    somebody = at_the_demo()
+    somebody.open()
+    somebody.page("Money")
+    with somebody.visitor.page.expect_download() as download:
+        somebody.visitor.main().get_by_role("button", name="One slide").click()
+    somebody.clicks += 1
+    slide = download.value.path().read_text(encoding="utf-8")
+    assert "a month less (" in slide
+    assert "prod/ml-worker" in slide
+    assert somebody.clicks == MOST_CLICKS
+
+
+AMD = node("a", extra={"amd.com/gpu": 8}, labels={"amd.com/gpu.product-name": "AMD_Instinct_MI300X"})
+PODS = deployment("serve", ["a"], pod_spec(cpu="1", memory="1Gi"))
+OTHERS = {  # → what Now says of such a cluster, and what it doesn't
+    "no GPUs": ([node("a"), *PODS], "All 1 workload can roll out", "GPU"),
+    "AMD": ([AMD, *PODS], "All 1 workload can roll out", "AMD_Instinct"),
+    "nodes only": ([node("a", gpus=4)], "Not known: no pods were read.", "Not known: Not known"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_kind_of_cluster_is_told_without_a_click(
+    at_the_demo: Callable[..., User], tmp_path: Path, name: str
+) -> None:
+    items, said, never = OTHERS[name]
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    somebody = at_the_demo()
+    somebody.open(more="dialog=cluster")
+    upload(somebody.visitor, file)
+    somebody.sees(said)
+    expect(somebody.visitor.main().get_by_text(never)).to_have_count(0)
+    assert somebody.clicks == 0
+
+
+def test_on_a_phone_a_link_leads_to_verdict_and_way_out_without_a_click(at_the_demo: Callable[..., User]) -> None:
+    somebody = at_the_demo(width=390, height=844)
+    somebody.open("rollout", more="workload=Deployment/prod/llm-serve")
+    somebody.verdict_is_first()
+    somebody.sees("Stuck: the new pod needs 4 A100s", "Ways out", "Steps and script")
+    somebody.visitor.is_within_width()
+    assert somebody.clicks == 0

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from planner.figures import palette
-from planner.rollout.answers import PodState, Verdict
+from planner.rollout.answers import Verdict
 from planner.rollout.wording import GLYPH
 
 THEME = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -48,18 +48,3 @@ def test_marks_of_axes_stand_out(scheme: str) -> None:
 def test_a_verdict_has_a_glyph_and_a_colour_words_can_be_read_on(verdict: Verdict) -> None:
     assert GLYPH[verdict]
     assert contrast(palette.INK, palette.VERDICT[verdict]) >= 4.5
-
-
-def test_states_differ_in_colour_and_neighbours_in_pattern_too() -> None:
-    assert len(set(palette.POD_STATE.values())) == len(PodState)
-    unsettled = [PodState.NEW_STARTING, PodState.PENDING, PodState.TERMINATING, PodState.OLD_NOT_READY]
-    assert len({palette.POD_STATE_PATTERN[state] for state in unsettled}) == len(unsettled)
-
-
-def test_steps_give_each_whole_number_its_colour() -> None:
-    assert palette.steps(["#000000", "#FFFFFF"]) == [
-        (0.0, "#000000"),
-        (0.5, "#000000"),
-        (0.5, "#FFFFFF"),
-        (1.0, "#FFFFFF"),
-    ]

@@ -3,12 +3,10 @@ from __future__ import annotations
 import pytest
 
 from planner.figures import (
-    palette,
     savings_band,
     savings_break_even,
     savings_discount,
     savings_mix,
-    savings_waterfall,
 )
 from planner.ground.records import replace
 from planner.pricing.history import DiscountPoint, DiscountSeries
@@ -31,27 +29,6 @@ def saved() -> Savings:
 @pytest.fixture(scope="module")
 def mixed() -> Mix:
     return mix(CASE, simulate(CASE))
-
-
-def test_waterfall_goes_from_on_demand_to_net(saved: Savings) -> None:
-    drawn = savings_waterfall.figure(saved)
-    bars = drawn.data[0]
-    assert bars.x[0] == "On demand"
-    assert bars.x[-1] == "Net"
-    assert bars.measure[0] == "absolute"
-    assert bars.measure[-1] == "total"
-    assert sum(bars.y[:-1]) == pytest.approx(bars.y[-1], rel=0.01)
-    assert "Lost work" in bars.x
-    assert "Checkpoints" not in bars.x, "a step of nothing is no bar"
-    assert bars.decreasing.marker.color == palette.GREEN
-    assert bars.increasing.marker.color == palette.ORANGE
-    assert drawn.layout.yaxis.title.text == "USD a month"
-    assert "net $" in savings_waterfall.alt(saved)
-
-
-def test_waterfall_of_nothing_is_drawn_too() -> None:
-    free = savings(replace(CASE, on_demand_usd_per_hour=0.0, spot_usd_per_hour=0.0))
-    assert savings_waterfall.figure(free).layout.yaxis.range[1] > 0
 
 
 def test_band_has_all_months_and_three_lines(saved: Savings) -> None:

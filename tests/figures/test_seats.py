@@ -1,4 +1,4 @@
-"""GPUs drawn as bars by model, as seats by node, and as sums by pool and zone."""
+"""GPUs drawn as seats by node."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,21 +6,9 @@ from typing import Any
 from planner.capacity.seat_map import NodeLoss, PendingSeats
 from planner.capacity.seats import NodeSeats
 from planner.capacity.survival import Fewer
-from planner.figures import gpu_bars, pool_seats, seat_map
-from planner.figures.drawing import as_figure
-from planner.ground.records import replace
+from planner.figures import seat_map
 from tests.figures import answers
 from tests.figures.answers import node
-
-
-def test_bars_show_held_free_and_waited_for_in_words_too() -> None:
-    drawn = as_figure(gpu_bars.figure(answers.GPUS)).to_dict()
-    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "wanted"]
-    assert list(drawn["data"][0]["x"]) == [7, 7, 8]
-    assert list(drawn["data"][2]["text"]) == ["1 wanted", "", "4 wanted"]
-    assert drawn["layout"]["xaxis"]["title"]["text"] == "GPUs"
-    assert "nvidia-l4: 7 of 8 held, 1 free" in gpu_bars.alt(answers.GPUS)
-    assert gpu_bars.alt(()) == "No GPUs in this cluster."
 
 
 def told(nodes: Sequence[NodeSeats], **more: Any) -> dict[str, Any]:
@@ -76,20 +64,3 @@ def test_of_many_seats_a_square_stands_for_several() -> None:
     drawn = told([node(f"n{place}", *["Deployment/x/a"] * 8) for place in range(3_000)])
     assert [len(one[2]) for pool in drawn["pools"] for one in pool["nodes"]] == [8_000]
     assert not drawn["named"]
-
-
-def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:
-    lines = [replace(answers.GPUS[0], free=0, out_of_use=2)]
-    drawn = as_figure(gpu_bars.figure(lines)).to_dict()
-    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use", "wanted"]
-    assert "7 of 9 held, 0 free, 2 out of use, 1 wanted" in gpu_bars.alt(lines)
-
-
-def test_pool_sums_keep_cordoned_seats_apart_and_can_be_clicked() -> None:
-    assert pool_seats.totals(answers.NODES) == {
-        ("gpu-a100", "a", "GPUs"): (1, 2, 2, 0), ("gpu-t4", "a", "GPUs"): (2, 1, 0, 1),
-    }  # fmt: skip
-    drawn = as_figure(pool_seats.figure(answers.NODES)).to_dict()
-    assert drawn["data"][0]["customdata"] == [["gpu-a100", "a"], ["gpu-t4", "a"]]
-    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use"]
-    assert "gpu-t4, a: 1 GPUs held, 0 free, 1 out of use on 2 nodes" in pool_seats.alt(answers.NODES)

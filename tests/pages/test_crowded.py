@@ -64,9 +64,9 @@ def test_workloads_stand_by_cause_and_those_that_complete_in_one_row() -> None:
 
 def test_moves_to_spot_that_are_alike_are_one_and_add_up_to_all() -> None:
     app = visit("fleet_savings", crowded())
-    rows = table(app, "Saved $")
+    rows = table(app, "Saved, expected")
     assert rows[0]["Workload"] == f"Deployment/prod-0/llm-serve and {COPIES - 1} more"
-    assert f"Spot would save ${sum(row['Saved $'] for row in rows):,.0f} of the" in said(app)
+    assert f"Spot would save ${sum(row['Saved, expected'] for row in rows):,.0f} of the" in said(app)
 
 
 def test_environments_that_are_alike_are_one_column_and_one_warning() -> None:

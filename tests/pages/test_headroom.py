@@ -65,9 +65,9 @@ def test_the_table_is_the_maps_twin() -> None:
     assert len(rows) == 17
     assert list(rows.loc["gke-edu-gpu-l4-spot-7f3a01"]) == [
         "gpu-l4-spot",
-        "1 of 1",
+        "1/1",
         "",
-        "batch/labs-runner and batch/embed-nightly",
+        "Deployment/batch/labs-runner and Job/batch/embed-nightly",
     ]
 
 
@@ -126,7 +126,7 @@ def test_a_shape_that_is_none_is_a_sentence() -> None:
 def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
     fits = table(visit("headroom"), "More fit")
     worker_row = fits[fits["Shape"].str.replace("\n", "") == "Deployment/prod/ml-worker"].iloc[0]
-    assert worker_row["More fit"] == "0 ✗"
+    assert worker_row["More fit"] == "0"
     assert worker_row["What stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
     assert "of 421 with room: web (245), default (176)" in set(fits["Where"])
     assert fits["Shape"].iloc[-1].startswith("8 GPUs")

@@ -89,10 +89,13 @@ def test_the_demo_is_compared_with_a_week_before_at_once(monkeypatch: pytest.Mon
 
 
 def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: str) -> None:
-    words = said(visit("history", clusters="prod@eu", model="L4", lead_days="30"))
+    app = visit("history", clusters="prod@eu", model="L4", lead_days="30")
+    words = said(app)
     assert "A100: full today" in words
-    assert "order now (by 2026-" in words
-    assert "full in about" in words
+    expected = next(one.value for one in app.dataframe if "What to expect" in one.value)
+    sentences = "\n".join(map(str, expected["What to expect"]))
+    assert "order now (by 2026-" in sentences
+    assert "full in about" in sentences
     assert "20 snapshots from 2026-11-01" in words
     assert "8 held today, of which 8 would go to spot by the plan of savings" in words
     assert "$36,972 a month, $4,974 of it idle" in words

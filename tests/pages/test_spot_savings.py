@@ -26,7 +26,7 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
     assert "keeps SIGTERM to itself" in words
     assert "kubectl delete pod/" in words
     assert "Notice: 15 s" in words
-    assert [len(one.get("plotly_chart")) for one in parts] == [2, 2, 0, 1, 0]
+    assert [len(one.get("plotly_chart")) for one in parts] == [1, 2, 0, 1, 0]
     assert not app.metric
     assert "in nine of ten months " in said(visit("rollout", workload="Deployment/prod/ml-worker"))
     assert "a useful GPU-hour $" in words

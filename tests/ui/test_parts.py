@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from planner.figures import memory_nodes
+from planner.figures import answer_charts
 from planner.ground.errors import InputError
 from planner.sources import prices
 from planner.ui import now_view
@@ -32,7 +31,7 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_nodes, "measured_bytes", fail)
+    monkeypatch.setattr(answer_charts, "ticks", fail)
     app = visit("memory", part="Nodes")
     words = said(app)
     assert "A chart can't be drawn here (ZeroDivisionError)" in words
@@ -56,15 +55,3 @@ def test_prices_that_are_gone(no_prices: None) -> None:
     assert "gcp_prices.csv" in words
     assert "Workloads" in [one.value for one in app.header]
     assert "5 of 20 workloads would get stuck." in words
-
-
-def _drawn() -> None:
-    from planner.ui import charts
-
-    charts.part(12, 1_416, "node", "the first")
-    charts.part(3, 3, "node", "the first")
-
-
-def test_a_chart_that_draws_a_part_says_so() -> None:
-    app = AppTest.from_function(_drawn, default_timeout=120).run()
-    assert [one.value for one in app.caption] == ["The chart has 12 of 1,416 nodes: the first. The table has all."]
