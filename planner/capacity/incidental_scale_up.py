@@ -1,8 +1,7 @@
 """Nodes that come unasked: a rollout that needs none gets some, since an autoscaler is awake while its pods wait.
 
-A successor waits while its predecessor terminates; where that takes longer than cluster-autoscaler leaves new pods alone (until the
-oldest is 2 s old, and the oldest that asks for GPUs 30 s), it adds nodes for all that wait, which come too late to be of use, and go again
-once they were not needed for 10 minutes.
+A successor waits while its predecessor terminates. cluster-autoscaler leaves new pods alone until the oldest is 2 s old (30 s where it
+asks for GPUs). After that it adds nodes for all that wait: they come too late to be of use, and go again after 10 minutes.
 
 Source: kubernetes/autoscaler `cluster-autoscaler/core/static_autoscaler.go` `allPodsAreNew` and `RunOnce`,
 ``--scale-down-unneeded-time`` of `config/flags/flags.go`.

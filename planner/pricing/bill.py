@@ -163,8 +163,8 @@ def bill(
 
     Parameters
     ----------
-    counts_usage : who uses more than it requests bears what it uses
-    shares_idle : what is idle and what all share is borne by who uses the nodes, by weight; of a pool by who uses the pool
+    counts_usage : a pod that uses more than it requests bears what it uses
+    shares_idle : idle and shared cost is split over the users of the nodes, by weight; of a pool over the users of the pool
 
     Raises
     ------

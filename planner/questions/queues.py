@@ -1,4 +1,4 @@
-"""Kueue's queues: what each uses, who waits for what and at which place, what would let it in, and what moving quota changes."""
+"""Kueue's queues: what each uses, why each workload is pending and at which place, what would admit it, and what moving quota changes."""
 
 from __future__ import annotations
 

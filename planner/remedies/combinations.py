@@ -1,7 +1,7 @@
 """All plans within the levers, the cheapest to do first, and of them those that nothing beats.
 
-What can't be worth having isn't played: a plan whose bound is no better than one that was found, and one in which a knob is turned
-that changes nothing (a quota that refuses no pod). A budget of work ends it, counted and not timed.
+Plans that can't be worth having aren't played: the bound of one is no better than a plan that was found, or it turns a knob without
+effect (a larger quota, where none refused a pod). A budget of work ends the search, counted and not timed.
 """
 
 from __future__ import annotations

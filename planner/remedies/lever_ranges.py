@@ -1,7 +1,7 @@
 """Levers: what a plan may pull, how far each goes, and which plans there are in all.
 
-A plan is one position of every knob. Position 0 of each is today's; the order in which plans are looked at is that of how much
-they change, so that of plans that come to the same the one that changes least is kept.
+A plan is one position of every knob. Position 0 of each is today's. Plans that change less are looked at first, so that of equal
+plans the one that changes least is kept.
 """
 
 from __future__ import annotations

@@ -241,8 +241,9 @@ class Planner:
         return tuple(turns[turn.revision.after.key] for turn in order.turns), order.is_played
 
     def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
-        """Those that let one another through first, as they were played; then who needs nothing, who needs what costs nothing, and pool by
-        pool who needs spare nodes, so that these are there once and for as short as can be; in each those with fewest pods first."""
+        """The workloads in turn: first a sequence that was played as such, then workloads that need nothing, then those with measures
+        that cost nothing, then pool by pool those that need spare nodes, so that these are there once and briefly. In each group the
+        workloads with the fewest pods come first."""
         needs: dict[str, tuple[int, ...]] = {}
         for place, plan_measure in enumerate(measures, 1):
             for key in dict.fromkeys(

@@ -199,8 +199,8 @@ def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight)
 
 
 def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
-    """Who may go, where a pod of the changed workloads would have what it asks for without all who may, or where a quota counts
-    them."""
+    """Pods that may leave meanwhile, each in words: those on a node where a new pod would fit once they have left, and those that a
+    quota counts."""
     snapshot, simulation, leaving_pods = cluster.snapshot, run.simulation, going(cluster)
     if run.refusals:
         counted = {quota.namespace for quota in snapshot.resource_quotas}

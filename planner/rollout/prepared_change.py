@@ -207,8 +207,8 @@ def _may_have_pods(snapshot: Snapshot, workload: Workload) -> bool:
 
 
 def revision_of(snapshot: Snapshot, applied_object: AppliedWorkload | PlacedWorkload) -> Revision:
-    """What one of a manifest changes. Of one that stays as it is, and whose status says that it is at rest, nothing is played where
-    the parts that it makes its pods through weren't seen: they'd be taken for missing."""
+    """What an object of a manifest changes. One that stays as it is isn't played where its status says that it is at rest and its
+    ReplicaSets weren't listed: they would be taken for missing."""
     if isinstance(applied_object, PlacedWorkload):
         return Revision(
             before=None,

@@ -1,8 +1,8 @@
 """Waiting pods that a rollout never meets: they may be left where they wait, and only what it meets is played.
 
-They wait for nodes on which nothing of the rollout is or can go, preempt no pod, and no disruption budget speaks of them:
-wherever they go, the rollout goes the same. What only the run shows (who was pushed out, where those go who take their
-place, whom their terms speak of) is looked at after it.
+They wait for nodes without pods of the rollout, which its new pods can't go to either; they preempt no pod, and no disruption budget
+covers them. Wherever they go, the rollout goes the same. What only the run shows is looked at after it: which pods were preempted,
+where the successors of these go, and which pods their terms select.
 """
 
 from __future__ import annotations

@@ -253,8 +253,8 @@ def _of_earlier(_: Snapshot) -> dict[bytes, _Earlier | None]:
 
 
 def _count(revision_by_key: dict[str, Revision], earlier_write: _Earlier) -> None:
-    """The next write: what is written as a whole stands for what was written before it, and one that goes back to what the snapshot has
-    for nothing."""
+    """The next write: one of a whole object replaces earlier writes of it, and one that goes back to the snapshot's object cancels
+    them."""
     revision, before = earlier_write.revision, revision_by_key.pop(earlier_write.key, None)
     if earlier_write.scales is not None and before is not None:
         after = replace(before.after, replicas=earlier_write.scales(before.after.replicas))

@@ -99,7 +99,7 @@ def _beside(answer: CapacityAnswer) -> dict[str, str]:
 
 
 def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple[PendingSeats, list[str], str]]:
-    """Each with what it needs, who holds its place, which moves start it, and one more node that does."""
+    """Each with what it needs, the workloads that hold its place, the moves that start it, and the node that would."""
     if not waiting:
         return
     given = capacity_inputs.priced(capacity_inputs.given(snapshot))

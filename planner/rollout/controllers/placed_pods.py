@@ -71,8 +71,8 @@ class PlacedController(RolloutController):
         return pod is not None
 
     def _lead(self, simulation: Simulation) -> bool:
-        """Leaders of all groups, each apart from all other groups' by the label; the workers of one that has a node where that label says
-        what its node's does. A node without the label gets no workers.
+        """Leaders of all groups first, each in a domain of its own by the label; then the workers of a leader that has a node, in its
+        domain. A leader's node without the label gets no workers.
 
         Source: lws `pkg/webhooks/pod_webhook.go` `SetExclusiveAffinities`, `pkg/controllers/pod_controller.go` `setControllerReferenceWithStatefulSet`.
         """

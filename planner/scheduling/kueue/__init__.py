@@ -1,4 +1,4 @@
-"""Kueue's admission: who gets quota, who waits for it, who has to go for whom.
+"""Kueue's admission: which workloads get quota, which wait for it, which are evicted for others.
 
 Source of every rule here: kubernetes-sigs/kueue at ff69552e79ad (0.20 in development, August 2026), packages `pkg/cache/scheduler`
 and `pkg/scheduler`. Its own test tables say whether these do the same (`tests/scheduling/kueue`). `tree` holds quotas and

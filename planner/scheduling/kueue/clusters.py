@@ -1,5 +1,5 @@
-"""Kueue as a snapshot shows it: its objects, what is missing of them, what of its configuration they tell, and in words what it does
-with a workload that waits, of everybody who says it."""
+"""Kueue as a snapshot shows it: its objects, which are missing, what they tell of its configuration, and the words for what it does
+with a pending workload, which every door takes from here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Cycle after cycle until nothing moves: who is let in, who waits at which place and for what, who would be evicted for whom.
+"""Cycle after cycle until nothing moves: which workloads are admitted, which wait at which place and for what, which would be evicted.
 
-Nothing ends meanwhile, and none comes. Workloads that are evicted are not played on: they wait again, with what came of it not known.
+Meanwhile no workload ends, and none comes. Evicted workloads aren't played on: they wait again, and the outcome for them isn't known.
 """
 
 from __future__ import annotations
