@@ -12,8 +12,9 @@ from typing import Final
 
 import pytest
 
-from tests.architecture.tree import parsed, python_files
+from tests.architecture.tree import ROOT, parsed, python_files
 from tests.builders import objects
+from tests.pages.visiting import said, visit
 from tests.rules.test_sentences import (
     MOST_NUMBERS,
     MOST_WORDS,
@@ -40,20 +41,26 @@ BROKEN: Final = {
     "open.yaml": "a: 1\nb: [",
     "a-pod.json": '{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "alone"}, "spec": {"containers": 7}}',
 }
+PAGES: Final = sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py"))
 _MANY: Final = 300
 _SPEAKING: Final = {"wrong", "refused", "Finding", "Unknown", "UnknownObject", "UsageError", "BadParameter", "decisive", "Doubt", "_stuck", "_unknown"}  # fmt: skip
 _SAID: Final = ("what", "fix", "why", "advice", "message")
 
 
+def crowded() -> list[objects.Item]:
+    """Every node's one GPU is held, and as many pods wait."""
+    names = [f"n-{i}" for i in range(_MANY)]
+    serving = objects.deployment("serve", names, objects.pod_spec(gpus=1))
+    training = objects.deployment("train", [""] * _MANY, objects.pod_spec(gpus=1))
+    nodes = [objects.node(name, gpus=1, cpu="8", memory="32Gi", pool="gpu") for name in names]
+    return [*nodes, *serving, *training, objects.budget("serve", minAvailable=_MANY)]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crowded cluster, in which every node's one GPU is held and as many pods wait, and what is no input at all."""
+    """The crowded cluster, and what is no input at all."""
     path = tmp_path_factory.mktemp("inputs")
-    names = [f"n-{i}" for i in range(_MANY)]
-    items = [objects.node(name, gpus=1, cpu="8", memory="32Gi", pool="gpu") for name in names]
-    for one in (objects.deployment("serve", names, objects.pod_spec(gpus=1)), objects.deployment("train", [""] * _MANY, objects.pod_spec(gpus=1)), [objects.budget("serve", minAvailable=_MANY)]):  # fmt: skip
-        items += one
-    (path / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    (path / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": crowded()}))
     for name, content in BROKEN.items():
         if content is not None:
             (path / name).write_text(content)
@@ -92,6 +99,16 @@ def test_each_command_is_plain(cluster: str, folder: Path, monkeypatch: pytest.M
     monkeypatch.chdir(folder)
     found = {" ".join(words): list(faults(printed(words[0], cluster, *words[1:], "-q"))) for words in each(QUESTIONS)}
     assert {words: one for words, one in found.items() if one} == {}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_is_plain(page: str) -> None:
+    """Of the demo, and of the crowded cluster as a user's own."""
+    for given in (None, objects.snapshot(crowded())):
+        text = re.sub(r"<[^>]*>", " ", said(visit(page, given)))
+        assert len(text) > 1_000
+        assert [line for line in text.splitlines() if RIDDLES.search(line)] == []
+        assert [one for line in text.splitlines() for one in twice_relative(line)] == []
 
 
 @pytest.mark.parametrize("name", BROKEN)
