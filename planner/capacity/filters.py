@@ -91,6 +91,20 @@ class Selection(Record):
             return name in self.pods
         return kind not in _WORKLOADS and name.partition("/")[0] in self.namespaces
 
+    def only(self, key: str, existing: Iterable[str]) -> Selection:
+        """What it lets through of one workload; of "" all.
+
+        Raises
+        ------
+        InputError
+            For a workload that isn't among `existing`.
+        """
+        if not key:
+            return self
+        _check("workload", (key,), existing)
+        kept = frozenset({key}) if self.workload(key) else frozenset()
+        return Selection(said=Text(", ".join(filter(None, (f"of {key}", str(self.said))))), workloads=kept)
+
     def headline(self, shown: int, total: int, noun: str) -> Text:
         """``5 workloads in namespace prod; 15 hidden``."""
         return Text(f"{count(shown, noun)} {self.said}; {total - shown:,} hidden")

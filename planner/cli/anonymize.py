@@ -14,6 +14,7 @@ from planner.cli.cluster import read_cluster
 from planner.ground.words import count
 from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history.anonymization import anonymised
+from planner.inventory.archives import in_units
 from planner.kubernetes.records import Snapshot
 from planner.spot.suitability import BACKGROUND
 
@@ -48,6 +49,6 @@ def write(snapshot: Snapshot, file: str, *, is_agreed: bool) -> int:
     )
     nodes, pods = count(len(snapshot.nodes), "node"), count(len(snapshot.pods), "pod")
     click.echo(
-        f"{file}: {nodes}, {pods}, {len(anonymous.content) / 1e6:.1f} MB. Names were replaced; headroom doctor {file} reads it."
+        f"{file}: {nodes}, {pods}, {in_units(len(anonymous.content))}. Names were replaced; headroom doctor {file} reads it."
     )
     return 0

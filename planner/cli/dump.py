@@ -11,6 +11,7 @@ from planner.cli import anonymize, options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.ground.words import count, listing
 from planner.history import snapshot_bytes
+from planner.inventory.archives import in_units
 from planner.kubernetes.records import Presence, Snapshot
 
 
@@ -34,7 +35,7 @@ def command(cluster: str, file: str, is_anonymous: bool, is_agreed: bool) -> int
     content = snapshot_bytes.encode(snapshot)
     output.write_file(Path(file), gzip.compress(content, mtime=0) if file.endswith(".gz") else content)
     nodes, pods = count(len(snapshot.nodes), "node"), count(len(snapshot.pods), "pod")
-    terminal.say(f"{file}: {nodes}, {pods}, {len(content) / 1e6:.1f} MB. headroom overview {file} reads it.")
+    terminal.say(f"{file}: {nodes}, {pods}, {in_units(len(content))}. headroom overview {file} reads it.")
     for line in _seen(snapshot):
         terminal.say(line)
     return 0

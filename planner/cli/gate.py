@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import gate_formats, options, output, question_commands
+from planner.cli import gate_formats, gate_room, options, output, question_commands
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import manifests_of, policy_of, policy_option
 from planner.ground import tables
@@ -46,6 +46,8 @@ class _Write(click.ParamType[Any]):
 @options.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
               is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
 @options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
+@options.option("", "--chart", type=click.Path(exists=True, file_okay=False), metavar="DIR", is_everyday=True,
+              help="Without CLUSTER: the chart's folder, of which helm template printed it; each cure is told as its values too.")  # fmt: skip
 @policy_option
 @options.asked(GateSettings)
 @question_commands.taking(*_WANTS)
@@ -60,6 +62,7 @@ def command(
     cluster: str | None,
     names: tuple[str, ...],
     recursive: bool,
+    chart: str | None,
     policy_file: str | None,
     link: str,
     output_format: str,
@@ -80,6 +83,8 @@ def command(
     one_reader_of_stdin(*([] if cluster is None else [cluster]), *names)
     if is_alone:
         options.need("CLUSTER", _OF_A_CLUSTER)
+    elif chart is not None:
+        raise InputError("cures are told as values without CLUSTER only", where="--chart", fix="Leave CLUSTER out")
     policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
     clusters = [] if cluster is None else [_read(cluster)]
@@ -94,6 +99,8 @@ def command(
         )
     else:
         gate_answer = answer_without_cluster(settings, Inputs(now=time.time()))
+        if chart is not None:
+            gate_answer = gate_room.with_values(gate_answer, manifests.read_chart(chart), given_manifests.places)
     places, source = given_manifests.places, clusters[0].source if clusters else ", ".join(names)
 
     def content() -> Any:

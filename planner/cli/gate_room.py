@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
+import yaml
 
 from planner.capacity.gate_result import GatedWorkload
 from planner.cli import terminal
+from planner.ground.records import replace
 from planner.ground.tables import Row, as_markdown, as_text
 from planner.ground.words import count, listing, literal
+from planner.inventory.chart_values import Chart, chart_values
 from planner.questions.gate import SIGN, GateAnswer
 from planner.rollout.answers import Verdict
-from planner.rollout.room_need import Need, RoomNeed
+from planner.rollout.room_need import ManifestCure, Need, RoomNeed
+from planner.sources.manifests import SourceLine
 
 RULE: Final = "needs_room"
 """What a report calls the failure of a workload that needs room."""
@@ -53,10 +58,14 @@ def lines(gate_answer: GateAnswer) -> list[str]:
         parts.append(as_text(rows(gate_answer.workloads), room=terminal.width()))
     for part in gate_answer.workloads:
         parts += [whole(part), *(f"  {line}" for line in _beside(part))]
-        for place, (title, manifest, kustomize) in enumerate(_cures(part.room)):
-            parts += [f"  way out: {title}", *(f"    {line}" for line in manifest.splitlines())]
+        for place, (title, cure) in enumerate(_cures(part.room)):
+            parts += [f"  way out: {title}", *(f"    {line}" for line in cure.manifest.splitlines())]
+            if cure.values:
+                parts += ["  as values of the chart:", *(f"    {line}" for line in cure.values.splitlines())]
+            elif cure.no_values and not place:
+                parts.append(f"  as values of the chart: not known: {cure.no_values}")
             if not place:
-                parts += ["  as a patch of a kustomization:", *(f"    {line}" for line in kustomize.splitlines())]
+                parts += ["  as a patch of a kustomization:", *(f"    {line}" for line in cure.kustomize.splitlines())]
     return [*parts, ""]
 
 
@@ -88,19 +97,35 @@ def after(verdict: GateAnswer) -> list[str]:
     return [*clauses, *map(str, verdict.notes[1:])]
 
 
-def _cures(room: RoomNeed | None) -> Iterator[tuple[str, str, str]]:
+def with_values(gate_answer: GateAnswer, chart: Chart, places: Mapping[str, SourceLine]) -> GateAnswer:
+    """The answer with each cure as values of the chart whose template made the workload, or why they aren't known."""
+
+    def told(part: GatedWorkload, cure: ManifestCure) -> ManifestCure:
+        patch = yaml.safe_load(yaml.safe_load(cure.kustomize)["patches"][0]["patch"])
+        source = places[part.workload].file if part.workload in places else "standard input"
+        values = chart_values(chart, source, part.workload.partition("/")[0], {"spec": patch["spec"]})
+        return replace(cure, values=values.text, no_values=values.why)
+
+    def of(part: GatedWorkload) -> GatedWorkload:
+        if part.room is None:
+            return part
+        return replace(part, room=replace(part.room, cures=tuple(told(part, cure) for cure in part.room.cures)))
+
+    return replace(gate_answer, workloads=tuple(map(of, gate_answer.workloads)))
+
+
+def _cures(room: RoomNeed | None) -> Iterator[tuple[str, ManifestCure]]:
     for cure in room.cures[:_CURES_TOLD] if room is not None else ():
         verb = "is" if cure.replicas == 1 else "are"
         yield (
             f"{cure.title}: at worst {cure.lowest_ready} of {cure.replicas:,} {verb} Ready",
-            cure.manifest,
-            cure.kustomize,
+            cure,
         )
 
 
 def ways(part: GatedWorkload) -> list[str]:
     """Its cures, each in a line, with the manifest's lines after it."""
-    return [f"way out: {title}\n{manifest.rstrip()}" for title, manifest, _ in _cures(part.room)]
+    return [f"way out: {title}\n{cure.manifest.rstrip()}" for title, cure in _cures(part.room)]
 
 
 def markdown(gate_answer: GateAnswer) -> list[str]:
@@ -111,8 +136,11 @@ def markdown(gate_answer: GateAnswer) -> list[str]:
         name, sentence = literal(part.workload), literal(str(part.sentence))
         parts.append(f"**{name}**{':' if sentence.startswith('not known') else ''} {sentence}\n")
         parts += [f"- {literal(line)}\n" for line in _beside(part)]
-        for title, manifest, kustomize in _cures(part.room):
-            parts.append(
-                f"- way out: {literal(title)}\n\n```yaml\n{manifest}```\n\n<details><summary>kustomize</summary>\n\n```yaml\n{kustomize}```\n\n</details>\n"
+        for title, cure in _cures(part.room):
+            folded = [("values of the chart", cure.values)] if cure.values else []
+            every = "".join(
+                f"<details><summary>{name}</summary>\n\n```yaml\n{text}```\n\n</details>\n"
+                for name, text in (*folded, ("kustomize", cure.kustomize))
             )
+            parts.append(f"- way out: {literal(title)}\n\n```yaml\n{cure.manifest}```\n\n{every}")
     return parts

@@ -36,7 +36,16 @@ _SHOWN_DISAGREEMENTS = 20
 PRICES_FORMAT = "headroom.prices/v1"
 
 
-@click.group(name="prices", context_settings={"help_option_names": ["-h", "--help"]})
+class _Shows(click.Group):
+    """A group that shows prices where no command of it is named: ``headroom costs --price-list --gpu T4``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = bool(args) and (args[0] in self.commands or not args[0].startswith("-"))
+        is_help = bool(args) and args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if is_named or is_help else [show.name or "", *args])
+
+
+@click.group(name="prices", cls=_Shows, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Prices of machines and GPUs: list prices in US dollars an hour, before tax."""
 
@@ -74,8 +83,11 @@ def show(
     elif output_format in ("csv", "markdown"):
         write_rows(output_format, [_row(line) for line in lines])
     else:
+        terminal.say(
+            f"{words.count(len(lines), 'price')} in US dollars an hour, before tax: list prices less your discounts.\n"
+        )
         terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
-        terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
+        terminal.say(f"\n{book.source}.")
         for (note, first), *more in alike(
             [(note, line) for line in lines for note in line.notes], lambda noted_line: noted_line[0]
         ):

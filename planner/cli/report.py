@@ -12,6 +12,7 @@ from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
+from planner.inventory.archives import in_units
 from planner.questions.question import Inputs, Want, document
 from planner.questions.report import QUESTION, Report, ReportSettings, review
 
@@ -43,7 +44,7 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
     for name, form in zip(files, forms, strict=True):
         content = written(cluster_review, settings, inputs, form)
         output.write_file(Path(name), content)
-        terminal.say(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(cluster_review.chapters), 'chapter')}")
+        terminal.say(f"{name}: {in_units(len(content.encode()))}, {count(len(cluster_review.chapters), 'chapter')}")
     terminal.say(str(cluster_review.answer.sentence))
     return QUESTION.exit_status(snapshot, cluster_review.answer)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from planner.figures import palette
@@ -11,23 +11,28 @@ from planner.rollout.answers import RECREATE, GridCell, Pair, Reason, StrategyGr
 from planner.rollout.choice import Choice
 from planner.rollout.wording import GLYPH, WORD
 
+_NO_PLACES: Final[Mapping[Pair, int]] = {}
 _NONE_READY: Final = (246, 236, 224)  # red, green, blue of a cell
 _ALL_READY: Final = (0, 112, 79)
 _LIGHT: Final = 0.179  # luminance above which black letters have more contrast than white ones (WCAG 2.2, 1.4.3)
 
 
-def told(grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair) -> dict[str, Any]:
+def told(
+    grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair, places: Mapping[Pair, int] = _NO_PLACES
+) -> dict[str, Any]:
     """What `strategy_grid.js` draws: rows maxSurge, the highest first, columns maxUnavailable, then Recreate. A cell's colour is its
-    lowest Ready; below the workload's PodDisruptionBudget it is hatched. ★: what is recommended, where that isn't today's."""
+    lowest Ready; below the workload's PodDisruptionBudget it is hatched. ★: what is recommended, where that isn't today's. `places`: how
+    many more pods a cell has room for, where it needs some: ``+1``."""
     best = choice.recommended
     star = None if best is None or best.is_current else best.pair
 
     def cell(grid_cell: GridCell, name: str) -> dict[str, Any]:
-        return _cell(grid_cell, name, replicas, grid.keep_ready, is_star=grid_cell.is_valid and grid_cell.pair == star)
+        is_star, room = grid_cell.is_valid and grid_cell.pair == star, places.get(grid_cell.pair, 0)
+        return _cell(grid_cell, name, replicas, grid.keep_ready, is_star=is_star, room=room)
 
     rows = []
-    for places in reversed(list(_alike(grid))):
-        surges, lines = [grid.surges[place] for place in places], [grid.cells[place] for place in places]
+    for alike in reversed(list(_alike(grid, places))):
+        surges, lines = [grid.surges[row] for row in alike], [grid.cells[row] for row in alike]
         name = str(surges[0]) if len(surges) == 1 else f"{surges[0]} … {surges[-1]}"
         columns = list(zip(*lines, strict=True))
         shown = [
@@ -69,31 +74,39 @@ def told(grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair) -> dic
     }
 
 
-def _alike(grid: StrategyGrid) -> Iterator[list[int]]:
+def _alike(grid: StrategyGrid, places: Mapping[Pair, int]) -> Iterator[list[int]]:
     """Places of rows beside each other of which the same is said in every column."""
     some: list[int] = []
     for place, line in enumerate(grid.cells):
-        if some and _said(line) != _said(grid.cells[some[0]]):
+        if some and _said(line, places) != _said(grid.cells[some[0]], places):
             yield some
             some = []
         some.append(place)
     yield some
 
 
-def _said(line: Sequence[GridCell]) -> list[tuple[object, ...]]:
+def _said(line: Sequence[GridCell], places: Mapping[Pair, int]) -> list[tuple[object, ...]]:
     return [
-        (cell.is_valid, cell.verdict, cell.lowest_ready, round(cell.seconds), cell.evictions, cell.extra_gpus)
+        (
+            places.get(cell.pair),
+            cell.is_valid,
+            cell.verdict,
+            cell.lowest_ready,
+            round(cell.seconds),
+            cell.evictions,
+            cell.extra_gpus,
+        )
         for cell in line
     ]
 
 
-def why_alike(grid: StrategyGrid, device: str) -> str:
+def why_alike(grid: StrategyGrid, device: str, places: Mapping[Pair, int] = _NO_PLACES) -> str:
     """``maxSurge 1 to 6: no T4 is free to surge into.``: why rows come to the same; "" where none do. `device`: what a pod asks for."""
-    places = max(_alike(grid), key=len)
-    surges = [grid.surges[place] for place in places if grid.surges[place]]
+    rows = max(_alike(grid, places), key=len)
+    surges = [grid.surges[row] for row in rows if grid.surges[row]]
     if len(surges) < 2:
         return ""
-    cells = [cell for place in places for cell in grid.cells[place] if cell.is_valid]
+    cells = [cell for row in rows for cell in grid.cells[row] if cell.is_valid]
     short = any(cell.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) for cell in cells)
     if any(cell.reason is Reason.QUOTA for cell in cells):
         why = "the quota has no room to surge into"
@@ -104,7 +117,9 @@ def why_alike(grid: StrategyGrid, device: str) -> str:
     return f"maxSurge {surges[0]:,} to {surges[-1]:,}: {why}."
 
 
-def _cell(cell: GridCell, name: str, replicas: int, keep_ready: int | None, *, is_star: bool) -> dict[str, Any]:
+def _cell(
+    cell: GridCell, name: str, replicas: int, keep_ready: int | None, *, is_star: bool, room: int
+) -> dict[str, Any]:
     if not cell.is_valid:
         return {"text": "–", "words": f"{name}: the API server refuses it", "ready": None}
     is_done = cell.verdict is Verdict.COMPLETES
@@ -122,8 +137,10 @@ def _cell(cell: GridCell, name: str, replicas: int, keep_ready: int | None, *, i
     )
     parts += [f"below the budget of {keep_ready:,}"] if is_below else []
     parts += [f"evicts {cell.evictions:,} {plural(cell.evictions, 'pod', 'pods')} of others"] if cell.evictions else []
+    parts += [f"needs room for {count(room, 'more pod', 'more pods')}"] if room else []
+    beside = f" +{room}" if room else " ★" if is_star else ""
     return {
-        "text": f"{cell.lowest_ready:,}{' ★' if is_star else ''}" if is_done else GLYPH[cell.verdict],
+        "text": f"{cell.lowest_ready:,}{beside}" if is_done else GLYPH[cell.verdict],
         "words": f"{name}: {', '.join(parts)}{', recommended' if is_star else ''}",
         "ready": cell.lowest_ready,
         "colour": "#{:02X}{:02X}{:02X}".format(*back),

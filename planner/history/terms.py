@@ -84,7 +84,8 @@ def model_uses(
         prices, why = _unit_prices(book, sold_nodes)
         terms: tuple[Term, ...] = ()
         if hours < LEAST_HOURS:
-            why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
+            known = f"{duration(hours * 3_600)} of it is known" if hours else "one snapshot"
+            why = f"too short a history to say: {known}"
         elif prices is not None:
             terms = tuple(
                 Term(term=term, usd_per_gpu_hour=price, best=cheapest(points[: staying + 1]), points=points)

@@ -38,6 +38,7 @@ class RestartsSettings(Record):
         is_everyday=True,
         help="Cures put to the engine at most: each is a simulated rollout.",
     )
+    workload: str = setting("", short="-w", form="W", is_workload=True, is_everyday=True, help="Only this workload.")
     filter: Filter = settings_within(Filter)
 
 
@@ -105,7 +106,9 @@ def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
 def answer(snapshot: Snapshot, settings: RestartsSettings, inputs: Inputs = NOTHING) -> RestartPlan:
     """`restarts` of what the filter lets through, with the history of use where one was given."""
     whole = RestartPlan(report=restarts(snapshot, inputs.usages), cures=())
-    return with_cures(snapshot, narrowed(whole, kept_by(snapshot, settings.filter)), settings.cures)
+    keys = {*(workload.key for workload in snapshot.workloads), *(loop.workload for loop in whole.report.loops)}
+    selection = kept_by(snapshot, settings.filter).only(settings.workload, keys)
+    return with_cures(snapshot, narrowed(whole, selection), settings.cures)
 
 
 def narrowed(whole: RestartPlan, selection: Selection) -> RestartPlan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement, groupby, islice, product
 from typing import Any, Final
 
@@ -20,14 +20,15 @@ from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.autoscalers import autoscalers_of, lowest
 from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.records import FrozenMap, Snapshot, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Units, units_of
 from planner.remedies import limits
 from planner.remedies.rollouts import rollout
 from planner.remedies.scenario import other_draws
-from planner.remedies.tightest_cluster import DAEMON_NODES, Files, RoomPlace, Stand
+from planner.remedies.tightest_cluster import Files, RoomPlace, Stand
 from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
 from planner.rollout.custom_strategies import own_ways, recreate_way, rolling_way
 from planner.rollout.prepared_change import Scenario, compiled, prepare
@@ -51,7 +52,7 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
     """The numbers of replicas that are asked about: those that an autoscaler of the files may set, else the manifest's; of 0 that is 1."""
     workload = files.workloads[key]
     if workload.traits.is_per_node:
-        return (DAEMON_NODES,)
+        return (files.stands[key].daemon_nodes,)
     scaling = autoscalers_of(files.manifest.snapshot, key)
     if not scaling:
         return (max(1, workload.replicas),)
@@ -163,7 +164,7 @@ def _fewest(
     today = _result(files.cluster(counts), [key])
     if today.verdict is Verdict.UNKNOWN or _is_sure(today):
         return today, ()
-    best, most = _with(files, stand, counts, 1), _most_places(stand, counts[key])
+    best, most = _with(files, stand, counts, 1), most_places(stand, counts[key])
     if best is not None or most == 1 or (best := _with(files, stand, counts, most)) is None:
         return best
     too_few, enough = 1, most
@@ -179,14 +180,14 @@ def _with(
 ) -> tuple[RolloutResult, tuple[RoomPlace, ...]] | None:
     """The rollout with so many places, in whichever zones, that completes in every draw."""
     key = stand.workload.key
-    for places in _distributions(stand, counts[key], number):
+    for places in distributions(stand, counts[key], number):
         snapshot = files.cluster(counts, places)
         if _completes(snapshot, {key: ""}) and _is_sure(rollout_result := _result(snapshot, [key])):
             return rollout_result, places
     return None
 
 
-def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[RoomPlace, ...]]:
+def distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[RoomPlace, ...]]:
     """Where so many places may be: on the nodes that its pods share, or on new ones, in whichever zones."""
     key = stand.workload.key
     if stand.workload.traits.is_per_node:
@@ -194,6 +195,9 @@ def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[R
         return
     if stand.is_on_one_node:
         options = [RoomPlace(workload=key, host=0)]
+    elif stand.hosts:
+        options = [RoomPlace(workload=key)] if replicas < len(stand.hosts) else []
+        options += [RoomPlace(workload=key, host=place) for place in range(min(replicas, len(stand.hosts)))]
     elif stand.beside:
         options = [RoomPlace(workload=key, host=place) for place in range(min(replicas, limits.HOSTS_BESIDE.most))]
     elif stand.is_in_one_domain:
@@ -202,12 +206,15 @@ def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[R
         options = [RoomPlace(workload=key, domain=domain) for domain in range(stand.domains)]
         if stand.is_apart_by_domain:
             options += [RoomPlace(workload=key, domain=max(stand.domains, replicas) + more) for more in range(number)]
-    every = combinations_with_replacement(options, number)
+    every: Iterator[tuple[RoomPlace, ...]] = combinations_with_replacement(options, number)
+    if stand.hosts:  # more nodes of its own than names are left aren't there
+        free = max(0, len(stand.hosts) - replicas)
+        every = (places for places in every if sum(place.host is None for place in places) <= free)
     evenly = sorted(islice(every, limits.DISTRIBUTIONS_SORTED.most), key=lambda places: max(Counter(places).values()))
     yield from evenly[: limits.DISTRIBUTIONS.most]
 
 
-def _most_places(stand: Stand, replicas: int) -> int:
+def most_places(stand: Stand, replicas: int) -> int:
     """More than so many are never of use: what may be there beside the old pods."""
     workload = replace(stand.workload, replicas=replicas)
     if workload.traits.is_per_node:
@@ -220,7 +227,7 @@ def _most_places(stand: Stand, replicas: int) -> int:
 
 def _most_room(stand: Stand, replicas: int) -> tuple[RoomPlace, ...]:
     """All the places that may be of use."""
-    return next(_distributions(stand, replicas, _most_places(stand, replicas)))
+    return next(distributions(stand, replicas, most_places(stand, replicas)))
 
 
 def _result(snapshot: Snapshot, keys: Iterable[str], runs: int = RUNS) -> RolloutResult:
@@ -259,6 +266,82 @@ def _completes(snapshot: Snapshot, patches: Mapping[str, str]) -> bool:
     return all(run.completed for run in _played(snapshot, patches))
 
 
+# ── a change of what stands there ────────────────────────────────────────────────────────────────────────────────────
+def needed_by_change(files: Files, snapshot: Snapshot, scenario: Scenario, keys: Sequence[str]) -> dict[str, RoomNeed]:
+    """The room beyond a tightest cluster (`snapshot`) that each of the workloads `keys`, stuck there for want of it, needs for what `scenario`
+    changes: other requests and replicas too. The fewest places of each with which all complete in every draw, found one workload after the
+    other; {} where no number is enough. `files`: the same workloads as they are after the change."""
+    stands = {key: files.stands[key] for key in keys}
+    if any(stand.lacks[0] or any(pod.devices for pod in stand.unit) for stand in stands.values()):
+        return {}
+    trial = replace(scenario, with_remedies=False, runs=RUNS)
+    counts = {key: stand.daemon_nodes or max(1, stand.workload.replicas) for key, stand in stands.items()}
+
+    def enough(numbers: Mapping[str, int]) -> tuple[RolloutResult, dict[str, tuple[RoomPlace, ...]]] | None:
+        ways = (distributions(stands[key], counts[key], number) for key, number in numbers.items())
+        for every in islice(product(*(list(way) for way in ways)), limits.DISTRIBUTIONS.most):
+            outcome = rollout(roomier(files, snapshot, [place for places in every for place in places]), trial)
+            if _is_sure(outcome):
+                return outcome, dict(zip(numbers, every, strict=True))
+        return None
+
+    numbers = {
+        key: 1 if stand.workload.traits.is_per_node else counts[key] + most_places(stand, counts[key])
+        for key, stand in stands.items()
+    }
+    if (best := enough(numbers)) is None:
+        return {}
+    for key in keys:
+        too_few = 0
+        while numbers[key] - too_few > 1:
+            middle = (too_few + numbers[key]) // 2
+            fewer = enough({**numbers, key: middle})
+            best, numbers[key], too_few = (best, numbers[key], middle) if fewer is None else (fewer, middle, too_few)
+    outcome, places_of = best
+    parts = {part.workload: part for part in outcome.workloads}
+    room_needs = {}
+    for key, stand in stands.items():
+        elsewhere = [RoomPlace(workload=key)] * (2 * counts[key] + 2) if stand.one_node_claims else []
+        is_same = bool(elsewhere) and not _is_sure(rollout(roomier(files, snapshot, elsewhere), trial))
+        room_needs[key] = RoomNeed(
+            need=Need.SAME_NODE if is_same else Need.ROOM, places=numbers[key], unit="pod" if len(stand.unit) == 1 else "group",
+            pods=_pods(files, stand, numbers[key]), is_per_node=stand.workload.traits.is_per_node,
+            is_on_its_node=places_of[key][0].host is not None, in_other_zone=any(place.domain >= stand.domains for place in places_of[key]),
+            needs_same_node=is_same, shares_one_node=is_same and counts[key] > 1, claims=stand.one_node_claims if is_same else (),
+            is_proven=bool(outcome.ties and outcome.ties.proven) and not stand.one_node_claims,
+            lowest_ready=parts[key].lowest_ready, replicas=counts[key], size=len(stand.unit), seconds=outcome.seconds,
+        )  # fmt: skip
+    return room_needs
+
+
+def roomier(files: Files, snapshot: Snapshot, places: Sequence[RoomPlace]) -> Snapshot:
+    """The cluster with these places: as much more on nodes that pods of the workload are on, or nodes of their own."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    keys = workload_keys(snapshot)
+    for place, times in Counter(places).items():
+        stand = files.stands[place.workload]
+        hosts = sorted(
+            {pod.node_name for pod in snapshot.pods if keys[pod.uid] == place.workload and pod.node_name in nodes}
+        )
+        shared = [] if place.host is None else [hosts[place.host % len(hosts)]]
+        for name, pod in product(hosts if stand.workload.traits.is_per_node else shared, stand.unit):
+            larger = Counter(nodes[name].allocatable)
+            for resource, amount in pod.requests.items():
+                larger[resource] += amount * times
+            nodes[name] = replace(nodes[name], allocatable=FrozenMap(larger), capacity=FrozenMap(larger))
+        if place.host is not None or stand.workload.traits.is_per_node:
+            continue
+        counts = {
+            place.workload: max(1, sum(keys[pod.uid] == place.workload for pod in snapshot.pods) // len(stand.unit))
+        }
+        bare = {node.name for node in files.cluster(counts).nodes}
+        for node in files.cluster(counts, [place] * times).nodes:
+            if node.name not in bare:
+                name = node.name if stand.hosts else f"room-{len(nodes) + 1}"
+                nodes[name] = replace(node, name=name, uid=name, labels=FrozenMap({**node.labels, HOSTNAME: name}))
+    return replace(snapshot, nodes=tuple(nodes.values()))
+
+
 # ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────
 def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> WorkloadNeed | None:
     """What the rollouts of all of these need that are applied one right after the other, each workload on nodes of its own: the fewest of
@@ -272,7 +355,7 @@ def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> Workloa
         return None
     counts = {key: singles[key].need.replicas for key in keys}
     own = {
-        key: singles[key].places or next(_distributions(files.stands[key], counts[key], 1)) for key in keys
+        key: singles[key].places or next(distributions(files.stands[key], counts[key], 1)) for key in keys
     }  # where a place of each is
     needs = {key: len(singles[key].places) for key in keys}
     patches = dict.fromkeys(keys, "")

@@ -6,12 +6,12 @@ The objects are written anew out of the snapshot, with what its pods request onc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.ground.vocabulary import IN_TREE_DRIVERS, STORAGE_API
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, IN_TREE_DRIVERS, STORAGE_API
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.change import claim_document, document_of
 from planner.inventory.manifest import Object
@@ -19,7 +19,7 @@ from planner.kubernetes.kinds import PLAYED
 from planner.kubernetes.records import PersistentVolume, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.versions import RECORDED, minor_of
-from planner.remedies.needed_room import asked
+from planner.remedies.needed_room import asked, needed_by_change
 from planner.remedies.tightest_cluster import SOURCE, Files, admitted_template
 from planner.rollout.admission import Admission
 from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict, WorkloadRollout
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the gate's answer has prices, which a rollout's doesn't loa
 
 _OF_POD: Final = {
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "hostNetwork", "priorityClassName", "runtimeClassName",
-    "nodeName", "resourceClaims", "schedulerName",
+    "nodeName", "resourceClaims", "schedulerName", "resources",
 }  # fmt: skip
 _OF_VOLUME: Final = {"name", "persistentVolumeClaim", "ephemeral", *IN_TREE_DRIVERS}
 _OF_CONTAINER: Final = {"name", "resources", "restartPolicy"}
@@ -53,14 +53,50 @@ def with_room(rollout_result: RolloutResult, snapshot: Snapshot, scenario: Scena
         return rollout_result
     prepared = prepare(snapshot, scenario)
     revisions = {revision.after.key: revision for revision in prepared.revisions}
-    parts = tuple(
-        replace(part, room=_room(prepared.snapshot, revisions[part.workload]))
-        if part.verdict is Verdict.STUCK and part.reason in _REASONS and part.workload in revisions
-        else part
+    keys = [
+        part.workload
         for part in rollout_result.workloads
+        if part.verdict is Verdict.STUCK and part.reason in _REASONS and part.workload in revisions
+    ]
+    rooms: Mapping[str, RoomNeed | None] = (
+        _on_made(snapshot, scenario, revisions, keys)
+        if is_made
+        else {key: _room(prepared.snapshot, revisions[key]) for key in keys}
     )
+    parts = tuple(replace(part, room=rooms.get(part.workload)) for part in rollout_result.workloads)
     rollout_result = replace(rollout_result, workloads=parts)
     return _needing_room(rollout_result) if is_made else rollout_result
+
+
+def _on_made(
+    snapshot: Snapshot, scenario: Scenario, revisions: Mapping[str, Revision], keys: Sequence[str]
+) -> Mapping[str, RoomNeed]:
+    """What stuck workloads need beyond the tightest cluster of a manifest: there other requests and replicas are asked about too, and the
+    workloads that their pods have to be near to stand beside them."""
+    try:
+        files = files_of(snapshot, revisions)
+        return needed_by_change(files, snapshot, scenario, [key for key in keys if key in files.stands])
+    except HeadroomError:  # a change that an API server refuses
+        return {}
+
+
+def files_of(snapshot: Snapshot, revisions: Mapping[str, Revision]) -> Files:
+    """The workloads of the tightest cluster of a manifest as they are after `revisions`, as files of their own.
+
+    Raises
+    ------
+    ChangeError
+        Where an API server refuses one of them.
+    """
+    documents: dict[tuple[str, str, str], Object] = {}
+    for workload in snapshot.workloads:
+        if workload.traits in PLAYED and not workload.template_of:
+            after = revisions[workload.key].after if workload.key in revisions else workload
+            for document in _objects(snapshot, after):  # a claim that several share once
+                metadata = document["metadata"]
+                documents[document["kind"], metadata.get("namespace", ""), metadata["name"]] = document
+    text = json.dumps({"kind": "List", "items": list(documents.values())})
+    return Files(text, namespace=DEFAULT_NAMESPACE, minor=minor_of(snapshot) or RECORDED)
 
 
 def _needing_room(result: RolloutResult) -> RolloutResult:

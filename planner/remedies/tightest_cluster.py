@@ -123,6 +123,7 @@ class Stand(Record):
     keys : labels of zones and the like that its spread or affinity names
     domains : how many of these there are for it
     beside, near : keys of workloads: its pods have to be on the nodes of these, or in their domains
+    hosts : names of nodes of which its pods may run on these only, where there are several
     is_on_one_node : its pods must share a node
     lacks : why it can't be told on what it stands, with what would tell; ("", "") where it can
     """
@@ -139,8 +140,15 @@ class Stand(Record):
     beside: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     is_on_one_node: bool = False
+    hosts: tuple[str, ...] = ()
     one_node_claims: tuple[str, ...] = ()
     lacks: tuple[str, str] = ("", "")
+
+    @property
+    def daemon_nodes(self) -> int:
+        """On how many nodes a DaemonSet stands; 0 for what is no DaemonSet."""
+        most = len(self.hosts) or (1 if self.is_on_one_node else DAEMON_NODES)
+        return min(DAEMON_NODES, most) if self.workload.traits.is_per_node else 0
 
 
 class Files:
@@ -182,6 +190,7 @@ class Files:
         self.beside += self._assumed()
         self._given = self._snapshot(self.beside)
         self._admission = Admission(self._given)
+        self.priorities = {priority.name: priority.value for priority in self._given.priority_classes}
         self.stands: dict[str, Stand] = {}
         for key, workload in self.workloads.items():
             self.stands[key] = self._stand(workload)
@@ -303,7 +312,7 @@ class Files:
                 )
         claims = tuple(self._one_node_claims(workload, spec))
         labels = _labels_for(spec)
-        fixed = labels is not None and HOSTNAME in labels
+        hosts = _hosts_of(spec) if labels is not None and HOSTNAME in labels else ()
         required_domains = max((spread_constraint.min_domains or 0 for spread_constraint in spread), default=0)
         own_devices = next((why for _, why in devices if why != ("", "")), ("", ""))
         for unread in unread_in(workload.key, self.documents[workload.key]):
@@ -316,7 +325,8 @@ class Files:
             domains=(len(values) or max(_DOMAINS, required_domains)) if keys else 1,
             is_in_one_domain=bool(own_keys & set(keys)), is_apart_by_domain=bool((aside & set(keys)) or exclusive),
             beside=tuple(same_node), near=tuple(near),
-            is_on_one_node=HOSTNAME in own_keys or bool(claims) or fixed or bool(spec.node_name),
+            is_on_one_node=HOSTNAME in own_keys or bool(claims) or len(hosts) == 1 or bool(spec.node_name),
+            hosts=hosts if len(hosts) > 1 else (),
             one_node_claims=claims, lacks=lacks if lacks != ("", "") else own_devices,
         )  # fmt: skip
 
@@ -515,8 +525,7 @@ class _Making:
         return [*nodes, *(document for host in self.hosts for document in host.slices()), *self._beside(), *self.items]
 
     def _of_today(self, key: str) -> int:
-        workload = self.files.stands[key].workload
-        return DAEMON_NODES if workload.traits.is_per_node else max(1, workload.replicas)
+        return self.files.stands[key].daemon_nodes or max(1, self.files.stands[key].workload.replicas)
 
     def _place(self, stand: Stand, count: int) -> None:
         units: list[list[_Host]] = []
@@ -529,7 +538,8 @@ class _Making:
                 domain = near.domain
             hosts = []
             for pod in stand.unit:
-                host = near if near is not None and stand.beside else shared or self._host(stand, domain)
+                again = units[number % len(stand.hosts)][0] if len(stand.hosts) in range(1, number + 1) else None
+                host = near if near is not None and stand.beside else shared or again or self._host(stand, domain)
                 if stand.is_on_one_node:
                     shared = host
                 host.take(pod)
@@ -550,6 +560,9 @@ class _Making:
     def _host(self, stand: Stand, domain: int) -> _Host:
         spec = stand.unit[0].spec
         labels = dict(stand.labels or {})
+        taken = {host.name for host in self.hosts}
+        if unused := [name for name in stand.hosts if name not in taken]:
+            labels[HOSTNAME] = unused[0]
         name = spec.node_name or labels.get(HOSTNAME, "") or f"node-{len(self.hosts) + 1}"
         if any(host.name == name for host in self.hosts):
             name = f"{name}-{len(self.hosts) + 1}"
@@ -741,6 +754,8 @@ class _Making:
         namespace = stand.workload.namespace
         role = stand.unit[-1 if labels.get(LWS_WORKER_INDEX, "0") != "0" else 0]
         spec = {**admitted_template(template.get("spec") or {}, role.spec), "nodeName": host.name}
+        if role.spec.priority_class_name in self.files.priorities:  # as admission writes it into each pod
+            spec["priority"] = self.files.priorities[role.spec.priority_class_name]
         for volume in spec.get("volumes") or ():
             claimed = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             if claimed:
@@ -885,6 +900,20 @@ def _values_of(spec: PodSpec, key: str) -> tuple[str, ...]:
             if requirement.key == key and requirement.operator == "In":
                 return requirement.values
     return (spec.node_selector[key],) if key in spec.node_selector else ()
+
+
+def _hosts_of(spec: PodSpec) -> tuple[str, ...]:
+    """The names of the only nodes that it may run on, by its selector and each term of its required node affinity; () where a term leaves
+    others open."""
+    names = [
+        requirement.values
+        for term in spec.node_affinity.required or ()
+        for requirement in term.match_expressions
+        if requirement.key == HOSTNAME and requirement.operator == "In"
+    ]
+    if HOSTNAME in spec.node_selector or len(names) < len(spec.node_affinity.required or ()):
+        return (spec.node_selector[HOSTNAME],) if HOSTNAME in spec.node_selector else ()
+    return tuple(dict.fromkeys(name for values in names for name in values))
 
 
 def _forbids(spec: PodSpec, key: str) -> bool:

@@ -45,13 +45,16 @@ class NeedAtReplicas(Record):
 
 class ManifestCure(Record):
     """A change of the manifest with which it needs none. `manifest`: what the manifest has then, `kustomize`: the same as a patch of a
-    kustomization; both YAML. `lowest_ready`: of `replicas` pods, at the worst moment."""
+    kustomization; both YAML. `lowest_ready`: of `replicas` pods, at the worst moment. `values`: what a file of values has, where the chart's
+    folder is given; `no_values`: why that isn't known."""
 
     title: str
     lowest_ready: int
     replicas: int
     manifest: str
     kustomize: str
+    values: str = ""
+    no_values: str = ""
 
 
 class RoomNeed(Record):

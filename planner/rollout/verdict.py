@@ -131,7 +131,8 @@ def _where(run: Run, nodes: BoolArray) -> str:
     pools = sorted(said_of(cluster, nodes, node_pools))
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
-    return f"one of {count(int(nodes.sum()), 'matching node')}"
+    number = int(nodes.sum())
+    return "the only matching node" if number == 1 else f"one of {count(number, 'matching node')}"
 
 
 def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:

@@ -16,6 +16,7 @@ import yaml
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import in_units
+from planner.inventory.chart_values import Chart, chart_of
 from planner.inventory.documents import objects_of
 from planner.inventory.pasted_text import without_terminal
 from planner.inventory.yaml_text import DEEPEST
@@ -26,6 +27,7 @@ from planner.sources.limits import LIMITS
 EXTENSIONS: Final = (".json", ".yaml", ".yml")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN: Final = "-"
+_CHART_FILE: Final = "Chart.yaml"
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
@@ -77,6 +79,30 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         raise InputError("it is empty", where=", ".join(names), fix="Give what kubectl apply -f takes")
     unread = tuple(f"{input_error.where}: {input_error.what}" for input_error in refused)
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
+
+
+def read_chart(name: str) -> Chart:
+    """The templates of a Helm chart's folder, and of charts that are unpacked within it.
+
+    Raises
+    ------
+    InputError
+        For a folder without ``Chart.yaml``, and for files that can't be read.
+    """
+    folder = Path(name)
+    fix = "Give the folder that helm template is given"
+    if not (folder / _CHART_FILE).is_file():
+        raise InputError(f"holds no {_CHART_FILE}", where=name, fix=fix)
+    texts: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        below = path.relative_to(folder)
+        is_template = "templates" in below.parts and path.suffix in EXTENSIONS
+        if (is_template or path.name == _CHART_FILE) and path.is_file():
+            texts[below.as_posix()] = bounded.read_text(str(path), fix=fix)
+        if sum(map(len, texts.values())) > LIMITS.manifest_bytes:
+            raise InputError(f"its templates are larger than {in_units(LIMITS.manifest_bytes)}", where=name, fix=fix)
+    descriptions = {path: text for path, text in texts.items() if path.rpartition("/")[2] == _CHART_FILE}
+    return chart_of({path: text for path, text in texts.items() if path not in descriptions}, descriptions)
 
 
 def is_manifest(name: str) -> bool:

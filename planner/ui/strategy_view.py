@@ -25,10 +25,11 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
+from planner.remedies import room_by_strategy
 from planner.rollout import grid as grids
-from planner.rollout.answers import RECREATE, RolloutResult, StrategyGrid, WorkloadRollout
+from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, WorkloadRollout
 from planner.rollout.choice import Weights
-from planner.ui import cache, errors, link, prices, rollout_inputs, sheet, spares
+from planner.ui import cache, errors, link, pasted_manifest, prices, rollout_inputs, sheet, spares
 from planner.ui.components import component
 
 _GRID = "strategy_grid"
@@ -63,9 +64,14 @@ def show(
     costs = spares.known(snapshot, bare, grid, spares.typed())
     choice = strategies.weighed(grid, rollout.replicas, _weights_given(), costs)
     chosen = (rollout.max_surge, rollout.max_unavailable) if rollout.strategy_kind == ROLLING_UPDATE else RECREATE
-    drawn = strategy_grid.told(grid, choice, rollout.replicas, chosen)
+    shown, places = grid, dict[Pair, int]()
+    if pasted_manifest.is_one(snapshot):  # each strategy completes with some room: how much is what is asked
+        scenario = rollout_question.scenario_of(snapshot, bare)
+        shown, roomy = cache.answer(room_by_strategy.with_room, snapshot, scenario, grid)
+        places |= roomy
+    drawn = strategy_grid.told(shown, choice, rollout.replicas, chosen, places)
     component(_GRID, _CALL)(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
-    _caption(grid, snapshot, rollout)
+    _caption(shown, snapshot, rollout, places)
     best = choice.recommended
     is_as_good = best is not None and best.is_current
     sentence = choice.sentence if best is not None else f"{choice.sentence} Ways out are below."
@@ -101,12 +107,13 @@ def _adopted(kind: str) -> None:
         rollout_inputs.adopt_strategy(pair, kind)
 
 
-def _caption(grid: StrategyGrid, snapshot: Snapshot, rollout: WorkloadRollout) -> None:
+def _caption(grid: StrategyGrid, snapshot: Snapshot, rollout: WorkloadRollout, places: Mapping[Pair, int]) -> None:
     """What a cell says, and why rows are one."""
     parts = ["In a cell: the fewest pods Ready. Dashed: today's."]
+    parts += ["+1: it needs room for 1 more pod."] if places else []
     if grid.keep_ready is not None:
         parts.append(f"Hatched: below the budget of {grid.keep_ready:,} (PodDisruptionBudget).")
-    parts.append(strategy_grid.why_alike(grid, _device(grid, snapshot, rollout)))
+    parts.append(strategy_grid.why_alike(grid, _device(grid, snapshot, rollout), places))
     st.caption(words.literal(" ".join(filter(None, parts))))
 
 

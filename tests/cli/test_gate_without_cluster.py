@@ -296,3 +296,46 @@ def test_the_examples_without_a_cluster_call_what_there_is(
         assert [Path(words[0]).name, words[1]] == ["headroom", "gate"]
         assert gate(capsys, *words[2:])[0] == 3
     assert (tmp_path / "headroom.md").read_text().startswith("<!-- headroom gate -->")
+
+
+CHART_TEMPLATE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  {{- with .Values.updates }}
+  strategy:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  selector: {matchLabels: {app: diarizer}}
+"""
+
+
+def test_a_cure_is_told_as_values_where_the_charts_folder_is_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "speech" / "templates").mkdir(parents=True)
+    (tmp_path / "speech" / "Chart.yaml").write_text("apiVersion: v2\nname: speech\nversion: 1.0.0\n")
+    template = tmp_path / "speech" / "templates" / "app.yaml"
+    template.write_text(CHART_TEMPLATE)
+    rendered = tmp_path / "rendered.yaml"
+    rendered.write_text(f"---\n# Source: speech/templates/app.yaml\n{(FILES / 'one-gpu-defaults.yaml').read_text()}")
+    status, out, _ = gate(
+        capsys, "-f", str(rendered), "--chart", "speech", "--write", "json=j", "--write", "markdown=m"
+    )
+    assert status == 3
+    assert "  as values of the chart:\n    updates:\n" in out
+    assert "<summary>values of the chart</summary>" in (tmp_path / "m").read_text()
+    first, second = json.loads((tmp_path / "j").read_text())["result"]["workloads"][0]["room"]["cures"]
+    assert yaml.safe_load(first["values"]) == {
+        "updates": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    }
+    assert yaml.safe_load(second["values"]) == {"updates": {"type": "Recreate", "rollingUpdate": None}}
+    template.write_text(CHART_TEMPLATE.replace("with .Values.updates", 'with include "speech.updates" .'))
+    _, out, _ = gate(capsys, "-f", str(rendered), "--chart", "speech")
+    assert "as values of the chart: not known: templates/app.yaml doesn't take strategy from one value" in out
+    assert "as values" not in gate(capsys, "-f", str(rendered))[1]
+    assert "leave cluster out" in gate(capsys, "demo", "-f", str(rendered), "--chart", "speech")[2].lower()
+    assert "holds no Chart.yaml" in gate(capsys, "-f", str(rendered), "--chart", "speech/templates")[2]

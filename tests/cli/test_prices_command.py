@@ -184,3 +184,17 @@ def test_a_file_of_another_kind_is_not_written_over(
     assert run("refresh", "--endpoint", "http://127.0.0.1:1", "--out", str(mine)) == 1
     assert "Name another file" in capsys.readouterr().err
     assert mine.read_text(encoding="utf-8") == text
+
+
+def test_without_a_command_it_shows_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--gpu", "T4", "--region", "us-central1") == 0
+    named = capsys.readouterr().out
+    assert named.startswith("1 price in US dollars an hour, before tax")
+    assert run("show", "--gpu", "T4", "--region", "us-central1") == 0
+    assert capsys.readouterr().out == named
+    assert run() == 0
+    assert len(capsys.readouterr().out.splitlines()) > 20
+    assert run("--help") == 0
+    assert "refresh" in capsys.readouterr().out
+    assert run("shw") == 1
+    assert "shw" in capsys.readouterr().err

@@ -148,3 +148,24 @@ def test_use_over_time_from_a_real_prometheus(tmp_path: Path, capsys: pytest.Cap
     assert suggested["dev"]["seen_bytes"] == 900 * 2**20
     assert suggested["dev"]["memory_request_bytes"] >= 900 * 2**20 * 115 // 100
     assert not suggested["dev"]["is_one_moment"]
+
+
+def test_one_workload_is_listed_by_the_name_people_type(capsys: pytest.CaptureFixture[str]) -> None:
+    from planner.cli import main
+
+    def listed(*more: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["restarts", "demo", *more])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    status, out, _ = listed("-w", "dev/celery")
+    assert status == 0
+    assert out.startswith("1 loop of Deployment/dev/celery; 1 hidden. Whole cluster: 2 workloads restart")
+    assert "dev/api-" not in out
+    assert listed("-w", "celery", "-n", "prod")[1].startswith("0 loops of Deployment/prod/celery, in namespace prod")
+    assert listed("-w", "prod/llm-serve")[1].startswith("0 loops of Deployment/prod/llm-serve; 2 hidden.")
+    assert "dev/api" in listed()[1]
+    status, out, err = listed("-w", "Deployment/dev/celry")
+    assert (status, out) == (1, "")
+    assert "Did you mean Deployment/dev/celery" in err
