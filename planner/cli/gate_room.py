@@ -12,7 +12,7 @@ from planner.cli import terminal
 from planner.ground.records import replace
 from planner.ground.tables import Row, as_markdown, as_text
 from planner.ground.words import count, listing, literal
-from planner.inventory.chart_values import Chart, chart_values
+from planner.inventory.chart_values import HelmChart, chart_values
 from planner.questions.gate import SIGN, GateAnswer
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import ManifestCure, Need, RoomNeed
@@ -97,7 +97,7 @@ def after(verdict: GateAnswer) -> list[str]:
     return [*clauses, *map(str, verdict.notes[1:])]
 
 
-def with_values(gate_answer: GateAnswer, chart: Chart, places: Mapping[str, SourceLine]) -> GateAnswer:
+def with_values(gate_answer: GateAnswer, chart: HelmChart, places: Mapping[str, SourceLine]) -> GateAnswer:
     """The answer with each cure as values of the chart whose template made the workload, or why they aren't known."""
 
     def told(part: GatedWorkload, cure: ManifestCure) -> ManifestCure:

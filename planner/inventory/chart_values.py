@@ -35,7 +35,7 @@ _FIELDS: Final = (("strategy",), ("updateStrategy",), ("rolloutStrategy",), ("te
 """Fields of a workload's spec that a change of its manifest may be in, each whole."""
 
 
-class Chart(Record):
+class HelmChart(Record):
     """A chart's folder. `texts`: its templates by path below the folder, those of charts within too; `aliases`: of a chart within, by the path
     that Helm names it by (``charts/db``), the folder that it is in."""
 
@@ -51,7 +51,7 @@ class ChartValues(Record):
     why: str = ""
 
 
-def chart_values(chart: Chart, source: str, kind: str, patch: Mapping[str, Any]) -> ChartValues:
+def chart_values(chart: HelmChart, source: str, kind: str, patch: Mapping[str, Any]) -> ChartValues:
     """The values with which a chart renders `patch` (a merge patch of a workload of that kind, null where a field is removed).
     `source`: the template, as ``helm template`` names it above each document."""
     parent, *path = source.split("/")
@@ -184,7 +184,7 @@ def _put(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
     values[keys[-1]] = value
 
 
-def chart_of(texts: Mapping[str, str], descriptions: Mapping[str, str]) -> Chart:
+def chart_of(texts: Mapping[str, str], descriptions: Mapping[str, str]) -> HelmChart:
     """A chart of its templates and of each ``Chart.yaml``, by path below its folder."""
     aliases, name = {}, ""
     for path, text in descriptions.items():
@@ -200,4 +200,4 @@ def chart_of(texts: Mapping[str, str], descriptions: Mapping[str, str]) -> Chart
             if isinstance(dependency, dict) and dependency.get("alias"):
                 where = "/".join(filter(None, (folder, "charts", str(dependency["alias"]))))
                 aliases[where] = f"charts/{dependency.get('name')}"
-    return Chart(name=name, texts=texts, aliases=aliases)
+    return HelmChart(name=name, texts=texts, aliases=aliases)

@@ -16,7 +16,7 @@ import yaml
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import in_units
-from planner.inventory.chart_values import Chart, chart_of
+from planner.inventory.chart_values import HelmChart, chart_of
 from planner.inventory.documents import objects_of
 from planner.inventory.pasted_text import without_terminal
 from planner.inventory.yaml_text import DEEPEST
@@ -81,7 +81,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
 
 
-def read_chart(name: str) -> Chart:
+def read_chart(name: str) -> HelmChart:
     """The templates of a Helm chart's folder, and of charts that are unpacked within it.
 
     Raises

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.chart_values import Chart, chart_of, chart_values
+from planner.inventory.chart_values import HelmChart, chart_of, chart_values
 
 ROLLING: dict[str, Any] = {
     "spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
@@ -51,7 +51,7 @@ NOT_KNOWN = {
 }  # fmt: skip
 
 
-def chart(field: str, path: str = "templates/deployment.yaml", **files: str) -> Chart:
+def chart(field: str, path: str = "templates/deployment.yaml", **files: str) -> HelmChart:
     return chart_of({path: AROUND.format(field=field), **files}, {"Chart.yaml": "name: app\nversion: 1.0.0\n"})
 
 
