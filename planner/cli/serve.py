@@ -61,6 +61,8 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
     is_everyday=True,
     help="The dashboard too, on the same port and of the same cluster.",
 )
+@click.option("--predictions", "predictions_store", metavar="STORE", envvar="HEADROOM_PREDICTIONS",
+              help="Keep each rollout's prediction, and what came of it, in this folder; nothing leaves the machine.")  # fmt: skip
 @policy_option
 @pool_options
 @price_options
@@ -76,6 +78,7 @@ def command(
     within_seconds: float,
     workers: int,
     dashboard: bool,
+    predictions_store: str | None,
     policy_file: str | None,
     **values: Any,
 ) -> int:
@@ -89,6 +92,7 @@ def command(
     from planner.serve.connections import Connections, room
     from planner.serve.metrics import Metrics
     from planner.serve.metrics_process import Teller
+    from planner.serve.prediction_watch import PredictionWatch
     from planner.serve.reviewers import Reviewers
     from planner.serve.server import Server, application, paths, run, stopping
     from planner.serve.snapshot_refresher import Keeper
@@ -128,10 +132,22 @@ def command(
             _reader(cluster), limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say
         )
     connections = Connections(room())
-    metrics = Metrics(keeper, partial(_load, context) if is_live else None, lambda: server.validity, connections)
+    predictions: PredictionWatch | None = None
+    if predictions_store:
+        if not is_live:
+            raise InputError("only a live cluster's rollouts end", where="--predictions", mend="Name one: context:NAME")
+        from planner.sources.journal import Journal
+
+        journal = Journal(predictions_store, context)
+        predictions = PredictionWatch(
+            journal, partial(watched, context), lambda: keeper.kept.pools if keeper.kept else (), say, look_seconds=LOOK_SECONDS
+        )  # fmt: skip
+    load = partial(_load, context) if is_live else None
+    metrics = Metrics(keeper, load, lambda: server.validity, connections, predictions)
     webhook = Webhook(
-        keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
-    )
+        keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds,
+        keep=predictions.keep if predictions is not None else lambda _: None,
+    )  # fmt: skip
     routes, lifespan = paths(metrics, webhook, reviewers, lambda: server.warning), stopping(keeper)
     dashboard_mounts.warning = lambda: server.warning
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
@@ -150,8 +166,12 @@ def command(
     teller.start()
     try:
         keeper.start()
+        if predictions is not None:
+            predictions.start()
         run(server, say)
     finally:
+        if predictions is not None:
+            predictions.stop()
         reviewers.stop()
         teller.stop()
     return 0

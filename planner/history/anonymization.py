@@ -89,6 +89,15 @@ def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str]
     return Anonymous(written, names.stayed)
 
 
+def renaming(names: Iterable[str], stay: Iterable[str] = ()) -> Callable[[str], str]:
+    """What gives each of these names another one, by the same rules."""
+    new_names = _Names(keeps=NAMES | set(stay))
+    for name in names:
+        new_names.meet(name)
+    new_names.name_all(())
+    return new_names.name
+
+
 @dataclass(slots=True)
 class _Names:
     """What is called how. First everything is met, then all are named, then they are asked.

@@ -24,6 +24,9 @@ class RolloutLimits(Record):
     kinds_named: int = 5  # that aren't played, each in a sentence of its own
     # image pulls
     images_of_a_node: int = 50  # a kubelet tells no more (nodeStatusMaxImages)
+    # observed course
+    nodes_of_a_watch: int = 100  # that came during a rollout
+    workloads_of_a_watch: int = 1_000  # that changed during it
     # own ways
     canary_steps: int = 20  # of a canary that sets no weight
     # placement

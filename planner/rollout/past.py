@@ -129,6 +129,20 @@ def past_rollouts(cluster: Cluster) -> tuple[PastRollout, ...]:
     )
 
 
+def latest_rollout(cluster: Cluster, workload: Workload) -> PastRollout | None:
+    """The rollout of a workload's latest template, whether or not there was one before it; None where no revision has it yet, as a Recreate's
+    before its old pods are gone. A Deployment that is paused before a ReplicaSet has its template hangs."""
+    if _is_held_by_pause(cluster, workload):
+        return _held_by_pause(workload)
+    sets = sets_by_owner(cluster).get(workload.uid, [])
+    if workload.traits.part and not any(
+        replica_set.template.makes_the_same_pods(workload.template) for replica_set in sets
+    ):
+        return None
+    turns = turns_of(cluster, workload)
+    return _Past(cluster, turns[-1], ()).rollout() if turns else None
+
+
 def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
     """Whether a paused Deployment has a template that none of its ReplicaSets has: nothing is made of it until it is resumed.
 

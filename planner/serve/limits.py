@@ -10,6 +10,9 @@ from planner.ground.records import Record
 class ServeLimits(Record):
     """How many, at most."""
 
+    # prediction watch
+    predictions_open: int = 1_000  # rollouts that are followed at once
+    predictions_a_look: int = 20  # of rollouts that begin between two looks
     # cluster metrics
     series: int = 1_000  # of one metric
     # connections

@@ -9,8 +9,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from planner.history.prediction_outcomes import Judgement
 from planner.inventory.certificates import Validity
 from planner.serve.connections import ENDS, Connections
+from planner.serve.prediction_watch import PredictionWatch
 from planner.serve.review import WebhookReview
 from planner.serve.snapshot_refresher import Keeper
 
@@ -31,8 +33,11 @@ class Metrics:
         load: Load | None = None,
         certificate: Callable[[], Validity | None] = lambda: None,
         connections: Connections | None = None,
+        predictions: PredictionWatch | None = None,
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
+        if predictions is not None:
+            self._registry.register(_Predictions(predictions))
         self._registry.register(_Cluster(keeper, load, certificate))
         self._registry.register(_Connections(Connections() if connections is None else connections))
         self._reviews = Counter(
@@ -58,6 +63,22 @@ def said_of(review: WebhookReview, *, is_denied: bool) -> str:
     if review.silence is not None:
         return review.silence.value
     return "denied" if is_denied else "warned"
+
+
+class _Predictions(Collector):
+    def __init__(self, predictions: PredictionWatch) -> None:
+        self._predictions = predictions
+
+    def collect(self) -> Iterator[Metric]:
+        help_text = (
+            "Predicted rollouts of the 30 days before this server began, and since, by what the verdict was worth."
+        )
+        family = GaugeMetricFamily(f"{PREFIX}_predictions", help_text, labels=["judgement"])
+        for judgement in Judgement:
+            family.add_metric([judgement.value], self._predictions.counts[judgement])
+        yield family
+        help_text = "Predictions and outcomes that weren't kept: too many at once, a full day, or a folder that can't be written."
+        yield CounterMetricFamily(f"{PREFIX}_predictions_not_kept", help_text, value=self._predictions.not_kept)
 
 
 class _Connections(Collector):

@@ -36,7 +36,15 @@ from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
 from planner.kubernetes.pod_templates import Templated, templated
 from planner.kubernetes.queues import named_queue
-from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import (
+    CommandForm,
+    Container,
+    HorizontalPodAutoscaler,
+    PodSpec,
+    Snapshot,
+    Template,
+    Workload,
+)
 from planner.kubernetes.unknown_kind_requests import gangs_asked
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.remedies.ways_out import find_remedies
@@ -44,6 +52,7 @@ from planner.rollout.answers import RUNS, Reason, RemedyKind, Ties, Verdict
 from planner.rollout.doubt_rules import Played, unplayed_admission
 from planner.rollout.doubts import is_proven
 from planner.rollout.meanwhile import on_other_clocks
+from planner.rollout.observed_course import follows
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared_change import compiled, pod_times_of, revision_of
@@ -142,16 +151,30 @@ class Silence(StrEnum):
 API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 
 
+class WrittenRollout(Record):
+    """The rollout that a write begins, if it is stored: of a workload that is there, with another pod template. `digest`, `taken_at`: of the
+    snapshot that it is judged by; the API server gives a write its generation before it asks validating webhooks."""
+
+    uid: str
+    generation: int
+    template: Template
+    digest: str
+    taken_at: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookReview:
     """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls; `is_stuck`:
-    the warning is of a rollout that would never complete. `rolls`: it rolls something out, if it is let through."""
+    the warning is of a rollout that would never complete. `rolls`: it rolls something out, if it is let through. `written`, `rollout`: what
+    is kept as a prediction, and how it goes, None where that wasn't worked out."""
 
     workload: str = ""
     warning: str = ""
     is_stuck: bool = False
     rolls: bool = field(default=False, compare=False)
     silence: Silence | None = None
+    written: WrittenRollout | None = field(default=None, compare=False)
+    rollout: OwnRollout | None = field(default=None, compare=False)
 
 
 def review(
@@ -195,7 +218,7 @@ def review(
     live_workload = snapshot.workload(key)
     if any(snapshot.lacks(listed_kind.name) for listed_kind in (NODE, POD)):
         return WebhookReview(workload=key, silence=Silence.NOT_KNOWN)
-    rolls = False
+    rolls, written = False, None
     try:
         change = _change(kind, request, live_workload)
         if change is None or _is_scaled_past_kueue(request, live_workload):
@@ -207,19 +230,36 @@ def review(
             return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
         if any(exception.covers(key) for exception in policy.holding(now)):
             return WebhookReview(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+        written = _written_rollout(snapshot, request, change) if rolls else None
         if gangs_asked(request.object or {}):
-            return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+            return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls, written=written)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
             verdict_review = _said(
                 snapshot, key, change, live_workload, pools, policy, along, is_autoscalers=_is_autoscaler(request),
                 tells_ways=tells_ways,
             )  # fmt: skip
-            return replace(verdict_review, rolls=rolls)
+            return replace(verdict_review, rolls=rolls, written=written)
     except UnwantedError:
-        return WebhookReview(workload=key, silence=Silence.TIME_UP, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.TIME_UP, rolls=rolls, written=written)
     except HeadroomError:
-        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+        return WebhookReview(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls, written=written)
+
+
+def _written_rollout(snapshot: Snapshot, request: Request, change: AppliedWorkload) -> WrittenRollout | None:
+    """The rollout that is kept as a prediction; None of a workload that is new, or is only scaled."""
+    uid, generation = (_metadata(request).get(name) for name in ("uid", "generation"))
+    if change.before is None or not change.has_new_template or not follows(change.after):
+        return None
+    if not isinstance(uid, str) or type(generation) is not int:
+        return None
+    return WrittenRollout(
+        uid=uid,
+        generation=generation,
+        template=change.after.template,
+        digest=snapshot.digest,
+        taken_at=snapshot.taken_at,
+    )
 
 
 class _Earlier(Record, kw_only=False):
@@ -582,7 +622,8 @@ def _said(
         assessment = snapshot.derived.once(_restarted, snapshot, key, pools, tells_ways)
     else:
         assessment = _told(snapshot, revision, pools, tells_ways=tells_ways)
-    return _judged(key, revision, assessment, policy, is_younger=live_workload is None and change.before is not None)
+    is_younger = live_workload is None and change.before is not None
+    return replace(_judged(key, revision, assessment, policy, is_younger=is_younger), rollout=assessment.rollout)
 
 
 def _judged(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from planner.serve.metrics import Metrics, said_of
@@ -32,12 +32,15 @@ class Webhook:
         Until then there is an answer, or nothing is said.
     is_live : bool
         Whether the snapshot ages: one from a file is as old as it says, and a user chose it.
+    keep : callable
+        Gets the review of each write that is let pass, before its answer goes back.
     """
 
     def __init__(
         self, keeper: Keeper, metrics: Metrics, reviewers: Reviewers, *, denies: bool, is_live: bool,
-        within_seconds: float = ANSWER_SECONDS,
+        within_seconds: float = ANSWER_SECONDS, keep: Callable[[WebhookReview], None] = lambda _: None,
     ) -> None:  # fmt: skip
+        self._keep = keep
         self._keeper, self._metrics, self._reviewers = keeper, metrics, reviewers
         self._denies, self._is_live, self._within_seconds = denies, is_live, within_seconds
 
@@ -58,6 +61,7 @@ class Webhook:
         is_denied = self._denies and admission_answer.is_stuck
         if admission_answer.rolls and not is_denied:
             self._reviewers.remember(body)
+            self._keep(admission_answer)
         self._metrics.count(said_of(admission_answer, is_denied=is_denied), time.monotonic() - began)
         return response(uid, admission_answer, is_denied=is_denied)
 

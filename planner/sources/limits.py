@@ -20,6 +20,8 @@ class SourceLimits(Record):
     # connection
     requests_per_minute: int = 600  # of this process to one API server, whatever happens: the lists of 300,000 objects
     connections: int = 96  # kept open: a watch for each kind, and a few lists
+    # journal
+    journal_bytes: int = 4 * 2**20  # of a day: some 3,000 predictions with what came of them
     # kubernetes api
     pages: int = 20_000  # of one reading: ten million objects at the usual size
     empty_pages: int = 20  # of one list, one after the other: a server may skip what is gone, not for ever

@@ -1,0 +1,9 @@
+"""Predictions that `headroom serve` kept, beside what came of them: how they are shown."""
+
+from planner.history.prediction_scores import FIGURES, PREDICTIONS, PredictionSettings, notes, score_predictions
+from planner.questions.question import Question
+
+QUESTION = Question(
+    name="predictions", settings=PredictionSettings, figures=FIGURES, listings=(PREDICTIONS,), notes=notes,
+    answer=lambda _snapshot, _settings, _given: score_predictions(()),
+)  # fmt: skip

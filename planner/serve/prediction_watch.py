@@ -1,0 +1,297 @@
+"""What `headroom serve --predictions` keeps: each rollout's prediction, and what then came of it, in a journal of the store.
+
+The webhook's verdict is written before the API server gets its answer. A rollout that the watch sees begin is predicted from the look before
+it, which also adds the numbers to the webhook's verdict (that verdict stays as it was told). The looks are compared in a process of their own that
+stands back behind those that answer reviews. After a restart the rollouts that were open are followed on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+from planner.capacity.node_pools import NodePool
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.history.prediction_outcomes import Judgement, judgement_of, outcome_of
+from planner.history.predictions import (
+    Door,
+    Outcome,
+    PredictedRollout,
+    Prediction,
+    PredictionOutcome,
+    id_of,
+    line_of,
+    read_journal,
+)
+from planner.inventory.manifest import AppliedWorkload
+from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.doubts import Effect
+from planner.rollout.observed_course import Meanwhile, ObservedCourse, begun_rollouts, observe
+from planner.rollout.prepared_change import Scenario
+from planner.serve.limits import LIMITS
+from planner.serve.metrics_process import NICENESS
+from planner.serve.processes.holder import Holder
+from planner.serve.review import Silence, WebhookReview
+
+WATCHED_SECONDS: Final = 86_400.0
+"""A rollout is followed for so long; one that is stuck then stays so in the journal."""
+STORED_SECONDS: Final = 600.0
+"""A write that the watch doesn't show by then was refused after the webhook had been asked."""
+COUNTED_DAYS: Final = 30
+_DAY: Final = 86_400.0
+
+
+class Lines(Protocol):
+    """A journal (`planner.sources.journal.Journal`)."""
+
+    def append(self, line: bytes, at: float) -> bool: ...
+    def sync(self) -> None: ...
+    def lines(self, since: float = 0.0) -> Iterator[bytes]: ...
+
+
+class PredictionWatch:
+    """Keeps predictions, and follows their rollouts.
+
+    Parameters
+    ----------
+    read : callable
+        The newest look at the cluster, raising `HeadroomError`.
+    pools : callable
+        Pools that may grow.
+
+    Attributes
+    ----------
+    counts : verdicts of the last days by what they were worth
+    not_kept : predictions and outcomes that the journal had no room for, or couldn't be written
+    """
+
+    def __init__(
+        self, journal: Lines, read: Callable[[], Snapshot], pools: Callable[[], tuple[NodePool, ...]], say: Callable[[str], None], *,
+        look_seconds: float,
+    ) -> None:  # fmt: skip
+        self._journal, self._read, self._pools, self._say, self._look_seconds = journal, read, pools, say, look_seconds
+        self._rollouts: dict[str, PredictedRollout] = {}  # that are followed
+        self._courses: dict[str, ObservedCourse] = {}
+        self._lock = threading.Lock()  # of both: reviews come meanwhile
+        self._before: Snapshot | None = None
+        self._ended = threading.Event()
+        self._process: Holder | None = None
+        self._thread = threading.Thread(target=self._run, name="predictions", daemon=True)
+        self.counts: Counter[Judgement] = Counter()
+        self.not_kept = 0
+        self._resume()
+
+    @property
+    def open(self) -> int:
+        """Rollouts that are followed."""
+        return len(self._courses)
+
+    def _resume(self) -> None:
+        """Follow on what an earlier process left open: what came and went meanwhile isn't seen."""
+        now = time.time()
+        rollouts, _ = read_journal(self._journal.lines(now - COUNTED_DAYS * _DAY))
+        self.counts.update(map(judgement_of, rollouts))
+        for predicted in rollouts:
+            prediction, outcome = predicted.prediction, predicted.outcome
+            is_open = outcome is None or outcome.outcome in (Outcome.STUCK, Outcome.NODE_LOST)
+            if is_open and prediction.at >= now - WATCHED_SECONDS:
+                self._rollouts[prediction.id] = predicted
+                self._courses[prediction.id] = _resumed(prediction, outcome)
+
+    # ── the webhook ──────────────────────────────────────────────────────────────────────────────────────────────────
+    def keep(self, review: WebhookReview) -> None:
+        """Keep what the webhook says of a write that it lets pass."""
+        written = review.written
+        if written is None:
+            return
+        known = None if review.silence is Silence.NOT_KNOWN else review.rollout
+        prediction = Prediction(
+            id=id_of(written.uid, written.generation), at=written.taken_at, workload=review.workload, uid=written.uid,
+            generation=written.generation, door=Door.WEBHOOK, digest=written.digest,
+            verdict=Verdict.UNKNOWN if known is None else known.verdict, reason="" if known is None else known.reason.value,
+            sentence="" if known is None else str(known.sentence), replicas=None if known is None else known.replicas,
+        )  # fmt: skip
+        course = ObservedCourse(
+            workload=review.workload,
+            uid=written.uid,
+            generation=written.generation,
+            began=time.time(),
+            template=written.template,
+        )
+        with self._lock:
+            self._open(prediction, course)
+
+    def _open(self, prediction: Prediction, course: ObservedCourse) -> None:
+        if len(self._courses) >= LIMITS.predictions_open and prediction.id not in self._courses:
+            self.not_kept += 1
+            return
+        self.counts[Judgement.OPEN] += prediction.id not in self._rollouts
+        self._rollouts[prediction.id] = PredictedRollout(prediction=prediction)
+        self._courses[prediction.id] = course
+        self._append(prediction, prediction.at)
+
+    def _append(self, entry: Prediction | PredictionOutcome, at: float) -> None:
+        try:
+            self.not_kept += not self._journal.append(line_of(entry), at)
+        except HeadroomError as error:
+            self.not_kept += 1
+            self._say(f"a prediction isn't kept: {error}")
+
+    # ── the watch ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the looks, and their process."""
+        self._ended.set()
+        if self._process is not None:
+            self._process.end()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._look_seconds):
+            try:
+                self._look()
+            except HeadroomError:
+                continue  # the keeper says it, and what was known stays
+            except (EOFError, OSError, RuntimeError) as error:
+                if not self._ended.is_set() and self._process is not None:
+                    self._say(
+                        f"the process that follows rollouts ended, another one takes its place: {type(error).__name__}"
+                    )
+                    self._process.restart()
+
+    def _look(self) -> None:
+        self._journal.sync()
+        now, before = self._read(), self._before
+        if now is before:
+            return
+        if before is None:  # what was open is looked at as it is
+            before = now
+        if self._process is None:
+            self._process = Holder(niceness=NICENESS, most_bytes=0)
+        with self._lock:
+            courses = dict(self._courses)
+        seen = self._process.run(observe, before, now, tuple(courses.values()))
+        begun, left_out = ((), 0) if before is now else self._process.run(predict_begun, before, now, self._pools())
+        self._before = now
+        with self._lock:
+            for key, course in zip(courses, seen, strict=True):
+                self._courses[key] = course
+                self._settle(key, course, now.taken_at)
+            for prediction, course in begun:
+                self._add(prediction, course)
+                if prediction.id in self._courses:
+                    self._settle(prediction.id, self._courses[prediction.id], now.taken_at)
+            self.not_kept += left_out
+
+    def _add(self, prediction: Prediction, course: ObservedCourse) -> None:
+        """A rollout that began: with the webhook's verdict where it was told one."""
+        told = self._rollouts.get(prediction.id)
+        if told is None:
+            self._open(prediction, course)
+            return
+        if told.outcome is None and told.prediction.door is Door.WEBHOOK:
+            first = told.prediction
+            prediction = replace(
+                prediction, door=first.door, at=first.at, digest=first.digest, verdict=first.verdict, reason=first.reason, sentence=first.sentence,
+            )  # fmt: skip
+            self._rollouts[prediction.id] = PredictedRollout(prediction=prediction)
+            self._append(prediction, first.at)
+
+    def _settle(self, key: str, course: ObservedCourse, at: float) -> None:
+        """Keep what came of it, and follow it no more where nothing more can come."""
+        is_lost = course.is_unseen and at - course.began > STORED_SECONDS
+        is_old = at - course.began > WATCHED_SECONDS
+        if is_lost or is_old:
+            course = replace(course, is_over=True)
+        outcome, predicted = outcome_of(course, at), self._rollouts[key]
+        if outcome is not None and (predicted.outcome is None or predicted.outcome.outcome is not outcome.outcome):
+            self.counts[judgement_of(predicted)] -= 1
+            self._rollouts[key] = replace(predicted, outcome=outcome)
+            self.counts[judgement_of(self._rollouts[key])] += 1
+            self._append(outcome, at)
+        if course.is_over:
+            del self._courses[key], self._rollouts[key]
+
+
+def _resumed(prediction: Prediction, outcome: PredictionOutcome | None) -> ObservedCourse:
+    course = ObservedCourse(
+        workload=prediction.workload,
+        uid=prediction.uid,
+        generation=prediction.generation,
+        began=prediction.at,
+        is_whole=False,
+    )
+    if outcome is None:
+        return course
+    return replace(
+        course, began=outcome.began, was_hung=outcome.was_hung, is_overdue=outcome.is_overdue, cause=outcome.cause,
+        meanwhile=tuple(map(Meanwhile, outcome.meanwhile)), disturbed_by=tuple(map(Meanwhile, outcome.disturbed_by)),
+    )  # fmt: skip
+
+
+def predict_begun(
+    before: Snapshot, now: Snapshot, pools: tuple[NodePool, ...]
+) -> tuple[tuple[tuple[Prediction, ObservedCourse], ...], int]:
+    """A prediction, from the look before, of each rollout that began between two, and its course so far; and of how many there is none.
+    Those that began together are played together."""
+    every = tuple(begun_rollouts(before, now))
+    begun = every[: LIMITS.predictions_a_look]
+    written = {workload.key: workload for workload in now.workloads}
+    courses = tuple(
+        ObservedCourse(
+            workload=workload.key, uid=workload.uid, generation=workload.generation, began=now.taken_at, template=workload.template
+        )
+        for workload in (written[applied.after.key] for applied in begun)
+    )  # fmt: skip
+    predictions = predict(before, begun, [course.generation for course in courses], pools)
+    return tuple(zip(predictions, observe(now, now, courses), strict=True)), len(every) - len(begun)
+
+
+def predict(
+    snapshot: Snapshot, changes: Sequence[AppliedWorkload], generations: Sequence[int], pools: tuple[NodePool, ...] = ()
+) -> tuple[Prediction, ...]:
+    """What is said of rollouts that aren't begun in the snapshot, with all their numbers."""
+    predictions = tuple(
+        Prediction(
+            id=id_of(change.after.uid, generation), at=snapshot.taken_at, workload=change.after.key, uid=change.after.uid,
+            generation=generation, door=Door.WATCH, digest=snapshot.digest, verdict=Verdict.UNKNOWN,
+        )
+        for change, generation in zip(changes, generations, strict=True)
+    )  # fmt: skip
+    try:
+        result = rollout(snapshot, Scenario(applied=tuple(changes), with_remedies=False), pools) if changes else None
+    except HeadroomError as error:
+        return tuple(replace(prediction, sentence=f"not known: {error}") for prediction in predictions)
+    parts = {part.workload: part for part in result.workloads} if result is not None else {}
+    return tuple(
+        _with_numbers(prediction, result, parts[prediction.workload])
+        for prediction in predictions
+        if result is not None
+    )
+
+
+def _with_numbers(prediction: Prediction, result: RolloutResult, part: WorkloadRollout) -> Prediction:
+    """With its own verdict; growth, and what isn't known, are of all that began together."""
+    band, ties = part.duration, result.ties
+    is_of_all = len(result.workloads) == 1 or (
+        result.verdict in (Verdict.NEEDS_GROWTH, Verdict.UNKNOWN) and part.verdict is not Verdict.COMPLETES
+    )
+    shown = result if is_of_all else part
+    return replace(
+        prediction, verdict=shown.verdict, reason=shown.reason.value, sentence=str(shown.sentence), replicas=part.replicas,
+        lowest_ready=part.lowest_ready, seconds=part.seconds, least_seconds=None if band is None else band.least_seconds,
+        most_seconds=None if band is None else band.most_seconds,
+        nodes_added=result.extra_nodes + len(result.unasked_nodes) if len(result.workloads) == 1 else None,
+        pods_preempted=len(result.preempted) if len(result.workloads) == 1 else None,
+        completes_share=ties.completed_runs / ties.runs if ties is not None and ties.runs and len(result.workloads) == 1 else None,
+        is_proven=ties is not None and ties.proven,
+        doubts=tuple(str(doubt.sentence) for doubt in result.doubts if doubt.could_change is Effect.VERDICT),
+    )  # fmt: skip
