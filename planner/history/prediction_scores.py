@@ -24,7 +24,7 @@ class PredictionSettings(Record):
     """Nothing is asked: every prediction that was kept."""
 
 
-class Tally(Record):
+class CameTrue(Record):
     """Of predictions that can be scored so, how many came as predicted."""
 
     right: int
@@ -64,10 +64,10 @@ class PredictionScores(Record):
     open: int
     cured: int
     brier: float | None
-    band: Tally
-    lowest_ready: Tally
-    nodes_added: Tally
-    pods_preempted: Tally
+    band: CameTrue
+    lowest_ready: CameTrue
+    nodes_added: CameTrue
+    pods_preempted: CameTrue
     lost: int
     predictions: tuple[ScoredPrediction, ...]
 
@@ -108,9 +108,9 @@ def _is_undisturbed(rollout: PredictedRollout) -> bool:
     )
 
 
-def _tally(values: Iterable[bool | None]) -> Tally:
+def _tally(values: Iterable[bool | None]) -> CameTrue:
     known = [value for value in values if value is not None]
-    return Tally(right=sum(known), scored=len(known))
+    return CameTrue(right=sum(known), scored=len(known))
 
 
 def _is_in_band(rollout: PredictedRollout) -> bool | None:
@@ -146,7 +146,7 @@ def _squared(rollout: PredictedRollout) -> float | None:
 
 
 def _sentence(
-    judged: Sequence[tuple[Judgement, PredictedRollout]], numbers: Counter[Judgement], cured: int, band: Tally
+    judged: Sequence[tuple[Judgement, PredictedRollout]], numbers: Counter[Judgement], cured: int, band: CameTrue
 ) -> str:
     """``398 said "completes", 396 did; 17 said "stuck", 16 were (1 cured); 23 not known; 88% ended within the band``."""
     parts = []

@@ -21,7 +21,7 @@ from typing import Final
 from planner.ground.records import Record, replace
 from planner.inventory.change import has_new_template
 from planner.inventory.manifest import AppliedWorkload
-from planner.kubernetes.kinds import ON_DELETE, kind_in
+from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, Snapshot, Template, Workload
 from planner.rollout.in_flight import OVERDUE
@@ -299,14 +299,14 @@ def _placed(look: Snapshot) -> dict[str, tuple[str, str]]:
     owners, placed = workloads_by_owner(compiled(look)), {}
     for pod in look.pods:
         if pod.holds_room and pod.deleted_at is None:
-            key = pod.owner.key(pod.namespace) if pod.owner is not None else f"Pod/{pod.namespace}/{pod.name}"
+            key = pod.owner.key(pod.namespace) if pod.owner is not None else POD.key(pod.namespace, pod.name)
             placed[pod.uid] = owners.get(key, key), pod.node_name
     return placed
 
 
 def _comes_and_goes(key: str) -> bool:
     """Whether pods of that maker come and go without a change of its spec: a Job's, one by itself."""
-    return not kind_in(key).rolls_out and kind_in(key).name != "ReplicaSet"
+    return not kind_in(key).rolls_out and kind_in(key).name != REPLICA_SET.name
 
 
 def _candidates(look: Snapshot, workload: Workload) -> Iterator[str]:
