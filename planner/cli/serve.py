@@ -135,7 +135,7 @@ def command(
     predictions: PredictionWatch | None = None
     if predictions_store:
         if not is_live:
-            raise InputError("only a live cluster's rollouts end", where="--predictions", mend="Name one: context:NAME")
+            raise InputError("only a live cluster's rollouts end", where="--predictions", fix="Name one: context:NAME")
         from planner.sources.journal import Journal
 
         journal = Journal(predictions_store, context)

@@ -72,7 +72,7 @@ def _write_case(rollouts: Sequence[PredictedRollout], file: Path) -> int:
     """Write the wrong predictions under other names, each with what came."""
     wrong = _anonymous([rollout for rollout in rollouts if judgement_of(rollout) is Judgement.WRONG])
     if not wrong:
-        raise InputError("no prediction was wrong", where="--case", mend="Nothing was written")
+        raise InputError("no prediction was wrong", where="--case", fix="Nothing was written")
     content = msgspec.json.format(msgspec.json.encode({"format": CASE_FORMAT, "predictions": wrong}), indent=1)
     output.write_file(file, content)
     click.echo(

@@ -36,8 +36,8 @@ class Journal:
     def __init__(self, url: str, cluster: str = "") -> None:
         url = url.removeprefix(names.PREFIX)
         if "://" in url and urlsplit(url).scheme != "file":
-            mend = "Give a folder, such as a volume of the pod"
-            raise InputError("predictions are appended to files, which a bucket hasn't", where=url, mend=mend)
+            fix = "Give a folder, such as a volume of the pod"
+            raise InputError("predictions are appended to files, which a bucket hasn't", where=url, fix=fix)
         self._root = Path(unquote(urlsplit(url).path) if "://" in url else url).absolute() / FOLDER
         self._cluster = cluster
         self._unsynced: set[Path] = set()
@@ -64,7 +64,7 @@ class Journal:
                 is_cut = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
                 file.write((b"\n" if is_cut else b"") + line + b"\n")
         except OSError as error:
-            raise SourceError(f"can't be written: {error.strerror}", where=str(path), mend="Check the folder") from None
+            raise SourceError(f"can't be written: {error.strerror}", where=str(path), fix="Check the folder") from None
         self._unsynced.add(path)
         return True
 

@@ -45,7 +45,7 @@ from planner.serve.snapshot_refresher import Keeper
 from planner.sources import limits
 from planner.sources.connection import Connection
 from planner.sources.journal import Journal
-from planner.sources.live import Reader, Timing
+from planner.sources.live import LiveReader, Timing
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.quick import seeds
@@ -72,7 +72,7 @@ class InProcess:
 class Watched:
     """A rollout's cluster behind a server of its own, its reader, and the watch that keeps predictions of it."""
 
-    def __init__(self, folder: Path, living: LivingCluster, reader: Reader) -> None:
+    def __init__(self, folder: Path, living: LivingCluster, reader: LiveReader) -> None:
         self.folder, self.living, self.reader = folder, living, reader
         self.control = Control(living, self.look)
         self.watch = self.begun()
@@ -110,7 +110,7 @@ class Watched:
 def watched(folder: Path) -> Iterator[Watched]:
     living = LivingCluster(bookmark_seconds=0.02)
     with api_server(living.play) as (configuration, _):
-        reader = Reader("test", timing=QUICK, connect=lambda name: Connection(configuration, name=name))
+        reader = LiveReader("test", timing=QUICK, connect=lambda name: Connection(configuration, name=name))
         reader._connection.pace.most_per_minute = 1_000_000
         reader.start()
         try:
