@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -200,6 +201,7 @@ def test_since_when_names_the_cluster_where_there_are_several(
     assert {line.split()[0] for line in since[1:]} == {"east", "west"}
     assert len(since) == 1 + 2 * 5
     *others, since_when = QUESTION.listings
+    monkeypatch.delitem(sys.modules, "planner.cli.trends")  # the command is made when it is loaded
     monkeypatch.setattr(
         question_commands,
         "question_called",
