@@ -21,7 +21,7 @@ from planner.rollout.grid import play_cell
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared_change import Scenario, compiled, pod_times_of
 from planner.rollout.rollout_summary import glance, restarted
-from planner.rollout.run import Revision, simulate
+from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tie_breaks import PLACEMENTS, extremes, fewest_ready, keeps_on_nodes, keeps_ready, sample
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec
@@ -158,14 +158,17 @@ def test_what_a_daemon_set_keeps_on_its_nodes_isnt_drawn() -> None:
     """4 of 6 nodes have a pod: none of them goes before the two new ones are Ready. One that surges, or has a pod on a node that it
     shouldn't run on, is played in other placements; what these come to is the same as ever."""
     names = [f"n-{i}" for i in range(6)]
-    asks = {"cpu": "100m", "memory": "64Mi"}
+
+    def never(_: int) -> Run:
+        raise AssertionError("a placement was drawn")
+
     for more, keeps in (
         ({}, 4),
         ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}}}, 3),
         ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}, None),
         ({"updateStrategy": {"type": "OnDelete"}}, None),
     ):
-        agents = daemon_set("agent", names[:4], pod_spec(**asks), **more)
+        agents = daemon_set("agent", names[:4], pod_spec(cpu="100m", memory="64Mi"), **more)
         found = whole(*(node(name, cpu="4") for name in names), agents)
         agent = found.workload("DaemonSet/ml/agent")
         assert agent is not None
@@ -175,9 +178,9 @@ def test_what_a_daemon_set_keeps_on_its_nodes_isnt_drawn() -> None:
         assert keeps_on_nodes(run, agent.key) == keeps
         lowest = [one.lowest_ready(agent.key) for one in (run, *drawn)]
         assert min(lowest) >= (keeps or 0)
-        again = drawn.__getitem__ if keeps is None else (lambda _: pytest.fail("a placement was drawn"))
+        again = drawn.__getitem__ if keeps is None else never
         assert fewest_ready(run, [change], agent.key, again) == min(lowest)
-    astray = daemon_set("agent", names, pod_spec(**asks, nodeSelector={"disk": "ssd"}))
+    astray = daemon_set("agent", names, pod_spec(cpu="100m", memory="64Mi", nodeSelector={"disk": "ssd"}))
     found = whole(*(node(name, cpu="4", labels={"disk": "ssd"} if name != "n-5" else {}) for name in names), astray)
     agent = found.workload("DaemonSet/ml/agent")
     assert agent is not None

@@ -128,7 +128,8 @@ def test_a_font_is_answered_as_it_is() -> None:
 @pytest.mark.parametrize("path", ["/rollout", LARGEST, FONT])
 def test_a_browser_that_has_the_form_is_told_so_and_one_that_has_the_other_gets_it(path: str) -> None:
     def tag(**more: str) -> str:
-        return dict(asked(path, **more)[0]["headers"])[b"etag"].decode()
+        headers: dict[bytes, bytes] = dict(asked(path, **more)[0]["headers"])
+        return headers[b"etag"].decode()
 
     whole, packed = tag(), tag(accept_encoding="gzip")
     assert (whole == packed) == (path == FONT)
