@@ -922,6 +922,7 @@ class DeviceClass(Record):
     name: str
     selectors: tuple[Expression, ...] = ()  # CEL expressions
     extended_resource_name: str = ""
+    created_at: float | None = None  # of classes that stand for one extended resource the newest counts
 
 
 class CapacityPolicy(Record):

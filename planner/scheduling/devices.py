@@ -148,7 +148,10 @@ class DeviceTable:
             if claim.owner is not None and held_amounts:
                 self.by_pod[claim.owner.uid] = self.by_pod.get(claim.owner.uid, ()) + held_amounts
         self.classes = {c.name: c for c in snapshot.device_classes}
-        by_resource = {c.extended_resource_name: c.name for c in sorted(snapshot.device_classes, key=lambda c: c.name, reverse=True)}  # fmt: skip
+        # Two classes may stand for one resource while users move from one to the other: the newest does, then the first by name
+        # (kubernetes staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache `updateResourceName2class`).
+        classes = sorted(snapshot.device_classes, key=lambda c: (-(c.created_at or 0.0), c.name))
+        by_resource = {c.extended_resource_name: c.name for c in reversed(classes)}
         self.class_of = {**{f"{DEVICE_CLASS_PREFIX}{name}": name for name in self.classes}, **by_resource}
         self._on_node: dict[int, list[int]] = {}
 

@@ -23,8 +23,8 @@ def named(kind: str, name: str, spec: Item, namespace: str = "") -> Item:
     return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def device_class(*expressions: str) -> Item:
-    return named("DeviceClass", "gpu", {"selectors": [{"cel": {"expression": e}} for e in expressions]})
+def device_class(*expressions: str, name: str = "gpu") -> Item:
+    return named("DeviceClass", name, {"selectors": [{"cel": {"expression": e}} for e in expressions]})
 
 
 def devices(where: str, *models: str, **more: Any) -> Item:
@@ -328,6 +328,19 @@ def test_an_extended_resource_that_devices_stand_for(resource: str) -> None:
     assert question.reasons() == "2 cannot allocate all claims"
     without = Question([*NODES, devices("n-1", "a", "a")], asks)
     assert without.reasons() == f"2 Insufficient {resource}"
+
+
+@pytest.mark.parametrize(("newest", "fits"), [("gpu", ["n-1"]), ("gpu-next", []), ("", ["n-1"])])
+def test_of_two_classes_for_one_resource_the_newest_counts_then_the_first_by_name(newest: str, fits: list[str]) -> None:
+    classes = [device_class("true"), device_class("false", name="gpu-next")]
+    for one in classes:
+        one["spec"]["extendedResourceName"] = "example.com/gpu"
+        year = "2026" if one["metadata"]["name"] == newest else "2025"
+        one["metadata"]["creationTimestamp"] = f"{year}-01-01T00:00:00Z"
+    amount = {"example.com/gpu": "1"}
+    asks = pod_spec() | {"containers": [{"name": "main", "resources": {"requests": amount, "limits": amount}}]}
+    for given in (classes, classes[::-1]):
+        assert ask(*given, devices("n-1", "a"), spec=asks).fitting() == fits
 
 
 def test_a_node_that_lists_the_resource_itself_needs_no_devices() -> None:

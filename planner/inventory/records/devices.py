@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.inventory import wire
-from planner.inventory.records.field_paths import OWNER, RecordLayout, at, each, of
+from planner.inventory.records.field_paths import CREATED, OWNER, RecordLayout, at, each, of
 from planner.inventory.records.read_context import Shared, amount, amount_or_none, given
 from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
 from planner.kubernetes import records as model
@@ -122,6 +122,7 @@ DEVICE_CLASS = RecordLayout(
     model.DeviceClass,
     selectors=at("spec.selectors", list[wire.DeviceSelector], _cel),
     extended_resource_name="spec.extendedResourceName",
+    created_at=CREATED,
 )
 RESOURCE_SLICE = RecordLayout(
     model.ResourceSlice,
