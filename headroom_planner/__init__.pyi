@@ -549,7 +549,7 @@ def memory_what_if(
 
 def restarts(
     cluster: Cluster,
-    *,
+    *about: str,
     prices: Iterable[str | Path] = ...,
     discounts: Iterable[str] = ...,
     node_pools: Iterable[str | Path] = ...,
@@ -557,6 +557,7 @@ def restarts(
     store: str = ...,
     now: float | None = ...,
     cures: int | None = ...,
+    workload: str | None = ...,
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
