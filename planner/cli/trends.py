@@ -22,7 +22,7 @@ from planner.history.anonymization import renaming
 from planner.history.prediction_outcomes import Judgement, judgement_of
 from planner.history.prediction_scores import PredictionSettings, score_predictions
 from planner.history.predictions import PredictedRollout, read_journal
-from planner.questions.predictions import QUESTION
+from planner.serve.prediction_question import QUESTION
 from planner.sources.journal import KEPT_DAYS, Journal
 
 CASE_FORMAT: Final = "headroom.wrong-predictions/v1"
