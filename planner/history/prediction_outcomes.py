@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.history.predictions import Outcome, PredictedRollout, Prediction, PredictionOutcome, id_of
+from planner.history.predictions import PredictedRollout, Prediction, PredictionOutcome, RolloutEnd, id_of
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse
 from planner.rollout.past_causes import WORDS, HangCause
@@ -27,7 +27,7 @@ _NEEDS_SOMETHING: Final = frozenset(HangCause) - {
     HangCause.NEVER_READY, HangCause.CRASH_LOOP, HangCause.IMAGE_PULL, HangCause.OTHER, HangCause.NOT_SEEN,
 }  # fmt: skip
 """Causes of a hang that no pod gets over by itself: room, quota, a node that matches. A slow start is no such."""
-_STUCK: Final = (Outcome.STUCK, Outcome.NODE_LOST, Outcome.CURED)
+_STUCK: Final = (RolloutEnd.STUCK, RolloutEnd.NODE_LOST, RolloutEnd.CURED)
 
 
 class Judgement(StrEnum):
@@ -52,16 +52,16 @@ def outcome_of(course: ObservedCourse, at: float) -> PredictionOutcome | None:
     )  # fmt: skip
 
 
-def _outcome(course: ObservedCourse) -> Outcome | None:
+def _outcome(course: ObservedCourse) -> RolloutEnd | None:
     is_blocked = course.is_overdue or (course.was_hung and course.cause in _NEEDS_SOMETHING)
     is_helped = is_blocked and bool(_FREES.intersection(course.meanwhile))
     if course.is_overtaken:  # past its deadline that is how it was cured
-        return Outcome.CURED if course.is_overdue else Outcome.OVERTAKEN
+        return RolloutEnd.CURED if course.is_overdue else RolloutEnd.OVERTAKEN
     if course.is_done:
-        return Outcome.CURED if is_helped else Outcome.COMPLETED
+        return RolloutEnd.CURED if is_helped else RolloutEnd.COMPLETED
     if course.is_overdue:
-        return Outcome.NODE_LOST if Meanwhile.NODE_LOST in course.disturbed_by else Outcome.STUCK
-    return Outcome.NOT_SEEN if course.is_over else None
+        return RolloutEnd.NODE_LOST if Meanwhile.NODE_LOST in course.disturbed_by else RolloutEnd.STUCK
+    return RolloutEnd.NOT_SEEN if course.is_over else None
 
 
 def judgement_of(rollout: PredictedRollout) -> Judgement:
@@ -69,12 +69,12 @@ def judgement_of(rollout: PredictedRollout) -> Judgement:
     prediction, outcome = rollout.prediction, rollout.outcome
     if outcome is None:
         return Judgement.OPEN
-    if prediction.verdict is Verdict.UNKNOWN or outcome.outcome is Outcome.NOT_SEEN:
+    if prediction.verdict is Verdict.UNKNOWN or outcome.outcome is RolloutEnd.NOT_SEEN:
         return Judgement.NOT_KNOWN
-    if outcome.outcome is Outcome.OVERTAKEN:  # one that stood still before says that it would have gone on so
+    if outcome.outcome is RolloutEnd.OVERTAKEN:  # one that stood still before says that it would have gone on so
         is_borne_out = prediction.verdict is Verdict.STUCK and outcome.was_hung
         return Judgement.RIGHT if is_borne_out else Judgement.NOT_KNOWN
-    is_stuck, is_cured = outcome.outcome in _STUCK, outcome.outcome is Outcome.CURED
+    is_stuck, is_cured = outcome.outcome in _STUCK, outcome.outcome is RolloutEnd.CURED
     if prediction.verdict is Verdict.NEEDS_GROWTH:  # borne out by nodes that came, or by none that came
         is_right = bool(outcome.nodes_added) == (is_cured or not is_stuck)
     else:

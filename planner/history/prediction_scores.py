@@ -14,7 +14,7 @@ from planner.ground.records import Record
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration, moment
 from planner.history.prediction_outcomes import Judgement, judgement_of, likeliest_cause
-from planner.history.predictions import Outcome, PredictedRollout
+from planner.history.predictions import PredictedRollout, RolloutEnd
 from planner.rollout.answers import Verdict
 
 _ORDER: Final = (Judgement.WRONG, Judgement.MEANWHILE, Judgement.OPEN, Judgement.NOT_KNOWN, Judgement.RIGHT)
@@ -85,7 +85,7 @@ def score_predictions(rollouts: Sequence[PredictedRollout], lost: int = 0) -> Pr
     ended = [rollout for judgement, rollout in judged if judgement is Judgement.RIGHT and _is_undisturbed(rollout)]
     shares = [squared for _, rollout in judged if (squared := _squared(rollout)) is not None]
     cured = sum(
-        judgement is Judgement.RIGHT and rollout.outcome is not None and rollout.outcome.outcome is Outcome.CURED
+        judgement is Judgement.RIGHT and rollout.outcome is not None and rollout.outcome.outcome is RolloutEnd.CURED
         for judgement, rollout in judged
     )
     band = _tally(_is_in_band(rollout) for rollout in ended)
@@ -103,7 +103,7 @@ def _is_undisturbed(rollout: PredictedRollout) -> bool:
     """Whether it completed without anything that no prediction foretells: then its numbers can be held against what came."""
     return (
         rollout.outcome is not None
-        and rollout.outcome.outcome is Outcome.COMPLETED
+        and rollout.outcome.outcome is RolloutEnd.COMPLETED
         and not {*rollout.outcome.meanwhile} - {"node_added"}
     )
 
@@ -142,7 +142,7 @@ def _squared(rollout: PredictedRollout) -> float | None:
     share, judgement = rollout.prediction.completes_share, judgement_of(rollout)
     if share is None or rollout.outcome is None or judgement not in (Judgement.RIGHT, Judgement.WRONG):
         return None
-    return (share - float(rollout.outcome.outcome is Outcome.COMPLETED)) ** 2
+    return (share - float(rollout.outcome.outcome is RolloutEnd.COMPLETED)) ** 2
 
 
 def _sentence(

@@ -57,7 +57,7 @@ class Prediction(Record):
     doubts: tuple[str, ...] = ()
 
 
-class Outcome(StrEnum):
+class RolloutEnd(StrEnum):
     """What came of a rollout."""
 
     COMPLETED = "completed"
@@ -81,7 +81,7 @@ class PredictionOutcome(Record):
 
     id: str
     at: float
-    outcome: Outcome
+    outcome: RolloutEnd
     began: float
     ended: float | None = None
     is_whole: bool = True

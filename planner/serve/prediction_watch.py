@@ -19,10 +19,10 @@ from planner.ground.records import replace
 from planner.history.prediction_outcomes import Judgement, judgement_of, outcome_of
 from planner.history.predictions import (
     Door,
-    Outcome,
     PredictedRollout,
     Prediction,
     PredictionOutcome,
+    RolloutEnd,
     id_of,
     line_of,
     read_journal,
@@ -99,7 +99,7 @@ class PredictionWatch:
         self.counts.update(map(judgement_of, rollouts))
         for predicted in rollouts:
             prediction, outcome = predicted.prediction, predicted.outcome
-            is_open = outcome is None or outcome.outcome in (Outcome.STUCK, Outcome.NODE_LOST)
+            is_open = outcome is None or outcome.outcome in (RolloutEnd.STUCK, RolloutEnd.NODE_LOST)
             if is_open and prediction.at >= now - WATCHED_SECONDS:
                 self._rollouts[prediction.id] = predicted
                 self._courses[prediction.id] = _resumed(prediction, outcome)

@@ -25,10 +25,10 @@ from planner.history.prediction_outcomes import Judgement, judgement_of, outcome
 from planner.history.prediction_scores import score_predictions
 from planner.history.predictions import (
     Door,
-    Outcome,
     PredictedRollout,
     Prediction,
     PredictionOutcome,
+    RolloutEnd,
     line_of,
     read_journal,
 )
@@ -206,20 +206,23 @@ OTHER: Final = (Meanwhile.OTHER_WORKLOAD,)
     [
         ({}, None),
         (HUNG, None),  # within its deadline
-        (DONE, Outcome.COMPLETED),
-        (LATE, Outcome.STUCK),
-        ({**LATE, "meanwhile": LOST, "disturbed_by": LOST}, Outcome.NODE_LOST),
-        ({**LATE, "meanwhile": LOST}, Outcome.STUCK),  # it went when the rollout stood still already
-        ({**LATE, **DONE, "meanwhile": NODE}, Outcome.CURED),
-        ({**LATE, **DONE}, Outcome.COMPLETED),  # late, and by itself
-        ({**HUNG, **DONE, "cause": "no_room", "meanwhile": NODE}, Outcome.CURED),
-        ({**HUNG, **DONE, "cause": "image_pull", "meanwhile": OTHER}, Outcome.COMPLETED),  # nobody helped a slow start
-        ({"is_overtaken": True, "is_over": True}, Outcome.OVERTAKEN),
-        ({**LATE, "is_overtaken": True, "is_over": True}, Outcome.CURED),
-        ({"is_over": True}, Outcome.NOT_SEEN),
+        (DONE, RolloutEnd.COMPLETED),
+        (LATE, RolloutEnd.STUCK),
+        ({**LATE, "meanwhile": LOST, "disturbed_by": LOST}, RolloutEnd.NODE_LOST),
+        ({**LATE, "meanwhile": LOST}, RolloutEnd.STUCK),  # it went when the rollout stood still already
+        ({**LATE, **DONE, "meanwhile": NODE}, RolloutEnd.CURED),
+        ({**LATE, **DONE}, RolloutEnd.COMPLETED),  # late, and by itself
+        ({**HUNG, **DONE, "cause": "no_room", "meanwhile": NODE}, RolloutEnd.CURED),
+        (
+            {**HUNG, **DONE, "cause": "image_pull", "meanwhile": OTHER},
+            RolloutEnd.COMPLETED,
+        ),  # nobody helped a slow start
+        ({"is_overtaken": True, "is_over": True}, RolloutEnd.OVERTAKEN),
+        ({**LATE, "is_overtaken": True, "is_over": True}, RolloutEnd.CURED),
+        ({"is_over": True}, RolloutEnd.NOT_SEEN),
     ],
 )
-def test_what_came_of_a_course(seen: dict[str, Any], outcome: Outcome | None) -> None:
+def test_what_came_of_a_course(seen: dict[str, Any], outcome: RolloutEnd | None) -> None:
     found = outcome_of(course(**seen), AT)
     assert (found and found.outcome) is outcome
 
@@ -262,7 +265,7 @@ def test_what_a_verdict_was_worth(verdict: Verdict, seen: dict[str, Any], judgem
 
 def test_scores_are_of_what_can_be_scored() -> None:
     done = PredictionOutcome(
-        id="u-2", at=AT, outcome=Outcome.COMPLETED, began=AT, ended=AT + 100, lowest_ready=2, pods_preempted=1
+        id="u-2", at=AT, outcome=RolloutEnd.COMPLETED, began=AT, ended=AT + 100, lowest_ready=2, pods_preempted=1
     )
     numbers: dict[str, Any] = {
         "least_seconds": 90.0,
@@ -281,7 +284,7 @@ def test_scores_are_of_what_can_be_scored() -> None:
         ),
         PredictedRollout(prediction=prediction(Verdict.STUCK, completes_share=0.4), outcome=done),
         PredictedRollout(
-            prediction=prediction(Verdict.STUCK), outcome=replace(done, outcome=Outcome.CURED, was_hung=True)
+            prediction=prediction(Verdict.STUCK), outcome=replace(done, outcome=RolloutEnd.CURED, was_hung=True)
         ),
         PredictedRollout(prediction=prediction(Verdict.UNKNOWN), outcome=done),
     ]
@@ -323,17 +326,17 @@ def test_a_journal_is_bounded_and_forgets_old_days(tmp_path: Path, monkeypatch: 
 
 
 def test_a_later_line_stands_for_the_earlier(tmp_path: Path) -> None:
-    stuck = PredictionOutcome(id="u-2", at=AT, outcome=Outcome.STUCK, began=AT, was_hung=True, is_overdue=True)
+    stuck = PredictionOutcome(id="u-2", at=AT, outcome=RolloutEnd.STUCK, began=AT, was_hung=True, is_overdue=True)
     lines = [
         line_of(prediction()),
         line_of(stuck),
         line_of(prediction(seconds=30.0)),
-        line_of(replace(stuck, outcome=Outcome.CURED)),
+        line_of(replace(stuck, outcome=RolloutEnd.CURED)),
     ]
     ((rollout,), _) = read_journal(lines)
     assert rollout.prediction.seconds == 30.0
     assert rollout.outcome is not None
-    assert rollout.outcome.outcome is Outcome.CURED
+    assert rollout.outcome.outcome is RolloutEnd.CURED
 
 
 # ── the webhook ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -390,7 +393,7 @@ def test_a_write_that_was_never_stored_is_not_seen(tmp_path: Path) -> None:
     watch._look()
     ((rollout,), _) = read_journal(Journal(str(tmp_path), "c").lines())
     assert rollout.outcome is not None
-    assert rollout.outcome.outcome is Outcome.NOT_SEEN
+    assert rollout.outcome.outcome is RolloutEnd.NOT_SEEN
     assert watch.open == 0
 
 
@@ -410,8 +413,8 @@ def test_too_many_at_once_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 def store(tmp_path: Path) -> str:
     journal, now = Journal(str(tmp_path), "prod"), time.time()
     for name, verdict, outcome in (
-        ("api", Verdict.COMPLETES, Outcome.COMPLETED),
-        ("train", Verdict.STUCK, Outcome.COMPLETED),
+        ("api", Verdict.COMPLETES, RolloutEnd.COMPLETED),
+        ("train", Verdict.STUCK, RolloutEnd.COMPLETED),
     ):
         key = f"Deployment/zebra-crew/{name}-acme"
         sentence = f"stuck: {key} waits" if verdict is Verdict.STUCK else "completes in 2 steps"
