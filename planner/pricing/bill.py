@@ -331,7 +331,7 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
         if not usd_a_month or (
             cloud.version_has and versions and not any(cloud.version_has in version for version in versions)
         ):
-            continue  # nodes of another cluster
+            continue  # its machines without its managed Kubernetes, which marks the kubelet's version ("-gke."): no fee
         fee = f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
         yield NotIn("cluster fee", usd_a_month, Text(fee))
     if snapshot.nodes:

@@ -96,7 +96,10 @@ def slice_document(node: str, driver: str, devices: Iterable[Object]) -> Object:
 def _made(
     request: DeviceRequest, selectors: Iterable[str], claim: ClaimSpec, read: Callable[[Object], ResourceSlice]
 ) -> tuple[str, Object] | None:
-    """A driver and a device that the selectors select; None where none was made."""
+    """A driver and a device that the selectors select; None where none was made.
+
+    The device is guessed from the words of the selectors (regular expressions) and then asked of CEL itself: a wrong guess is no device.
+    """
     if request.allocation_mode != "ExactCount" or request.is_admin or request.capacity:
         return None
     every = list(selectors)

@@ -218,7 +218,9 @@ class FreeMeasures:
             self._keep_others_ready()
 
     def _who_before(self, key: str) -> tuple[list[str], list[Change]] | None:
-        """Others that let it through when they come before it, after those that are in turn; and what else it needs."""
+        """The workloads to roll out before the stuck one `key`, after those that are in turn already, and the changes it needs beside
+        that: a loan (pending workloads at 0 replicas for a while), a strategy that waits, both or neither. None where no order lets
+        `key` through."""
         world = self.state.world
         if not self.state.wants_room(key):
             return None
@@ -236,8 +238,8 @@ class FreeMeasures:
         if order is None:
             return None
         turns, way = [turn.after.key for turn in order[0]], changes[ways.index(order[1])]
-        whose = (*self.state.turns, *turns, key)  # they lend for all of them
-        of_all = loan_measure(whose, idle, lent), loan[1]
+        # A loan lasts from the first turn to the last: each workload in turn is one that it is for.
+        of_all = loan_measure((*self.state.turns, *turns, key), idle, lent), loan[1]
         return turns, [of_all if one[0].kind is MeasureKind.LEND else one for one in way]
 
     def _come_after(self, key: str, order: tuple[list[str], list[Change]] | None) -> None:

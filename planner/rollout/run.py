@@ -390,7 +390,8 @@ class Run:
         return self._times.get(self.workload_of(pod)) if self._times else None
 
     def _come(self, event: Revision | Happening) -> None:
-        """What was to come later comes now."""
+        """Play an event that is due: a change that begins, a change of what is rolling out already, or what happens to nodes and pods.
+        The evictions that follow from it are put among `later`; events that it lifts are taken out."""
         is_again = isinstance(event, Revision) and event.after.key in self.controllers
         if is_again or isinstance(event, Happening):
             self.came.append(event)
@@ -417,7 +418,7 @@ class Run:
             ]
             for stage in event.stages[:1]:
                 # The next batch of an upgrade begins once this one's nodes are empty (`_due`), and at the latest then:
-                # a budget may never let a pod go.
+                # a budget may never let a pod go. From here on `after_seconds` counts from the start of the run.
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=event.stages[1:]))
                 self.later = sorted((*self.later, self._stages[-1]), key=_time_of)

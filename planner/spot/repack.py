@@ -137,7 +137,9 @@ class Packing:
         none = np.zeros(0, dtype=np.intp)
         for kind in kinds.values():
             if not kind.is_alone:
-                passes_rules(self.state, kind.shape, none)  # what it asks about is counted from now on
+                # Asked for its side effect: the state counts what this kind's affinity and spread ask about from here on, before any
+                # pod moves. Where each node judges the pod by itself there is nothing to count.
+                passes_rules(self.state, kind.shape, none)
 
     def _kind(self, smaller: Cluster, number: int) -> _PodKind:
         """Pods that no volume ties to nodes are compiled once for all pools."""

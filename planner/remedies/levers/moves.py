@@ -38,7 +38,8 @@ def steps(
     cluster: Cluster, plan: MovesPlan, keys: Mapping[str, str], named: frozenset[str], *, is_of_places: bool
 ) -> tuple[Step, ...]:
     """What a user does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
-    of others the Ready ones of their workload are waited for."""
+    of others the Ready ones of their workload are waited for. `is_of_places`: the moves make room for a change, so no pod waits yet.
+    A replay is the plan under one draw of the scheduler's choices."""
     first, names, move_steps, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
     as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
@@ -51,6 +52,7 @@ def steps(
     come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
     looks = commands.untouched([names[node] for node in ever], come)
     move_steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
+    # The last stage is empty: it uncordons what the stages before it left cordoned.
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
         closed, opened = (
             [names[node] for node in sorted(some - as_it_is)] for some in (stage.shut - shut, shut - stage.shut)
