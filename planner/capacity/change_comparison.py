@@ -10,7 +10,7 @@ from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, text_of
 from planner.capacity.free_capacity import CapacityAnswer, capacity
 from planner.capacity.headroom import Fit, fits
-from planner.capacity.pod_shapes import standard_shapes
+from planner.capacity.headroom_shapes import standard_shapes
 from planner.capacity.room import shape
 from planner.capacity.what_if import Step, apply
 from planner.ground.records import Record, replace

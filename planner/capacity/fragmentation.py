@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.headroom import room_by_node
+from planner.capacity.headroom_shapes import asking_pods, gpu_offer, shape_name
 from planner.capacity.node_pools import pool_key
-from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, count, plural

@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.capacity.headroom import Fit, fits
+from planner.capacity.headroom_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.node_pools import pools
-from planner.capacity.pod_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.room import (
     PoolLine,
     ResourceLine,

@@ -9,8 +9,8 @@ import numpy as np
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of, unoffered_words
 from planner.capacity.headroom import Fit, fit
+from planner.capacity.headroom_shapes import parse_shape, workload_shapes
 from planner.capacity.node_pools import NodePool, capacity_of, unmatched
-from planner.capacity.pod_shapes import parse_shape, workload_shapes
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import ABOVE, laid_out, line
 from planner.ground.words import count, usd
-from planner.history.terms import ModelUse
+from planner.history.commitment_levels import ModelUse
 from planner.pricing.model import Provisioning
 
 _LOOK = {

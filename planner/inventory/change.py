@@ -16,7 +16,7 @@ from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import with_article
 from planner.inventory import wire
-from planner.inventory.change_rules import check_workload
+from planner.inventory.change_validation import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.findings import finding
 from planner.inventory.last_applied import BY_FIELD, fields_in

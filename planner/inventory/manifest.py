@@ -25,7 +25,7 @@ from planner.inventory.change import (
     read_changed,
     read_workload_document,
 )
-from planner.inventory.change_rules import check_budget, check_resources, check_workload
+from planner.inventory.change_validation import check_budget, check_resources, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.courses import NOT_RECORDED, ChangeCourse, course
 from planner.inventory.custom_fields import DEFINITION, custom_kinds, unpacked

@@ -80,7 +80,7 @@ def _containers(spec: wire.PodSpec) -> list[wire.Container]:
 
 
 def _resources(container: wire.Container) -> Iterator[str]:
-    """`validateResourceRequirements`; what compares amounts is `inventory.change_rules`'."""
+    """`validateResourceRequirements`; what compares amounts is `inventory.change_validation`'."""
     resources = container.resources or wire.Resources()
     requests, limits = resources.requests or {}, resources.limits or {}
     for name in dict.fromkeys([*requests, *limits]):

@@ -10,7 +10,7 @@ from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.words import Text
 from planner.history.commitment import Above, Point, Use
-from planner.history.terms import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
+from planner.history.commitment_levels import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book

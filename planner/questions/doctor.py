@@ -10,7 +10,7 @@ from planner.ground.records import Record
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import input_report, wire
-from planner.inventory.checks import needed_kinds
+from planner.inventory.cluster_oddities import needed_kinds
 from planner.inventory.input_report import ServerLoad, listed_in
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import Listed

@@ -18,7 +18,7 @@ from planner.ground.words import Text, count
 from planner.health.drift import services as drift
 from planner.health.memory import risks
 from planner.health.restarts import report as restarts
-from planner.inventory import checks, wire
+from planner.inventory import cluster_oddities, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
@@ -26,7 +26,7 @@ from planner.questions.wording import SEVERITY
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
-    checks.check,
+    cluster_oddities.check,
     restarts.findings,
     drift.findings,
     risks.check,
@@ -52,7 +52,7 @@ class FindingsAnswer(Record):
 
 def answer(snapshot: Snapshot, settings: FindingsSettings, inputs: Inputs = NOTHING) -> FindingsAnswer:
     """What every room finds; how old the snapshot is where the caller gives the time and it isn't meant to be old."""
-    aged = () if inputs.now is None or inputs.is_embedded else checks.check_age(snapshot, inputs.now)
+    aged = () if inputs.now is None or inputs.is_embedded else cluster_oddities.check_age(snapshot, inputs.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
     findings = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
     return narrowed(FindingsAnswer(sentence=summary(findings), findings=findings), kept_by(snapshot, settings.filter))

@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.fleet import cluster_names
 from planner.capacity.headroom import fit
-from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
+from planner.capacity.headroom_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.capacity.shape_room import ClusterRoom, Room, room_of
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, dataclass

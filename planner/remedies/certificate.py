@@ -16,6 +16,7 @@ from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import SearchOutcome, search
+from planner.remedies.evictions_before_change import RoomMade, room_made
 from planner.remedies.lever_ranges import Knobs, Lever, knobs
 from planner.remedies.levers import change, lending, nodes, order, quota
 from planner.remedies.levers.lending import Lender
@@ -23,7 +24,6 @@ from planner.remedies.levers.nodes import Growing
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.player import PlanOutcome
 from planner.remedies.rollout_plans import raised
-from planner.remedies.room_for_change import RoomMade, room_made
 from planner.remedies.scenario import PlanCase, ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.filming import Shot, of_shot
+from planner.capacity.headroom_shapes import parse_shape
 from planner.capacity.movable import Movable, MoveObjective, Prices, Stays, movable
 from planner.capacity.moves_plan import MovesPlan, plan_moves
-from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, replay
 from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError

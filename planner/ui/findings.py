@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.tables import alike
-from planner.inventory import checks, input_report
+from planner.inventory import cluster_oddities, input_report
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed
 from planner.questions.question import Inputs
@@ -31,14 +31,14 @@ def _now(snapshot: Snapshot) -> float | None:
     """
     if session.is_demo():
         return None
-    step = checks.CLOCKS_MAY_DIFFER_SECONDS
+    step = cluster_oddities.CLOCKS_MAY_DIFFER_SECONDS
     return snapshot.taken_at + (time.time() - snapshot.taken_at) // step * step
 
 
 def age(snapshot: Snapshot) -> Sequence[Finding]:
     """How old the snapshot is."""
     now = _now(snapshot)
-    return () if now is None else checks.check_age(snapshot, now)
+    return () if now is None else cluster_oddities.check_age(snapshot, now)
 
 
 def not_seen(snapshot: Snapshot) -> None:

@@ -22,8 +22,8 @@ from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
+from planner.capacity.headroom_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.capacity.node_pools import pools
-from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange

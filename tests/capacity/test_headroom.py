@@ -10,7 +10,7 @@ import pytest
 
 from planner.capacity import headroom
 from planner.capacity.headroom import fit, fits
-from planner.capacity.pod_shapes import (
+from planner.capacity.headroom_shapes import (
     PodShape,
     ShapeOrigin,
     gpu_resource,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.capacity.headroom import Fit, fit, fits
-from planner.capacity.pod_shapes import PodShape, ShapeOrigin
+from planner.capacity.headroom_shapes import PodShape, ShapeOrigin
 from planner.ground.records import replace
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import read_items

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.kubernetes.pod_security import enforced, forbidden
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import CommandForm, FrozenMap, Severity, Snapshot, Workload
@@ -79,7 +79,9 @@ def test_it_holds_its_own_rules() -> None:
     of = cluster(cpu="4", memory="8Gi")
     found = {one.check: one for one in check_workload(of, workload(of)).checks}
     assert {one: found[one].status for one in CHECKS if found[one].status not in (Status.OK, Status.UNSEEN)} == {}
-    worth = [one for one in checks.check(of) if one.severity is not Severity.INFO and "headroom" in one.object]
+    worth = [
+        one for one in cluster_oddities.check(of) if one.severity is not Severity.INFO and "headroom" in one.object
+    ]
     assert worth == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.history.commitment import Point
-from planner.history.terms import Term, _cautions
+from planner.history.commitment_levels import Term, _cautions
 from planner.pricing.model import Provisioning
 
 DAY = 86_400.0

@@ -14,7 +14,7 @@ from planner.capacity.overview import overview
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.inventory.namespace_visibility import HIDDEN, as_seen
 from planner.kubernetes.progressive import LEADER_READY
 from planner.kubernetes.records import Snapshot
@@ -190,7 +190,7 @@ def test_names_of_what_is_seen_stay_in_what_a_nodes_kernel_said() -> None:
 
 
 def test_findings_are_of_what_is_seen() -> None:
-    assert {one.object for one in checks.check(seen(("prod",)))} == {"Deployment/prod/llm-serve"}
+    assert {one.object for one in cluster_oddities.check(seen(("prod",)))} == {"Deployment/prod/llm-serve"}
 
 
 def test_who_sees_all_gets_the_snapshot_itself() -> None:

@@ -13,7 +13,7 @@ from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import snapshot_bytes
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.inventory.manifest import read_manifest
 from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
@@ -606,7 +606,10 @@ def test_a_queued_deployment_is_no_finding_of_no_room() -> None:
     queued = deepcopy(one)
     queued["metadata"]["labels"] = QUEUE
     code = "deployment-no-room-to-surge"
-    assert [code in {found.code for found in checks.check(cluster(some))} for some in (one, queued)] == [True, False]
+    assert [code in {found.code for found in cluster_oddities.check(cluster(some))} for some in (one, queued)] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("key", ["RayCluster/ml/rc", "raycluster/ml/rc"])

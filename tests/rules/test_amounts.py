@@ -12,7 +12,7 @@ from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.nodes import cluster_memory
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests, requested_gpus
@@ -53,7 +53,7 @@ def test_a_budget_that_says_no_share_is_named_before_it_is_used(field: str, shar
     """The API server refuses it (`ValidatePodDisruptionBudgetSpec`); until it is fixed it lets nobody go."""
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"namespace": "prod", "name": "b"}}
     found = snapshot(node("n0"), budget | {"spec": {field: share, "selector": {"matchLabels": {"app": "nobody"}}}})
-    (problem,) = [one for one in checks.check(found) if one.code == "share-unreadable"]
+    (problem,) = [one for one in cluster_oddities.check(found) if one.code == "share-unreadable"]
     assert problem.object == "PodDisruptionBudget/prod/b"
     assert problem.what.startswith(f'spec.{field}: "{share}" is neither a number nor a percentage')
     assert "25%" in problem.fix
@@ -71,7 +71,7 @@ def test_the_finding_about_surging_rounds_as_the_controller_does(unavailable: in
     nodes = [node(f"n{i}", gpus=1) for i in range(4)]
     four = deployment("a", [f"n{i}" for i in range(4)], pod_spec(gpus=1), strategy=rolling(1, unavailable))
     found = snapshot(nodes, four)
-    codes = [one.code for one in checks.check(found)]
+    codes = [one.code for one in cluster_oddities.check(found)]
     assert ("deployment-no-room-to-surge" in codes) is says
     assert (rolling_limits(found.workloads[0])[1] == 0) is says
 
@@ -130,7 +130,7 @@ def test_scheduler_findings_memory_and_capacity_add_up_the_same_pods() -> None:
     found = snapshot(node("n0", cpu="5", gpus=2), items)
     cluster = Cluster(found)
     assert sum(len(group.pods) for group in cluster.groups) == 2
-    (finding,) = [one for one in checks.check(found) if one.code == "node-overcommitted"]
+    (finding,) = [one for one in cluster_oddities.check(found) if one.code == "node-overcommitted"]
     assert "more cpu than is allocatable" in finding.what
     (report,) = cluster_memory(found, KubeletSettings()).nodes
     assert report.request_bytes == 12 * 2**30

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.simulation import Simulation
@@ -43,7 +43,7 @@ def held_back(found: Snapshot) -> list[str]:
 
 
 def codes(found: Snapshot) -> list[str]:
-    return [one.code for one in checks.check(found) if one.code.startswith("budget")]
+    return [one.code for one in cluster_oddities.check(found) if one.code.startswith("budget")]
 
 
 def checklist(found: Snapshot, key: str = KEY) -> CheckResult:
@@ -88,7 +88,7 @@ def test_every_place_allows_as_many(spec: dict[str, Any], allowed: int, book: Pr
 
 def test_ninety_percent_of_four_is_said() -> None:
     found = cluster(budget("a", minAvailable="90%"))
-    (finding,) = [one for one in checks.check(found) if one.code == "budget-blocks-always"]
+    (finding,) = [one for one in cluster_oddities.check(found) if one.code == "budget-blocks-always"]
     assert "minAvailable 90% needs 4 of 4 pods" in finding.what
     assert "minAvailable 90% needs 4 of 4 pods" in checklist(found).evidence
     assert held_back(found) == ["the disruption budget a needs 4 healthy pods and has 4 currently"]
@@ -118,7 +118,7 @@ def test_a_controller_without_a_scale_lets_nobody_go() -> None:
     items = [node("n0"), *daemon_set("a", ["n0"], pod_spec()), budget("a", maxUnavailable=1)]
     found = snapshot(*items)
     assert preemption(found) == [0]
-    (finding,) = [one for one in checks.check(found) if one.code == "budget-blocks-always"]
+    (finding,) = [one for one in cluster_oddities.check(found) if one.code == "budget-blocks-always"]
     assert "a DaemonSet has none" in finding.what
     by_number = snapshot(*items[:-1], budget("a", minAvailable=0))
     assert preemption(by_number) == [1]

@@ -122,7 +122,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/capacity/incidental_scale_up.py": "tests/capacity/test_unasked.py",
     "planner/scheduling/node_facts.py": "tests/rules/test_free.py",
     "planner/serve/callers.py": "tests/ui/test_doorkeeper.py",
-    "planner/inventory/change_rules.py": "tests/inventory/test_change.py",
+    "planner/inventory/change_validation.py": "tests/inventory/test_change.py",
     "planner/health/memory/pod_names.py": "tests/sources/test_prometheus.py",
     "planner/sources/node_pools.py": "tests/rules/test_nodes_and_times.py",
     "planner/inventory/manifest.py": "tests/cli/test_gate_command.py",

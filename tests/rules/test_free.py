@@ -19,7 +19,7 @@ from planner.capacity.gpu_lines import gpu_lines, known_sum
 from planner.capacity.what_if import apply
 from planner.cli import main
 from planner.history import rows
-from planner.inventory.checks import check
+from planner.inventory.cluster_oddities import check
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Inputs

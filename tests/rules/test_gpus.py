@@ -12,7 +12,7 @@ from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
-from planner.capacity.pod_shapes import parse_shape
+from planner.capacity.headroom_shapes import parse_shape
 from planner.cli import gate_formats
 from planner.history import rows
 from planner.inventory.change import WorkloadChange

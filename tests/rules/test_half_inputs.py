@@ -24,7 +24,7 @@ from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.history.rows import rows_of
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.inventory.input_report import how_to_add, told, unseen
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
@@ -294,7 +294,7 @@ def test_what_moves_no_pod_passes_without_pods_too() -> None:
 @pytest.mark.parametrize("kinds", BLIND, ids=",".join)
 def test_no_finding_is_of_nodes_that_nobody_saw(kinds: tuple[str, ...]) -> None:
     of_nodes = {"no-room-to-surge", "gpu-node-idle", "pod-wants-unknown-resource", "node-overcommitted"}
-    assert not {one.code for one in checks.check(without(kinds))} & of_nodes - {"node-overcommitted"}
+    assert not {one.code for one in cluster_oddities.check(without(kinds))} & of_nodes - {"node-overcommitted"}
 
 
 def test_what_the_nodes_have_is_said_and_that_what_is_held_is_not_known() -> None:

@@ -10,7 +10,7 @@ import pytest
 from planner.capacity import overview as overviews
 from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.headroom import fit
-from planner.capacity.pod_shapes import parse_shape
+from planner.capacity.headroom_shapes import parse_shape
 from planner.ground.records import replace
 from planner.history.days import Period, days_of_gpus
 from planner.history.rows import Answered, rows_of

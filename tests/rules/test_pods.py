@@ -10,7 +10,7 @@ from planner.capacity.change_comparison import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.free_capacity import capacity
 from planner.capacity.overview import overview
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.kubernetes.pods import node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import Snapshot
@@ -42,7 +42,7 @@ def test_who_waits_is_one_number_in_every_answer() -> None:
     assert fleet.answer(found, fleet.FleetSettings()).clusters[0].waiting == 2
     pending = {line.resource: line.pending for line in capacity(found).resources}
     assert (pending["pods"], pending["cpu"]) == (2, 2_000)
-    said = [one for one in checks.check(found) if one.code == "pod-unschedulable"]
+    said = [one for one in cluster_oddities.check(found) if one.code == "pod-unschedulable"]
     assert [one.object for one in said] == ["Pod/ml/refused"]
 
 

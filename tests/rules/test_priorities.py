@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.records import replace
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.kubernetes.records import PriorityClass, Snapshot, Workload
 from planner.rollout.admission import Admission
 from planner.scheduling.cluster import Cluster
@@ -39,13 +39,13 @@ def test_every_place_sees_the_same_priority(name: str, value: int) -> None:
     assert f"{value:,}" in said.evidence
     assert (said.status is Status.UNSUITABLE) is (value >= 2_000_000_000)
     assert Admission(found).refusal("ml", "a-1", of.template.spec) is None
-    assert not [one for one in checks.check(found) if one.code == "priority-class-missing"]
+    assert not [one for one in cluster_oddities.check(found) if one.code == "priority-class-missing"]
 
 
 def test_a_class_that_is_not_there_is_missed_by_findings_and_admission() -> None:
     for name in ("moon", "system-moon"):
         found, of = named(name)
-        assert [one.object for one in checks.check(found) if one.code == "priority-class-missing"] == [of.key]
+        assert [one.object for one in cluster_oddities.check(found) if one.code == "priority-class-missing"] == [of.key]
         refused = Admission(found).refusal("ml", "a-1", of.template.spec)
         assert refused is not None
         assert f"no PriorityClass with name {name} was found" in refused.message

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.ui import findings, session
 from tests.builders.objects import node, read_items
 
@@ -61,5 +61,5 @@ def test_a_page_says_of_a_snapshots_age_what_the_clock_does(
     snapshot = replace(read_items([node("n")]), taken_at=clock - age)
     monkeypatch.setattr(session, "is_demo", lambda: False)
     monkeypatch.setattr("planner.ui.findings.time.time", lambda: clock)
-    asked, right = findings.age(snapshot), checks.check_age(snapshot, clock)
+    asked, right = findings.age(snapshot), cluster_oddities.check_age(snapshot, clock)
     assert [(one.code, one.severity) for one in asked] == [(one.code, one.severity) for one in right]

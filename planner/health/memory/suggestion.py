@@ -10,7 +10,7 @@ The rule, in one place:
 * CPU: the 95th percentile seen, plus 15%, as the request; of a container that runs into its CPU limit, what the same
   program uses where it works counts as well. A CPU limit below that request goes along; none is suggested otherwise.
 * Where nothing was measured at all, what the same program is given where it works, memory and CPU.
-* What the API server would refuse isn't suggested (`planner.inventory.change_rules` `check_resources`).
+* What the API server would refuse isn't suggested (`planner.inventory.change_validation` `check_resources`).
 * One moment (metrics-server) may raise a value and never lowers one: a peak wasn't looked for.
 
 Source: the vertical pod autoscaler's recommender, kubernetes/autoscaler `vertical-pod-autoscaler/pkg/recommender`,
@@ -29,7 +29,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
-from planner.inventory.change_rules import check_resources
+from planner.inventory.change_validation import check_resources
 from planner.inventory.usage import Usage
 from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Container, FrozenMap

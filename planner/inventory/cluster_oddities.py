@@ -60,7 +60,9 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
-_NEEDED: Final = typed_json.decode(table_beside(__name__, "checks.json"), dict[str, dict[str, tuple[Severity, str]]])
+_NEEDED: Final = typed_json.decode(
+    table_beside(__name__, "cluster_oddities.json"), dict[str, dict[str, tuple[Severity, str]]]
+)
 """In which clusters → the kinds that answers need there → how much, and what they lack without."""
 
 

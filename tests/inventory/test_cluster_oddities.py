@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
-from planner.inventory import checks
+from planner.inventory import cluster_oddities
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.requests import pod_request
@@ -27,7 +27,7 @@ def read(*items: Object) -> Snapshot:
 
 
 def found(code: str, *items: Object) -> list[Finding]:
-    return [finding for finding in checks.check(read(*items)) if finding.code == code]
+    return [finding for finding in cluster_oddities.check(read(*items)) if finding.code == code]
 
 
 def gpu_pod(name: str, node_name: str = "", **spec: Any) -> Object:
@@ -41,11 +41,11 @@ def gpu_workload(**spec: Any) -> Object:
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_problems_of_reading_come_first() -> None:
     snapshot = read_items([node(), pod(containers=3)])
-    assert checks.check(snapshot)[0].code == "object-unreadable"
+    assert cluster_oddities.check(snapshot)[0].code == "object-unreadable"
 
 
 def test_every_finding_says_what_and_most_say_how_to_fix() -> None:
-    findings = checks.check(demo.read())
+    findings = cluster_oddities.check(demo.read())
     assert findings
     assert all(finding.what and not finding.what.endswith(".") for finding in findings)
     assert len(set(findings)) == len(findings)
@@ -53,12 +53,12 @@ def test_every_finding_says_what_and_most_say_how_to_fix() -> None:
 
 def test_the_demo_says_which_gpu_pods_wait() -> None:
     snapshot = demo.read()
-    waiting = [one for one in checks.check(snapshot) if one.code == "pod-unschedulable"]
+    waiting = [one for one in cluster_oddities.check(snapshot) if one.code == "pod-unschedulable"]
     assert {one.object for one in waiting} == {"Deployment/batch/trainer", "Deployment/llm-lab/llm-canary"}
 
 
 def test_an_empty_snapshot_can_be_checked() -> None:
-    findings = checks.check(Snapshot(taken_at=0.0, source="x", digest=""))
+    findings = cluster_oddities.check(Snapshot(taken_at=0.0, source="x", digest=""))
     assert {finding.code for finding in findings} == {"kind-absent"}
 
 
@@ -74,7 +74,7 @@ def test_an_empty_snapshot_can_be_checked() -> None:
     ],
 )
 def test_age(age: float, expected: tuple[str, Severity, str] | None) -> None:
-    findings = checks.check_age(read(node()), NOW + age)
+    findings = cluster_oddities.check_age(read(node()), NOW + age)
     if expected is None:
         assert findings == ()
         return
@@ -84,7 +84,7 @@ def test_age(age: float, expected: tuple[str, Severity, str] | None) -> None:
 
 
 def test_an_unknown_age() -> None:
-    [finding] = checks.check_age(replace(read(node()), taken_at=0.0), NOW)
+    [finding] = cluster_oddities.check_age(replace(read(node()), taken_at=0.0), NOW)
     assert finding.code == "snapshot-age-unknown"
 
 
@@ -103,7 +103,7 @@ def test_missing_kinds_and_what_that_weakens() -> None:
 
 
 def test_without_nodes_or_pods_nothing_can_be_answered() -> None:
-    errors = [one for one in checks.check(read(workload())) if one.severity is Severity.ERROR]
+    errors = [one for one in cluster_oddities.check(read(workload())) if one.severity is Severity.ERROR]
     assert {one.what.split(" in the input")[0] for one in errors} == {"no Node", "no Pod"}
 
 
@@ -132,7 +132,7 @@ def test_a_refused_kind_is_not_a_missing_one() -> None:
     parts = [Part(items=[node(), pod()]), Part(refused=("ResourceQuota",))]
     snapshot = build_snapshot(parts, source="x")
     assert snapshot.presence["ResourceQuota"] is Presence.REFUSED
-    [finding] = [one for one in checks.check(snapshot) if one.code == "kind-refused"]
+    [finding] = [one for one in cluster_oddities.check(snapshot) if one.code == "kind-refused"]
     assert finding.severity is Severity.WARNING
     assert "403" in finding.what
 
@@ -272,7 +272,9 @@ def test_stalled_paused_and_unobserved_workloads() -> None:
     }
     unobserved["metadata"]["generation"] = 3
     unobserved["status"] = {"observedGeneration": 2}
-    codes = {one.object: one.code for one in checks.check(read(node(), stalled, paused, unobserved)) if one.object}
+    codes = {
+        one.object: one.code for one in cluster_oddities.check(read(node(), stalled, paused, unobserved)) if one.object
+    }
     assert codes == {
         "Deployment/prod/a": "deployment-stalled",
         "Deployment/prod/b": "deployment-paused",
@@ -334,7 +336,7 @@ def test_budgets(spec: Object, code: str | None) -> None:
                    spec={"selector": {"matchLabels": {"app": "app"}}} | spec)  # fmt: skip
     of = workload("StatefulSet", replicas=2)
     pods = [owned_by(of, pod(name, "n")) for name in ("a", "b")]
-    findings = checks.check(read(node("n"), of, *pods, pod("c", "n", namespace="dev"), budget))
+    findings = cluster_oddities.check(read(node("n"), of, *pods, pod("c", "n", namespace="dev"), budget))
     assert [one.code for one in findings if one.object.startswith("PodDisruptionBudget")] == ([code] if code else [])
 
 
@@ -366,7 +368,7 @@ def test_pods_of_kinds_that_are_not_modelled_are_named_with_what_they_hold() -> 
             pod("bare", "gpu-0"),
         ]
     )
-    found = [finding.what for finding in checks.unmodelled_owners(snapshot)]
+    found = [finding.what for finding in cluster_oddities.unmodelled_owners(snapshot)]
     assert found == [
         "1 PyTorchJob not modelled (prod/train): its 2 pods hold 4 nvidia.com/gpu",
         "1 RayCluster not modelled (prod/ray): its 1 pod holds 2 nvidia.com/gpu",
