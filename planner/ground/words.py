@@ -211,6 +211,12 @@ def duration(seconds: float) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
+def duration_between(least: float, most: float) -> str:
+    """``14 min to 22 min``; ``about 12 min`` where both read the same."""
+    first, last = duration(least), duration(most)
+    return f"about {last}" if first == last else f"{first} to {last}"
+
+
 def about(seconds: float) -> str:
     """``~ 15 min``: an estimate, as `duration` has it."""
     return f"~ {duration(seconds)}"

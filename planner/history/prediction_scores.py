@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.sheet import Column, Figure, Listing
-from planner.ground.words import Text, count, duration, moment
+from planner.ground.words import Text, count, duration, duration_between, moment
 from planner.history.prediction_outcomes import Judgement, judgement_of, likeliest_cause
 from planner.history.predictions import PredictedRollout, RolloutEnd
 from planner.rollout.answers import Verdict
@@ -171,7 +171,7 @@ def _row(judgement: Judgement, rollout: PredictedRollout) -> ScoredPrediction:
     prediction, outcome = rollout.prediction, rollout.outcome
     predicted = prediction.verdict.value.replace("_", " ")
     if prediction.least_seconds is not None and prediction.most_seconds is not None:
-        predicted += f", {duration(prediction.least_seconds)} to {duration(prediction.most_seconds)}"
+        predicted += f", {duration_between(prediction.least_seconds, prediction.most_seconds)}"
     came = "under way" if outcome is None else outcome.outcome.value.replace("_", " ")
     if outcome is not None and outcome.ended is not None:
         came += f" after {duration(max(0.0, outcome.ended - outcome.began))}"

@@ -29,7 +29,7 @@ from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
+from planner.ground.words import NO_WORDS, Text, count, duration, duration_between, plural, usd
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
@@ -270,9 +270,7 @@ def _at_worst(part: GatedWorkload) -> str:
 def _about(part: GatedWorkload) -> str:
     ends = (Verdict.COMPLETES, Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE)
     band = part.duration
-    said = (
-        duration(part.seconds) if band is None else f"{duration(band.least_seconds)} to {duration(band.most_seconds)}"
-    )
+    said = duration(part.seconds) if band is None else duration_between(band.least_seconds, band.most_seconds)
     return said if part.verdict in ends else ""
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from planner.ground.percentiles import percentiles
 from planner.ground.records import Record
-from planner.ground.words import Text, count, duration
+from planner.ground.words import Text, count, duration_between
 from planner.kubernetes.pods import LONGEST_START_SECONDS, PodStart, PodStarts, pod_start
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import DurationBand, PodState, TimelineRow, WorkloadRollout
@@ -271,5 +271,5 @@ def duration_band(cluster: Cluster, after: Workload, part: WorkloadRollout, earl
         percentiles=tuple(float(percentile) for percentile in percentiles(whole, _SHARES)),
         pause_percentiles=tuple(float(percentile) for percentile in percentiles(pauses, _SHARES)),
         pods=known.pods, rollouts=len(known.rollouts),
-        sentence=Text(f"8 of 10 rollouts like it take {duration(float(least))} to {duration(float(most))} (by the {pods})"),
+        sentence=Text(f"8 of 10 rollouts like it take {duration_between(float(least), float(most))} (by the {pods})"),
     )  # fmt: skip

@@ -220,3 +220,8 @@ def test_a_name_begins_a_sentence_as_it_is_written() -> None:
     ):
         assert words.begin_with(name, "node") == begun
         assert name in words.sentence(f"{words.begin_with(name, 'node')} deleted")
+
+
+def test_a_time_between_two_that_read_the_same_is_told_once() -> None:
+    assert words.duration_between(700.0, 1_300.0) == "12 min to 22 min"
+    assert words.duration_between(700.0, 725.0) == "about 12 min"
