@@ -8,6 +8,7 @@ from planner.ui import cache, downloads, errors, history_store, history_view, pr
 from planner.ui.settings_form import SettingsForm
 
 history_view.looked_back(session.cluster())
+history_view.predicted(session.cluster())
 said = st.container()
 moments = history_store.since()
 different, full, since, commit = st.tabs(["What changed", "When it is full", "Since when", "Commitments"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -11,8 +12,10 @@ from threading import Lock
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False
-_kept_times = 0  # how often what was made was kept since all there is was looked through
-_KEPT_TIMES = 8  # reading eight clusters takes some fifty times as long as looking through them once
+_times = 0  # how often what was made was kept since all there is was looked through
+_blocks = 0  # of memory there were then
+_TIMES = 8  # a command, which reads a few clusters, never looks
+_GROWTH = 1.25  # Python's own measure for its oldest objects
 _is_aside = False  # whether something was put aside: gc.get_freeze_count goes through all of it to say so, a command's cluster each time
 
 
@@ -23,10 +26,10 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
     What isn't in a cycle is given back at once all the same. The collector is the process's: it rests until the last of
     several threads is done. `keeps`: what was made stays, as a snapshot's records do. All there is then counts as old
     without being looked at, instead of being gone through as new, as younger, and as old. Python doesn't count it either, and
-    so would never go through the oldest objects of a process that reads cluster after cluster (a sweep over a store): each eighth
-    time all is gone through.
+    so would never go through the oldest objects of a process that reads cluster after cluster (a sweep over a store): they are gone
+    through once there is a quarter more than the last time.
     """
-    global _resting, _was_on, _kept_times  # noqa: PLW0603 - the collector is the process's, and so is who rests it
+    global _resting, _was_on  # noqa: PLW0603 - the collector is the process's, and so is who rests it
     with _lock:
         if not _resting:
             _was_on = gc.isenabled()
@@ -39,14 +42,19 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
             _resting -= 1
             if not _resting and _was_on:
                 if keeps and not _is_aside:  # what `settle` has put aside stays there
-                    _kept_times += 1
-                    if (
-                        _kept_times % _KEPT_TIMES == 0
-                    ):  # a run of a change and its simulation hold each other: megabytes a cluster
-                        gc.collect()
+                    _look_through()
                     gc.freeze()
                     gc.unfreeze()  # into the oldest generation
                 gc.enable()
+
+
+def _look_through() -> None:
+    """Give back what stands in cycles, such as a run and its simulation, once there is a quarter more than the last time."""
+    global _times, _blocks  # noqa: PLW0603 - as above
+    _times += 1
+    if _times >= _TIMES and sys.getallocatedblocks() > _GROWTH * _blocks:
+        gc.collect()
+        _times, _blocks = 0, sys.getallocatedblocks()
 
 
 def seldom() -> None:

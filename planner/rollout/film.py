@@ -277,7 +277,8 @@ def developed(
     names = set(about)
     lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
     lives += _unplayed(cluster, camera, resource, cluster.waiting)
-    rows, more = _rows(cluster, [live for live in lives if live.is_played], names, candidates, resource)
+    most = LIMITS.film_nodes if is_revised else LIMITS.film_nodes_of_a_change
+    rows, more = _rows(cluster, [live for live in lives if live.is_played], names, candidates, resource, most)
     unplayed_pods = (number for node in rows for number in pods_by_node(cluster, None).get(node, ()))
     lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, unplayed_pods)], names, set(rows))
     order = sorted(lives, key=lambda life: (life.since[0][0], life.workload not in names, life.workload, life.name))
@@ -353,7 +354,7 @@ def _unplayed(cluster: Cluster, camera: Camera, resource: str, numbers: Iterable
 
 
 def _rows(
-    cluster: Cluster, played: Sequence[_Life], about: set[str], candidates: Iterable[int], resource: str
+    cluster: Cluster, played: Sequence[_Life], about: set[str], candidates: Iterable[int], resource: str, most: int
 ) -> tuple[list[int], int]:
     """The nodes that get a row, by pool and name, and how many more are concerned: first those on which something happens, the
     earliest first, then those that hold pods it is about, then those that such pods may go to, the fullest first."""
@@ -376,9 +377,8 @@ def _rows(
         may.sort(key=lambda node: -int(cluster.requested[row, node]))
     node_rows = list(dict.fromkeys([*sorted(moving, key=lambda node: (moving[node], node)), *holding, *may]))
     pools = node_pools(cluster)
-    return sorted(node_rows[: LIMITS.film_nodes], key=lambda node: (pools[node], cluster.node_names[node])), len(
-        node_rows[LIMITS.film_nodes :]
-    )
+    shown = sorted(node_rows[:most], key=lambda node: (pools[node], cluster.node_names[node]))
+    return shown, len(node_rows[most:])
 
 
 class _Seats:

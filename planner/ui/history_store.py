@@ -13,22 +13,28 @@ from typing import Final
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.errors import HeadroomError, NotKnownError
+from planner.ground.errors import HeadroomError, InputError, NotKnownError
 from planner.ground.records import replace
 from planner.history import names
 from planner.history.levels import History
+from planner.history.prediction_scores import PredictionScores, score_predictions
+from planner.history.predictions import read_journal
 from planner.inventory.node_lives import Watch
 from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo
+from planner.sources.journal import Journal
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import errors, link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
+PREDICTIONS: Final = "HEADROOM_PREDICTIONS"
+"""Where `headroom serve` keeps its predictions, if not in the store."""
 MADE: Final = (
     "The demo's two earlier moments are made up, to show this page. Your own: `headroom store snapshot` and "
     f"`{VARIABLE}=URL`, a folder or a bucket."
 )
+PREDICTED_DAYS: Final = 30
 _DAYS: Final = 90  # that trends look back at least
 
 
@@ -115,6 +121,27 @@ def runs(snapshot: Snapshot) -> Lengths | None:
     except HeadroomError as error:
         st.warning(words.literal(str(error)), title="△ How long Jobs took before can't be read")
         return None
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner=False)
+def _predictions(url: str, cluster: str) -> PredictionScores:
+    since = time.time() - PREDICTED_DAYS * 86_400.0
+    rollouts, lost = read_journal(Journal(url, cluster).lines(since))
+    return score_predictions([rollout for rollout in rollouts if rollout.prediction.at >= since], lost)
+
+
+def predictions(snapshot: Snapshot) -> PredictionScores | None:
+    """What `headroom serve --predictions` kept of this cluster in the last days, beside what came. None where nothing is kept under its name,
+    and for a user who sees some namespaces only: a prediction names workloads of all."""
+    url = os.environ.get(PREDICTIONS) or os.environ.get(VARIABLE)
+    if not url or not sign_in.sees_all():
+        return None
+    name = snapshot.source.removeprefix("context:")
+    try:  # a snapshot of a store is called NAME@TIME, and a context's name may have an @ of its own
+        kept = [_predictions(url, cluster) for cluster in (name, name.rpartition("@")[0]) if cluster]
+    except InputError:  # a bucket, which has no journal
+        return None
+    return next((scores for scores in kept if scores.predictions), None)
 
 
 def clusters() -> tuple[str, ...]:

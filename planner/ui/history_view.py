@@ -19,6 +19,7 @@ from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer
 from planner.rollout.past_report import ReviewSettings
+from planner.serve import prediction_question
 from planner.sources import kubectl
 from planner.ui import (
     cache,
@@ -27,6 +28,7 @@ from planner.ui import (
     downloads,
     errors,
     frame,
+    history_store,
     link,
     prices,
     session,
@@ -87,6 +89,20 @@ def looked_back(snapshot: Snapshot) -> None:
     if review_answer.rollouts:
         with st.expander("Each rollout", icon=":material/history:"):
             sheet.table(review.QUESTION, review_answer, "rollouts")
+
+
+@errors.part
+def predicted(snapshot: Snapshot) -> None:
+    """How often what `headroom serve` predicted of this cluster came so: the wrong ones first, each with what came."""
+    scores = history_store.predictions(snapshot)
+    if scores is None:
+        return
+    sentence = f"Predicted in {history_store.PREDICTED_DAYS} days: {scores.sentence}"
+    st.markdown(words.literal(words.sentence(sentence)))
+    with st.expander("Each prediction, the wrong ones first", icon=":material/fact_check:"):
+        sheet.table(prediction_question.QUESTION, scores, "predictions")
+        for note in prediction_question.QUESTION.notes(scores):
+            st.caption(words.literal(note))
 
 
 def expected(trends_answer: TrendsAnswer) -> None:

@@ -35,6 +35,7 @@ from planner.ui import (
     cache,
     capacity_inputs,
     errors,
+    history_store,
     link,
     object_links,
     overview_view,
@@ -339,4 +340,6 @@ def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     taken = f"taken {words.moment(overview.taken_at)}"
     data = f"Data: {words.literal(overview.source)}, {taken}. Findings: {findings}."
-    st.caption(f"{whole}{data}{rollouts} {words.literal(recordings.sentence())}")
+    scores = history_store.predictions(snapshot)
+    own = f"In this cluster: {scores.clause} in {history_store.PREDICTED_DAYS} days. " if scores is not None else ""
+    st.caption(f"{whole}{data}{rollouts} {own}{words.literal(recordings.sentence())}")

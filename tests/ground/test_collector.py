@@ -51,7 +51,10 @@ def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
     assert len(gc.get_objects()) < before - 900
 
 
-def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones() -> None:
+@pytest.mark.parametrize(("growth", "kept"), [(0.0, 8), (1e9, 20)])
+def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones_once_it_has_grown(
+    growth: float, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Python itself never looks at what is old at once: a sweep would hold what every cluster left in cycles."""
 
     class Run:
@@ -61,11 +64,13 @@ def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones() ->
             self.own = self
 
     collector.take_back()
+    monkeypatch.setattr(collector, "_GROWTH", growth)
+    monkeypatch.setattr(collector, "_times", 0)
     runs = []
     for _ in range(20):
         with collector.resting(keeps=True):
             runs.append(weakref.ref(Run()))
-    assert sum(run() is not None for run in runs) < 9
+    assert (sum(run() is not None for run in runs) > 8) == (kept > 8)
     assert gc.isenabled()
 
 

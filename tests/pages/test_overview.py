@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
 from planner.figures import report
 from planner.ground.records import replace
+from planner.history.predictions import Door, Prediction, PredictionOutcome, RolloutEnd, line_of
 from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Report
 from planner.rollout import recordings
+from planner.rollout.answers import Verdict
+from planner.sources.journal import Journal
+from planner.ui.history_store import PREDICTIONS
 from tests.builders import objects
 from tests.builders.objects import read_items
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
@@ -145,3 +152,41 @@ def test_the_foot_and_over_time_say_which_rollouts_the_cluster_still_shows() -> 
     assert "shows no past rollout" in words_of(visit("history", calm))
     assert "Rollouts it still shows: 1, of which 1 hung." in words_of(visit("overview", read_items(items)))
     assert "1 rollout, 1 hung" in words_of(visit("history", read_items(items)))
+
+
+def test_the_foot_and_over_time_say_how_often_predictions_came_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of this cluster, of the last 30 days, and the wrong ones first; nothing of another cluster, and nothing where none is kept."""
+    calm = read_items([*worker(2), node("node-0", 1), node("node-1", 1)])
+    now = time.time()
+
+    def keep(cluster: str, number: int, outcome: RolloutEnd, at: float) -> None:
+        prediction = Prediction(
+            id=f"u-{number}", at=at, workload=f"Deployment/ml/worker-{number}", uid="u", generation=number, door=Door.WATCH, digest="d" * 64,
+            verdict=Verdict.COMPLETES,
+        )  # fmt: skip
+        came = PredictionOutcome(id=prediction.id, at=at + 60.0, outcome=outcome, began=at, ended=at + 60.0)
+        journal = Journal(str(tmp_path), cluster)
+        assert all(journal.append(line_of(entry), at) for entry in (prediction, came))
+
+    monkeypatch.setenv(PREDICTIONS, str(tmp_path))
+    streamlit.cache_resource.clear()
+    keep("another", 1, RolloutEnd.STUCK, now - 500.0)
+    assert "In this cluster" not in words_of(visit("overview", calm))
+    assert "Predicted in" not in words_of(visit("history", calm))
+    keep(calm.source, 2, RolloutEnd.COMPLETED, now - 400.0)
+    keep(calm.source, 3, RolloutEnd.STUCK, now - 300.0)
+    keep(calm.source, 4, RolloutEnd.COMPLETED, now - 40 * 86_400.0)
+    streamlit.cache_resource.clear()
+    assert "In this cluster: 1 of 2 right in 30 days." in words_of(visit("overview", calm))
+    page = visit("history", calm)
+    assert "Predicted in 30 days: 2 said completes, 1 came so" in words_of(page)
+    (table,) = (frame.value for frame in page.dataframe if "Likeliest cause" in frame.value.columns)
+    assert [name.replace("\n", "") for name in table["Workload"]] == [
+        "Deployment/ml/worker-3",
+        "Deployment/ml/worker-2",
+    ]
+    monkeypatch.setenv(PREDICTIONS, "s3://bucket/path")
+    assert "In this cluster" not in words_of(visit("overview", calm))
+    streamlit.cache_resource.clear()
