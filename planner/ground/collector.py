@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -12,10 +11,10 @@ from threading import Lock
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False
+_SELDOM = 8  # times that what was made is kept: a command, which reads a few clusters, never gets there
 _times = 0  # how often what was made was kept since all there is was looked through
-_blocks = 0  # of memory there were then
-_TIMES = 8  # a command, which reads a few clusters, never looks
-_GROWTH = 1.25  # Python's own measure for its oldest objects
+_every = _SELDOM  # at how many times it is looked through again
+_WORTH = 0.25  # of all objects, that a look has to give back: Python's own measure for its oldest
 _is_aside = False  # whether something was put aside: gc.get_freeze_count goes through all of it to say so, a command's cluster each time
 
 
@@ -27,7 +26,7 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
     several threads is done. `keeps`: what was made stays, as a snapshot's records do. All there is then counts as old
     without being looked at, instead of being gone through as new, as younger, and as old. Python doesn't count it either, and
     so would never go through the oldest objects of a process that reads cluster after cluster (a sweep over a store): they are gone
-    through once there is a quarter more than the last time.
+    through now and then, the more seldom the less is found.
     """
     global _resting, _was_on  # noqa: PLW0603 - the collector is the process's, and so is who rests it
     with _lock:
@@ -49,12 +48,13 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
 
 
 def _look_through() -> None:
-    """Give back what stands in cycles, such as a run and its simulation, once there is a quarter more than the last time."""
-    global _times, _blocks  # noqa: PLW0603 - as above
+    """Give back what stands in cycles, such as a run and its simulation: half as often where that was little beside all there is."""
+    global _times, _every  # noqa: PLW0603 - as above
     _times += 1
-    if _times >= _TIMES and sys.getallocatedblocks() > _GROWTH * _blocks:
-        gc.collect()
-        _times, _blocks = 0, sys.getallocatedblocks()
+    if _times >= _every:
+        given_back = gc.collect()
+        is_worth_it = given_back >= _WORTH * len(gc.get_objects())
+        _times, _every = 0, max(_SELDOM, _every // 2) if is_worth_it else 2 * _every
 
 
 def seldom() -> None:
