@@ -12,7 +12,7 @@ from tests.architecture.tree import parsed, python_files
 from tests.seen import each
 
 ROOM, LEVERS = Path("planner/remedies"), Path("planner/remedies/levers")
-MADE = {"Step", "Remedy", "Way", "Lender", "Growing"}
+MADE = {"Step", "Remedy", "LeverPosition", "Lender", "Growing"}
 """Records of which a lever is made."""
 OF_RECORDS = {"planner.rollout.answers", "planner.remedies.levers"}
 MODULES = {"strategy", "nodes", "lending", "quota", "moves", "order", "template", "pods"}
@@ -57,7 +57,7 @@ def elsewhere() -> list[Path]:
 def test_every_step_and_way_out_is_a_levers() -> None:
     for path in each(elsewhere()):
         if path == ROOM / "lever_ranges.py":  # the first position of each knob, which is no lever: as it is
-            assert [line.split()[-1] for line in made(path, parsed(path))] == ["Way"]
+            assert [line.split()[-1] for line in made(path, parsed(path))] == ["LeverPosition"]
         else:
             assert not list(made(path, parsed(path))), path
 

@@ -219,8 +219,8 @@ def test_the_page_shows_the_verdict_of_its_own() -> None:
             "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}},
     }  # fmt: skip
     app = visit("rollout", read(items(shown)), by="manifest", manifest=json.dumps(urgent()))
-    [title] = [one.proto.title.replace("\\", "") for one in app.warning if one.proto.title]
-    assert title.startswith("▽ Evicts others: Kueue evicts Job/a/old for it")
+    [sentence] = [text for one in app.warning if (text := one.value.replace("\\", "").strip("*")).startswith("▽")]
+    assert sentence.startswith("▽ Evicts others: Kueue evicts Job/a/old for it")
 
 
 def test_room_is_made_only_once_they_have_gone() -> None:

@@ -335,8 +335,8 @@ def test_rollout_gate_where_webhook_and_page_say_the_same(gpus: int, pods: int, 
     assert said.is_stuck is (verdict is Verdict.STUCK)
     assert (said.silence is Silence.COMPLETES) is (verdict is Verdict.COMPLETES)
     app = visit("rollout", snapshot, by="manifest", manifest=text)
-    boxes = [one.proto for kind in (app.error, app.success, app.warning, app.info) for one in kind]
-    [title] = [one.title.replace("\\", "") for one in boxes if one.title]
+    boxes = [one.value.replace("\\", "").strip("*") for kind in (app.error, app.success, app.warning) for one in kind]
+    [title] = [text for text in boxes if text.startswith(("✗", "✓", "△", "▽"))]
     assert title.startswith("✗ Stuck" if verdict is Verdict.STUCK else "✓ Completes")
     assert verdict is not Verdict.STUCK or str(found.headline) in title
     assert verdict is not Verdict.STUCK or str(found.sentence).removeprefix("stuck: ") in said.warning
