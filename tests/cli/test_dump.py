@@ -18,6 +18,7 @@ from planner.ground.records import replace
 from planner.inventory import input_report
 from planner.inventory.wire import READ
 from planner.sources import cluster
+from planner.sources.limits import LIMITS
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Answer, Asked, Play, api_server, as_recorded, recorded
 
@@ -142,6 +143,8 @@ def live_and_dumped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
     folder = tmp_path_factory.mktemp("dumped")
     with api_server(as_recorded) as (configuration, _), pytest.MonkeyPatch.context() as patch:
         patch.setenv("KUBECONFIG", str(kubeconfigs.write(folder / "config", configuration.host)))
+        nothing_waits = replace(LIMITS, requests_per_minute=1_000_000)
+        patch.setattr("planner.sources.connection.LIMITS", nothing_waits)
         file = str(folder / "edu.json.gz")
         with pytest.raises(SystemExit) as ended:
             main(["dump", "context:edu", "--to", file])
