@@ -314,7 +314,7 @@ def test_a_second_opinion_of_many_mutated_manifests() -> None:
     """Where both speak of fields, types and what is missing they agree; values are checked here alone, and what is required in vain there."""
     chance = random.Random(1)
     objects, differ, refused = _builtin(), [], 0
-    for number in seeds(600, share=3):
+    for number in seeds(300, share=3):
         one = _mutated(objects[number % len(objects)], chance)
         try:
             kubernetes_validate.validate(one, "1.36", strict=True)
@@ -327,7 +327,7 @@ def test_a_second_opinion_of_many_mutated_manifests() -> None:
         refused += bool(theirs)
         if bool(ours) != bool(theirs) and not _is_of_values(problems) and "is a required property" not in theirs:
             differ.append((one["kind"], ours, theirs[:200]))
-    assert refused > floor(200)
+    assert refused > floor(100)
     assert not differ, differ[:5]
 
 
