@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from planner.ground import typed_json
 from planner.ground.records import Record
 from planner.rollout.answers import Verdict
+
+COUNTED_DAYS: Final = 30
+"""Days back that a cluster's predictions are counted, by the metrics and on the dashboard."""
 
 
 class Door(StrEnum):

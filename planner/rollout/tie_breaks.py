@@ -336,7 +336,7 @@ def keeps_on_nodes(run: Run, key: str) -> int | None:
 
     Source: kubernetes `pkg/controller/daemon/update.go` `rollingUpdate`.
     """
-    controller, simulation = run.controllers[key], run.simulation
+    controller, simulation = run.controllers.get(key), run.simulation  # None of a change that a cut run didn't come to
     if not isinstance(controller, DaemonSetController) or simulation.pods.silent or not _is_its_own(run, key):
         return None
     cluster, nodes, first = simulation.cluster, controller.targets(simulation), run.moments[key][0]

@@ -18,6 +18,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.history.prediction_outcomes import Judgement, judgement_of, outcome_of
 from planner.history.predictions import (
+    COUNTED_DAYS,
     Door,
     PredictedRollout,
     Prediction,
@@ -43,7 +44,6 @@ WATCHED_SECONDS: Final = 86_400.0
 """A rollout is followed for so long; one that is stuck then stays so in the journal."""
 STORED_SECONDS: Final = 600.0
 """A write that the watch doesn't show by then was refused after the webhook had been asked."""
-COUNTED_DAYS: Final = 30
 _DAY: Final = 86_400.0
 
 

@@ -18,6 +18,8 @@ from planner.history import names
 from planner.history.names import Partition
 from planner.sources.limits import LIMITS
 
+VARIABLE: Final = "HEADROOM_PREDICTIONS"
+"""Where `headroom serve` keeps its predictions; the dashboard looks into its store where it is not set."""
 FOLDER: Final = "predictions"
 KEPT_DAYS: Final = 90
 """A journal's days; older files are deleted, as trends look back as far."""

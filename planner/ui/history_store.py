@@ -18,23 +18,19 @@ from planner.ground.records import replace
 from planner.history import names
 from planner.history.levels import History
 from planner.history.prediction_scores import PredictionScores, score_predictions
-from planner.history.predictions import read_journal
+from planner.history.predictions import COUNTED_DAYS, read_journal
 from planner.inventory.node_lives import Watch
 from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo
-from planner.sources.journal import Journal
+from planner.sources import demo, journal
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import errors, link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
-PREDICTIONS: Final = "HEADROOM_PREDICTIONS"
-"""Where `headroom serve` keeps its predictions, if not in the store."""
 MADE: Final = (
     "The demo's two earlier moments are made up, to show this page. Your own: `headroom store snapshot` and "
     f"`{VARIABLE}=URL`, a folder or a bucket."
 )
-PREDICTED_DAYS: Final = 30
 _DAYS: Final = 90  # that trends look back at least
 
 
@@ -125,15 +121,15 @@ def runs(snapshot: Snapshot) -> Lengths | None:
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner=False)
 def _predictions(url: str, cluster: str) -> PredictionScores:
-    since = time.time() - PREDICTED_DAYS * 86_400.0
-    rollouts, lost = read_journal(Journal(url, cluster).lines(since))
+    since = time.time() - COUNTED_DAYS * 86_400.0
+    rollouts, lost = read_journal(journal.Journal(url, cluster).lines(since))
     return score_predictions([rollout for rollout in rollouts if rollout.prediction.at >= since], lost)
 
 
 def predictions(snapshot: Snapshot) -> PredictionScores | None:
     """What `headroom serve --predictions` kept of this cluster in the last days, beside what came. None where nothing is kept under its name,
     and for a user who sees some namespaces only: a prediction names workloads of all."""
-    url = os.environ.get(PREDICTIONS) or os.environ.get(VARIABLE)
+    url = os.environ.get(journal.VARIABLE) or os.environ.get(VARIABLE)
     if not url or not sign_in.sees_all():
         return None
     name = snapshot.source.removeprefix("context:")

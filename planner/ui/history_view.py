@@ -12,6 +12,7 @@ from planner.ground import words
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.history.days import Period, TrendLine, money_words
 from planner.history.levels import History
+from planner.history.predictions import COUNTED_DAYS
 from planner.history.trend import Outlook
 from planner.kubernetes.records import Snapshot
 from planner.questions import commitments, diff, review, trends
@@ -97,7 +98,7 @@ def predicted(snapshot: Snapshot) -> None:
     scores = history_store.predictions(snapshot)
     if scores is None:
         return
-    sentence = f"Predicted in {history_store.PREDICTED_DAYS} days: {scores.sentence}"
+    sentence = f"Predicted in {COUNTED_DAYS} days: {scores.sentence}"
     st.markdown(words.literal(words.sentence(sentence)))
     with st.expander("Each prediction, the wrong ones first", icon=":material/fact_check:"):
         sheet.table(prediction_question.QUESTION, scores, "predictions")

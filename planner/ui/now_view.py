@@ -14,6 +14,7 @@ from planner.capacity.gpu_lines import supplies_of
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.ground import words
+from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
 from planner.questions import costs, plan, restarts, review, savings
@@ -341,5 +342,5 @@ def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     taken = f"taken {words.moment(overview.taken_at)}"
     data = f"Data: {words.literal(overview.source)}, {taken}. Findings: {findings}."
     scores = history_store.predictions(snapshot)
-    own = f"In this cluster: {scores.clause} in {history_store.PREDICTED_DAYS} days. " if scores is not None else ""
+    own = f"In this cluster: {scores.clause} in {COUNTED_DAYS} days. " if scores is not None else ""
     st.caption(f"{whole}{data}{rollouts} {own}{words.literal(recordings.sentence())}")

@@ -16,8 +16,7 @@ from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Report
 from planner.rollout import recordings
 from planner.rollout.answers import Verdict
-from planner.sources.journal import Journal
-from planner.ui.history_store import PREDICTIONS
+from planner.sources.journal import VARIABLE, Journal
 from tests.builders import objects
 from tests.builders.objects import read_items
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
@@ -170,7 +169,7 @@ def test_the_foot_and_over_time_say_how_often_predictions_came_true(
         journal = Journal(str(tmp_path), cluster)
         assert all(journal.append(line_of(entry), at) for entry in (prediction, came))
 
-    monkeypatch.setenv(PREDICTIONS, str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     streamlit.cache_resource.clear()
     keep("another", 1, RolloutEnd.STUCK, now - 500.0)
     assert "In this cluster" not in words_of(visit("overview", calm))
@@ -187,6 +186,6 @@ def test_the_foot_and_over_time_say_how_often_predictions_came_true(
         "Deployment/ml/worker-3",
         "Deployment/ml/worker-2",
     ]
-    monkeypatch.setenv(PREDICTIONS, "s3://bucket/path")
+    monkeypatch.setenv(VARIABLE, "s3://bucket/path")
     assert "In this cluster" not in words_of(visit("overview", calm))
     streamlit.cache_resource.clear()
