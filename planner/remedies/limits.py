@@ -49,7 +49,9 @@ TOGETHER: Final = Limit(
     8, "of {number:,} workloads at once nothing is asked: {most} is the most; each alone is answered"
 )
 REPLICAS_EACH: Final = Limit(20)  # of an autoscaler, up to which each number is asked
-GRID_PLACES: Final = Limit(3)  # of a cell of the grid: one that needs more stays as it is
+GRID_PLACES: Final = Limit(
+    3, "✗: it isn't through with room for {most} more pods; more room wasn't tried."
+)  # of a cell of the grid
 GRID_DISTRIBUTIONS: Final = Limit(4)  # of these over zones: the grid is played with each
 HOSTS_BESIDE: Final = Limit(3)  # nodes of a workload that others have to be beside, where room is looked for
 PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pods of the change that moves make room for

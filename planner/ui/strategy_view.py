@@ -25,9 +25,9 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import room_by_strategy
+from planner.remedies import limits, room_by_strategy
 from planner.rollout import grid as grids
-from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, WorkloadRollout
+from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import Weights
 from planner.ui import cache, errors, link, pasted_manifest, prices, rollout_inputs, sheet, spares
 from planner.ui.components import component
@@ -111,6 +111,9 @@ def _caption(grid: StrategyGrid, snapshot: Snapshot, rollout: WorkloadRollout, p
     """What a cell says, and why rows are one."""
     parts = ["In a cell: the fewest pods Ready. Dashed: today's."]
     parts += ["+1: it needs room for 1 more pod."] if places else []
+    cells = room_by_strategy.cells_of(grid)
+    if pasted_manifest.is_one(snapshot) and any(cell.verdict is Verdict.STUCK for cell in cells):
+        parts.append(limits.GRID_PLACES.reached())
     if grid.keep_ready is not None:
         parts.append(f"Hatched: below the budget of {grid.keep_ready:,} (PodDisruptionBudget).")
     parts.append(strategy_grid.why_alike(grid, _device(grid, snapshot, rollout), places))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from planner.remedies import limits
 from planner.remedies.without_cluster import GIVEN
 from tests.architecture.tree import ROOT
 from tests.pages.visiting import said, visit
@@ -39,6 +40,33 @@ def test_what_needs_none_completes_there_and_names_none() -> None:
     assert "Wherever it runs" not in words
     assert "completes" in words.lower()
     assert "Needs room" not in words
+
+
+ONE_POD = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: ml}
+spec: {accessModes: [ReadWriteOncePod], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: store, namespace: ml}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: store}}
+  template:
+    metadata: {labels: {app: store}}
+    spec:
+      containers: [{name: c, image: x, resources: {requests: {cpu: "1"}}, volumeMounts: [{name: data, mountPath: /data}]}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+"""
+
+
+def test_a_strategy_that_no_room_helps_says_how_much_was_tried() -> None:
+    """Of a claim that one pod may use a surge is stuck with any room; where room helps, nothing of it is said."""
+    tried = limits.GRID_PLACES.reached()
+    assert tried in said(pasted(ONE_POD))
+    assert tried not in said(pasted((FILES / "one-gpu-defaults.yaml").read_text()))
 
 
 def test_what_rolls_nothing_out_is_told_where_it_was_pasted() -> None:
