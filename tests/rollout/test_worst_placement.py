@@ -129,7 +129,7 @@ def test_what_a_strategy_keeps_ready_no_placement_falls_below() -> None:
                 assert worst.lowest_ready <= first.lowest_ready(key)
                 assert worst.peak_pods >= first.most_pods(key)
     assert bounded > floor(20)
-    assert on_nodes > floor(5)
+    assert on_nodes >= floor(5)
     assert drawn > floor(10)
 
 
