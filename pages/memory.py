@@ -24,7 +24,6 @@ with risks:
         memory_view.classes(plan)
 with nodes:
     if nodes.open:
-        memory_view.drawn_nodes(plan)
         memory_view.nodes(plan)
 with first:
     st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")

@@ -134,18 +134,12 @@ class Answer(Record):
             Where there is none, or nothing to draw.
         """
         from planner.figures.answer_charts import charts
-        from planner.figures.drawing import NotDrawn, as_figure
 
         chart = next(charts(self.question.name, self.record), None)
         if chart is None:
             fix = "Ask for its tables: .to_frame()"
             raise InputError("there is nothing to draw", where=self.question.name, fix=fix)
-        figure = chart.figure()
-        if isinstance(figure, NotDrawn):
-            raise InputError(
-                f"its chart couldn't be drawn ({figure.kind}): a mistake of ours", where=self.question.name
-            )
-        return as_figure(figure)
+        return chart.figure()
 
     def __repr__(self) -> str:
         return f"<{self.question.name}: {self.sentence}>"

@@ -1,1 +1,1 @@
-"""Results → Plotly figures, one form a module: ``figure(result)`` draws, ``alt(result)`` says it in words."""
+"""Results → what a page or a report draws, one form a module, each with its words for who doesn't see it."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.capacity.room import of
 from planner.capacity.seats import NodeSeats
 from planner.figures import palette
-from planner.figures.drawing import ABOVE, Drawing, drawn
 from planner.figures.labels import plain, ticks
-from planner.figures.ticks import whole
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import count, duration, measured_bytes, usd
 from planner.kubernetes.nodes import NO_POOL
 from planner.rollout.answers import PodState
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 _MOST_ROWS: Final = 40  # that a person reads; the tables have all
 _GIB: Final = 2**30
 _ROW_PIXELS: Final = 28
+_FEW: Final = 10  # of fewer every number has its tick: Plotly would put one at 0.5 and write it as 1 or 0
 _STATES: Final = {  # colour, whether it is hatched, name
     PodState.OLD_READY: (palette.BLUE, False, "old, Ready"),
     PodState.OLD_NOT_READY: (palette.PURPLE, True, "old, not Ready"),
@@ -73,9 +75,10 @@ class Chart(Record):
         """What the bar in that place consists of: ``8 held``."""
         return [f"{self.said(length)} {part.name}" for part in self.parts if (length := part.lengths[place])]
 
-    @drawn
-    def figure(self) -> Drawing:
+    def figure(self) -> go.Figure:
         """As Plotly draws it; names as they come, never markup."""
+        import plotly.graph_objects as go
+
         rows = [plain(row) for row in self.rows]
         traces = [
             {
@@ -96,11 +99,11 @@ class Chart(Record):
         ]
         layout = {
             "height": 92 + _ROW_PIXELS * max(1, len(rows)), "margin": {"t": 8, "r": 8, "b": 8, "l": 8}, "barmode": "stack",
-            "legend": {**ABOVE, "traceorder": "normal"}, "uniformtext": {"mode": "hide", "minsize": 10},  # words that have no room aren't there
-            "xaxis": {"title": {"text": self.unit}, **whole(ends)},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"}, "uniformtext": {"mode": "hide", "minsize": 10},  # words that have no room aren't there
+            "xaxis": {"title": {"text": self.unit}, "tickformat": ",d", "dtick": 1 if max(ends) < _FEW else None},
             "yaxis": {"autorange": "reversed", "type": "category", **ticks(self.rows)},
         }  # fmt: skip
-        return {"data": traces, "layout": layout}
+        return go.Figure({"data": traces, "layout": layout})
 
 
 def charts(question: str, answer: Any) -> Iterator[Chart]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from planner.capacity.gpu_lines import supplies_of
+from planner.capacity.overview import ClusterOverview
 from planner.capacity.survival import Loss, Survival, spare_words, whose_words
-from planner.ground.words import count, plural, usd
+from planner.ground.words import count, listing, plural, usd
 from planner.questions.report import Report
 
 
@@ -50,15 +52,30 @@ def _waits(answer_by_question: dict[str, Any]) -> Iterator[FirstPageLine]:
     if "overview" not in answer_by_question or answer_by_question["overview"].pending_pods is None:
         return
     today = answer_by_question["overview"]
-    gpus = sum(model.pending or 0 for model in today.gpus)
-    gpu_text = f" and {plural(today.pending_pods, 'wants', 'want')} {count(gpus, 'GPU')}" if gpus else ""
-    sentence = f"{count(today.pending_pods, 'pod')} {plural(today.pending_pods, 'waits', 'wait')} for a node{gpu_text}." if today.pending_pods else "No pod waits for a node."  # fmt: skip
-    yield FirstPageLine(
-        "Waiting",
-        sentence,
-        "See what starts pending pods: headroom make-room CLUSTER" if today.pending_pods else "",
-        "capacity",
-    )
+    step = "See what starts pending pods: headroom make-room CLUSTER" if today.pending_pods else ""
+    yield FirstPageLine("Waiting", pending_words(today), step, "capacity")
+
+
+def pending_words(overview: ClusterOverview) -> str:
+    """``2 pods are pending for 5 GPUs.``"""
+    pods = overview.pending_pods
+    if not pods:
+        return "Not known: no pods were read." if pods is None else "No pod is pending."
+    wanted = [
+        f"{models.pending:,} {models.noun_for(models.pending)}"
+        for models in supplies_of(overview.gpus)
+        if models.pending
+    ]
+    lacking = f" for {listing(wanted, None)}" if wanted else ""
+    return f"{count(pods, 'pod')} {plural(pods, 'is', 'are')} pending{lacking}."
+
+
+def loss_words(survival_answer: Survival) -> str:
+    """``12 of 24 nodes are single points of failure``."""
+    nodes, broken = survival_answer.nodes(), survival_answer.nodes(broken=True)
+    if not broken:
+        return f"Any one of {count(nodes, 'node')} can fail: all pods come back"
+    return f"{broken:,} of {count(nodes, 'node')} {plural(broken, 'is a single point', 'are single points')} of failure"
 
 
 def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
@@ -68,9 +85,8 @@ def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
     worst: Loss | None = max(
         (loss for loss in loss_answer.losses if loss.missing), key=lambda candidate: candidate.missing, default=None
     )
-    nodes, broken = loss_answer.nodes(), loss_answer.nodes(broken=True)
-    points = plural(broken, "is a single point", "are single points")
-    said = f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"
+    breaks = ": if one fails, some pods stay pending" if loss_answer.nodes(broken=True) else ""
+    said = f"{loss_words(loss_answer)}{breaks}"
     if worst is not None:
         said += f". Worst: {worst.name}, {whose_words(worst.whose)}"
     spare = spare_words(loss_answer.spare)

@@ -6,7 +6,6 @@ The list is the one that ``--change`` takes; it stands in the link. Supposing ch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,8 +18,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import cache, capacity_inputs, errors, link, session
-
-QUICK_NODES: Final = 500  # above, what takes seconds isn't played unasked, here and on the first page
 
 
 def button(
@@ -102,7 +99,9 @@ def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
     inputs = capacity_inputs.given(today)
     pools = PoolSettings(limits=capacity_inputs.typed())
-    question_settings = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES, pools=pools)
+    question_settings = WhatIfSettings(
+        changes=changes, with_rollouts=len(today.nodes) <= cache.QUICK_NODES, pools=pools
+    )
     what_if_answer = cache.ask(QUESTION, today, question_settings, capacity_inputs.priced(inputs))
     session.suppose(cache.answer(changed, today, changes, pools.known(inputs)))
     st.markdown(words.literal(" · ".join(_beside(what_if_answer))))

@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacitySettings
-from planner.ui import cache, downloads, errors, findings, link, object_links, page_filter, sheet, tables
+from planner.ui import cache, downloads, errors, findings, link, object_links, page_filter, sheet, tables, verdict
 
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
 _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
@@ -109,10 +109,8 @@ def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
 @errors.part
 def _one_shape(found: Fit) -> None:
     """A typed shape: number, reason, where."""
-    box, glyph = (st.success, "✓") if found.count else (st.error, "✗")
-    if found.unknown:
-        box, glyph = st.warning, "?"
-    box(words.literal(words.sentence(found.sentence)), title=f"{glyph} {words.literal(found.shape)}")
+    glyph = "?" if found.unknown else "✓" if found.count else "✗"
+    verdict.box(f"{glyph} {found.shape}", words.sentence(found.sentence))
     if found.message:
         st.caption("What kube-scheduler would say of the next one")
         st.code(str(found.message), language=None, wrap_lines=True)

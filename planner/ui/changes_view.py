@@ -15,7 +15,19 @@ from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.ui import as_if, cache, capacity_inputs, downloads, errors, film_view, link, session, sheet, tables
+from planner.ui import (
+    as_if,
+    cache,
+    capacity_inputs,
+    downloads,
+    errors,
+    film_view,
+    link,
+    session,
+    sheet,
+    tables,
+    verdict,
+)
 from planner.ui.settings_form import SettingsForm
 
 _TEXT: Final = "_as_if_text"  # the field's; what is supposed is the link's
@@ -51,7 +63,7 @@ def dialog() -> None:
     asked.show("limits", placeholder="gpu-t4=8, web=2-12")
     with errors.shown():
         if changes := parse_changes(as_if.text()):
-            wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= as_if.QUICK_NODES)
+            wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= cache.QUICK_NODES)
             given = capacity_inputs.priced(capacity_inputs.given(today))
             _beside(what_if_answer := cache.ask(QUESTION, today, wanted, given))
             film_view.change(today, changes)
@@ -107,9 +119,10 @@ def _targets(of: str, today: Snapshot) -> Sequence[str]:
 def _beside(found: WhatIfAnswer) -> None:
     """What the changes come to: each step, the figures before and after, what fits and which rollouts go otherwise."""
     through = all(step.is_done for step in found.steps)
-    box = st.success if through and not any(verdict.before == "completes" for verdict in found.verdicts) else st.warning
     title = "✓ Every change gets through" if through else "△ Not every change gets through"
-    box(words.literal(words.sentence(found.sentence)), title=title)
+    if through and any(changed.before == "completes" for changed in found.verdicts):
+        title = "△ Every change gets through, and workloads no longer complete"
+    verdict.box(title, words.sentence(found.sentence))
     steps = QUESTION.listing("steps")
     if steps is not None and steps.line is not None:
         for step in steps.items(found):

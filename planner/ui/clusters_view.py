@@ -12,7 +12,7 @@ from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import bounded
-from planner.ui import history_store, link, session, sheet, uploads
+from planner.ui import history_store, link, session, sheet, uploads, verdict
 from planner.ui.settings_form import SettingsForm
 
 _MOST = 8
@@ -46,8 +46,7 @@ def show(fleet: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(cluster.stuck for cluster in fleet.clusters)
     unknown = any(cluster.unknown or cluster.workloads is None for cluster in fleet.clusters)
-    box = st.error if stuck else st.info if unknown else st.success
-    box(words.literal(fleet.sentence), title=_title(fleet, stuck, is_known=not unknown))
+    verdict.box(_title(fleet, stuck, is_known=not unknown), fleet.sentence)
     sheet.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
 
 
@@ -87,6 +86,5 @@ def where(rooms: WhereAnswer) -> None:
     """Each cluster's verdict, room and price, the best first."""
     fits = rooms.clusters[0].verdict is Verdict.COMPLETES
     unknown = all(cluster.verdict is Verdict.UNKNOWN for cluster in rooms.clusters)
-    box = st.success if fits else st.info if unknown else st.warning
-    box(words.literal(rooms.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
+    verdict.box("✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere", rooms.sentence)
     sheet.table(WHERE, rooms, "clusters")

@@ -25,10 +25,7 @@ def headline(report: DriftReport) -> None:
     explained = [service for service in report.services if service.explanations]
     differing = sum(bool(service.differences) for service in report.services)
     title = "△ A difference explains trouble" if explained else "✓ No trouble that a difference explains"
-    box = st.warning if explained else st.success
-    if not report.services:
-        box, title = st.info, "? Nothing to compare"
-    box(words.literal(report.sentence), title=words.literal(page_filter.only(title)))
+    verdict.box(page_filter.only(title if report.services else "? Nothing to compare"), report.sentence)
     with st.grid(3, min_column_width=150):
         tiles.show("Services compared", len(report.services))
         tiles.show("That differ", differing)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.figures import commitment_curve, history_gpus
+from planner.figures import palette
 from planner.ground import words
 from planner.ground.vocabulary import NVIDIA_GPU
+from planner.history.commitment_levels import TERM_WORDS
 from planner.history.days import Period, TrendLine, money_words
 from planner.history.levels import History
 from planner.history.predictions import COUNTED_DAYS
@@ -25,7 +27,6 @@ from planner.sources import kubectl
 from planner.ui import (
     cache,
     capacity_inputs,
-    charts,
     downloads,
     errors,
     frame,
@@ -142,7 +143,15 @@ def expected(trends_answer: TrendsAnswer) -> None:
         for day in trends_answer.gpus
         if (day.gpu_model, day.resource, day.node_pool) == (line.gpu_model, line.resource, "")
     ]
-    charts.show(history_gpus.figure(days, line), key="gpus-by-day", alt=history_gpus.alt(days, line))
+    if len(days) > 1:  # a day alone has no line
+        st.line_chart(
+            [
+                {"day": date.fromisoformat(day.day), "in all": day.allocatable, "held or wanted": day.held + (day.waiting or 0), "held": day.held}
+                for day in days
+            ],
+            x="day", y=["in all", "held or wanted", "held"], y_label="GPUs", color=[palette.LINE, palette.ORANGE, palette.BLUE],
+            alt=f"{name} by day: {line.sentence}",
+        )  # fmt: skip
     pools = [
         trend_line
         for trend_line in trends_answer.lines
@@ -181,7 +190,15 @@ def commitment(commitments_answer: CommitmentsAnswer) -> None:
     names = [f"{line.gpu_model or line.resource} in {line.region}" for line in commitments_answer.lines]
     line = commitments_answer.lines[names.index(link.select("Model and region", names, key="committed"))]
     if line.terms:
-        charts.show(commitment_curve.figure(line), key="commitment-curve", alt=commitment_curve.alt(line))
+        points = [
+            {"GPUs committed": point.level, "saved, USD a month": usd, "term": f"{TERM_WORDS[term.term]}{after}"}
+            for term in line.terms
+            for point in term.points
+            for after, usd in (("", point.saved_usd), (", use fallen", point.saved_after_fall_usd))
+        ]
+        st.line_chart(
+            points, x="GPUs committed", y="saved, USD a month", color="term", alt=words.sentence(line.sentence)
+        )
     st.markdown(words.literal(words.sentence(line.sentence)))
     if line.above is not None:
         ways: Sequence[tuple[str, float | None]] = (

@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from planner.figures.answer_charts import charts as charts_of
 from planner.ground import words
 from planner.health.memory.nodes import ClusterMemory, NodeReport
 from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
@@ -16,7 +15,6 @@ from planner.questions import memory
 from planner.questions.findings import FindingsAnswer, summary
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
-    charts,
     errors,
     findings,
     memory_inputs,
@@ -64,14 +62,12 @@ def headline(plan: MemoryPlan) -> None:
     known_nodes = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
     past = [node for node in known_nodes if (node.until_hard_bytes or 0) < 0]
     unknown_nodes = len(cluster.nodes) - len(known_nodes)
-    if past:
-        title = page_filter.only(f"✗ Eviction has begun on {words.count(len(past), 'node')}")
-        st.error(words.literal(cluster.sentence), title=words.literal(title))
-    elif unknown_nodes:
+    if unknown_nodes and not past:
         title = f"? Not known for {unknown_nodes:,} of {words.count(len(cluster.nodes), 'node')}: no use was measured"
         verdict.unknown(page_filter.only(title), cluster.sentence)
     else:
-        st.success(words.literal(cluster.sentence), title=words.literal(page_filter.only("✓ No node is evicting")))
+        title = f"✗ Eviction has begun on {words.count(len(past), 'node')}" if past else "✓ No node is evicting"
+        verdict.box(page_filter.only(title), cluster.sentence)
     pods = cluster.pods
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
@@ -104,12 +100,11 @@ def risks(found: Sequence[Finding]) -> None:
 @errors.part
 def nodes(plan: MemoryPlan) -> None:
     """Every node's requests, limits and use."""
-    with st.expander("All nodes", icon=":material/table_rows:"):
-        sheet.table(
-            memory.QUESTION, plan, "nodes", key="all_nodes",
-            on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
-        )  # fmt: skip
-        st.caption("Select a row: *Who goes first on a node* is about that node then.")
+    sheet.table(
+        memory.QUESTION, plan, "nodes", key="all_nodes",
+        on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
+    )  # fmt: skip
+    st.caption("Select a row: *Who goes first on a node* is about that node then.")
 
 
 @errors.part
@@ -117,16 +112,6 @@ def classes(plan: MemoryPlan) -> None:
     """The classes: who goes first where a node runs out."""
     st.header("Classes")
     sheet.table(memory.QUESTION, plan, "classes")
-
-
-@errors.part
-def drawn_nodes(plan: MemoryPlan) -> None:
-    """How much more the pods of each node may use, where use is known of one."""
-    if all(pod.working_set_bytes is None for pod in plan.cluster.pods):
-        st.caption("What the pods use isn't known of any node, so nothing is drawn: the table has what is requested.")
-        return
-    for chart in charts_of("memory", plan):
-        charts.show(chart.figure(), key="nodes", alt=chart.alt)
 
 
 @errors.part

@@ -3,26 +3,28 @@ workloads that need attention."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.filters import Selection
-from planner.capacity.gpu_lines import supplies_of
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
+from planner.figures import first_page
 from planner.ground import words
 from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
-from planner.questions import costs, plan, restarts, review, savings
+from planner.questions import costs, plan, restarts, review, savings, survive
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
-from planner.questions.question import Inputs, Question
+from planner.questions.question import Inputs
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
+from planner.questions.survive import SurviveSettings
 from planner.remedies.measures import Measure, MeasureKind, price_of
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
@@ -30,7 +32,6 @@ from planner.rollout import recordings
 from planner.rollout.answers import Verdict
 from planner.rollout.past_report import ReviewSettings
 from planner.rollout.rollout_summary import unjudged_words
-from planner.spot.fleet import FleetSavings
 from planner.ui import (
     as_if,
     cache,
@@ -47,8 +48,6 @@ from planner.ui import (
     verdict,
 )
 
-S = TypeVar("S")
-A = TypeVar("A")
 _FEW: Final = 12  # workloads in the table that are told one by one; of more each cause once
 _CAUSES: Final = 6
 _WIDTHS: Final = (1.1, 7.4, 2.0)  # what a line is about, what it says, its button
@@ -112,7 +111,7 @@ def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
     with line.step:
         plan_answer = cache.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
-        if plan_answer is None and len(snapshot.nodes) <= as_if.QUICK_NODES:
+        if plan_answer is None and len(snapshot.nodes) <= cache.QUICK_NODES:
             plan_answer = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), inputs)
     step = None if plan_answer is None else _first(plan_answer)
     if step is not None:
@@ -136,24 +135,8 @@ def _first(plan_answer: PlanAnswer) -> Measure | None:
 @errors.part
 def pending(line: NowLine, overview: ClusterOverview) -> None:
     """How many pods wait for a node, and for how many GPUs."""
-    pods = overview.pending_pods
-    if pods is None:
-        _say(line, "Not known: no pods were read.", "?")
-        return
-    pending_gpus = [
-        f"{supply.pending:,} {supply.noun_for(supply.pending)}"
-        for supply in supplies_of(overview.gpus)
-        if supply.pending
-    ]
-    lacking = f" for {words.listing(pending_gpus, None)}" if pending_gpus else ""
-    glyph = "✗" if pods else "✓"
-    _say(
-        line,
-        f"{words.count(pods, 'pod')} {words.plural(pods, 'is', 'are')} pending{lacking}."
-        if pods
-        else "No pod is pending.",
-        glyph,
-    )
+    glyph = "?" if overview.pending_pods is None else "✗" if overview.pending_pods else "✓"
+    _say(line, first_page.pending_words(overview), glyph)
 
 
 @errors.part
@@ -161,21 +144,24 @@ def next_pending(line: NowLine, snapshot: Snapshot, overview: ClusterOverview) -
     """One more node that starts some of them."""
     if not overview.pending_pods:
         return
-    if len(snapshot.nodes) <= as_if.QUICK_NODES:
+    if len(snapshot.nodes) <= cache.QUICK_NODES:
         inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
         with line.step:
             node = cache.answer(pending_node, snapshot, inputs.limits, inputs.book)
         if node is not None:
             started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
-            cost = "no price" if node.usd_per_month is None else f"{words.usd(node.usd_per_month)} a month"
             limit = "" if node.is_within_limit else "; the pool's limit has to be raised"
-            _say_next(line, f"one more {node.pool} node starts {started}, {cost}{limit}")
+            _say_next(line, f"one more {node.pool} node starts {started}, {_cost(node.usd_per_month)}{limit}")
             with line.act:
                 as_if.button(node.change, key="pending")
             return
         _say_next(line, "no single node of today's pools starts any; see what would")
     with line.act:
         _show("headroom.py", {sections.ROOM: "true"})
+
+
+def _cost(usd_per_month: float | None) -> str:
+    return "no price" if usd_per_month is None else f"{words.usd(usd_per_month)} a month"
 
 
 def _show(page: str, query: Mapping[str, str] | None = None) -> None:
@@ -186,39 +172,31 @@ def _show(page: str, query: Mapping[str, str] | None = None) -> None:
 @errors.part
 def loss(line: NowLine, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
-    with line.said:
-        survival_answer = sections.losses(snapshot, most_nodes=as_if.QUICK_NODES)
     with line.act:
         _show("headroom.py", {sections.LOSSES: "true"})
+    survival_answer = None
+    if not survive.QUESTION.not_known(snapshot):
+        inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
+        with line.said:
+            survival_answer = cache.quickly(survive.QUESTION, snapshot, SurviveSettings(), inputs)
     if survival_answer is None:
         _say(line, "What one loss breaks isn't worked out here.", "○")
         return
-    nodes, broken = survival_answer.nodes(), survival_answer.nodes(broken=True)
-    if not broken:
-        _say(line, f"Any one of {words.count(nodes, 'node')} can fail: all pods come back.", "✓")
-        return
-    points = words.plural(broken, "is a single point", "are single points")
-    _say(line, f"{broken:,} of {words.count(nodes, 'node')} {points} of failure.", "△")
+    _say(line, f"{first_page.loss_words(survival_answer)}.", "△" if survival_answer.nodes(broken=True) else "✓")
     covered = _covered(survival_answer)
     if covered is not None:
         spare, number = covered
-        cost = "no price" if spare.usd_per_month is None else f"{words.usd(spare.usd_per_month)} a month"
-        _say_next(line, f"one spare {spare.pool} node covers {number:,} of them, {cost}")
+        _say_next(line, f"one spare {spare.pool} node covers {number:,} of them, {_cost(spare.usd_per_month)}")
 
 
 def _covered(survival_answer: Survival) -> tuple[Spare, int] | None:
     """The one spare node that covers most of the nodes that are single points of failure, and how many."""
-    number: dict[tuple[str, str], int] = {}
+    number: Counter[tuple[str, str]] = Counter()
     spares: dict[tuple[str, str], Spare] = {}
     for node_loss in survival_answer.losses:
-        if (
-            node_loss.scope is Scope.NODE
-            and node_loss.is_broken
-            and len(node_loss.spare) == 1
-            and node_loss.spare[0].nodes == 1
-        ):
+        if node_loss.scope is Scope.NODE and node_loss.is_broken and [spare.nodes for spare in node_loss.spare] == [1]:
             key = node_loss.spare[0].pool, node_loss.spare[0].zone
-            number[key] = number.get(key, 0) + node_loss.alike
+            number[key] += node_loss.alike
             spares[key] = node_loss.spare[0]
     best = max(number, key=lambda key: (number[key], key), default=None)
     return None if best is None else (spares[best], number[best])
@@ -254,8 +232,8 @@ def next_money(line: NowLine, snapshot: Snapshot) -> None:
     if savings.QUESTION.not_known(snapshot):
         return
     with line.step:
-        savings_answer = _quickly(savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=prices.book()))
-    fleet: FleetSavings | None = None if savings_answer is None else savings_answer.fleet
+        savings_answer = cache.quickly(savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=prices.book()))
+    fleet = None if savings_answer is None else savings_answer.fleet
     if fleet is None:
         return
     if fleet.packing_nodes:
@@ -267,13 +245,6 @@ def next_money(line: NowLine, snapshot: Snapshot) -> None:
         )
     elif fleet.expected_usd > 0:
         _say_next(line, f"spot is expected to save {words.usd(fleet.expected_usd)} a month")
-
-
-def _quickly(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:
-    """The answer, of a large cluster only where it is kept."""
-    if len(snapshot.nodes) > as_if.QUICK_NODES:
-        return cache.known(question, snapshot, settings, inputs)
-    return cache.ask(question, snapshot, settings, inputs)
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -310,7 +281,7 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
     restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=usage_inputs.history(snapshot))
     if restarts.QUESTION.not_known(snapshot):
         return {}
-    restarts_answer = _quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
+    restarts_answer = cache.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
     live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
     return {loop.workload: f"{words.count(loop.restarts, 'restart')}: {loop.diagnosis.cause.words}" for loop in live}
 
@@ -336,7 +307,7 @@ def _row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str]) ->
 @errors.part
 def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     """Where it is from, what else was found, what rollouts it still shows, and how often verdicts are right."""
-    past = _quickly(review.QUESTION, snapshot, ReviewSettings(), Inputs())
+    past = cache.quickly(review.QUESTION, snapshot, ReviewSettings())
     rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
     whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     taken = f"taken {words.moment(overview.taken_at)}"

@@ -51,29 +51,20 @@ def headline(overview: ClusterOverview, selection: Selection) -> tuple[str, str]
 def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> None:
     """How many workloads would get stuck, and by which causes, in one box."""
     if not overview.workloads:
-        title = "? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out"
-        st.info(words.literal(overview.sentence), title=title, icon=":material/help:")
+        verdict.box("? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out", overview.sentence)
         return
     glyph, headline_text = headline(overview, kept)
-    title = words.literal(f"{glyph} {headline_text}")
-    unjudged_text = unjudged_words(overview.unjudged)
-    if glyph == "?":
-        verdict.unknown(title, overview.sentence)
-    elif glyph == "✗":
+    said = str(overview.sentence)
+    if glyph == "✗":
         stuck = [line for line in overview.workloads if line.verdict is Verdict.STUCK]
         grows = sum(line.verdict is Verdict.NEEDS_GROWTH for line in overview.workloads)
         causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
         more = f" {grows:,} more {words.plural(grows, 'needs', 'need')} node pools to grow." if grows else ""
-        by_each = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
-        st.error(words.literal(f"By cause: {by_each}.{more}"), icon=":material/block:", title=title)
+        said = f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"
     elif glyph == "✓":
-        st.success(
-            "Each by itself, if only its template changed, with everything else as it is.",
-            title=title, icon=":material/check_circle:",
-        )  # fmt: skip
-    else:
-        st.warning(words.literal(overview.sentence), title=title, icon=":material/trending_up:")
-    if unjudged_text and glyph in "✗✓":  # else the sentence says it
+        said = "Each by itself, if only its template changed, with everything else as it is."
+    (verdict.unknown if glyph == "?" else verdict.box)(f"{glyph} {headline_text}", said)
+    if glyph in "✗✓" and (unjudged_text := unjudged_words(overview.unjudged)):  # else the sentence says it
         st.caption(words.literal(f"{unjudged_text}."))
 
 

@@ -44,8 +44,8 @@ _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineV
 def headline(report: RestartReport) -> None:
     """The answer in a sentence, then three figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
-    box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
-    box(words.literal(report.sentence), title=words.literal(page_filter.only(title)))
+    title = "✗ Something keeps restarting" if live else "✓ Nothing restarts"
+    verdict.box(page_filter.only(title), report.sentence)
     with st.grid(3, min_column_width=150):
         tiles.show("Workloads in trouble", len(live))
         tiles.show("Restarts", sum(loop.restarts for loop in live))

@@ -79,9 +79,9 @@ def _assumptions(
         _fields(widgets, SIMULATION, derived_assumptions)
 
 
-def choose_base(point: list[int]) -> None:
-    """A click on the mix: keep so many nodes on demand; for callbacks."""
-    st.session_state["base_nodes"] = point[0]
+def choose_base(nodes: int) -> None:
+    """Keep so many nodes on demand; for callbacks."""
+    st.session_state["base_nodes"] = nodes
 
 
 def _fields(

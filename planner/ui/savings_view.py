@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.figures import savings_band, savings_break_even, savings_discount, savings_mix
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.settings import settings_of
@@ -24,7 +23,7 @@ from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import cache, charts, downloads, errors, frame, link, own_history, prices, savings_inputs, sheet
+from planner.ui import cache, downloads, errors, link, own_history, prices, savings_inputs, sheet, tables, verdict
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -41,35 +40,26 @@ _COLOUR: Final[dict[Status, Any]] = {
     Status.MIND: "blue",
 }
 _FITNESS: Final = {
-    Fitness.READY: ("✓ Ready for spot", st.success, ":material/check_circle:"),
-    Fitness.NEEDS_CHANGES: ("△ Needs changes for spot", st.warning, ":material/build:"),
-    Fitness.UNSUITABLE: ("✗ Unsuitable for spot", st.error, ":material/block:"),
-    Fitness.OPTED_OUT: ("○ Kept off spot", st.info, ":material/do_not_disturb_on:"),
+    Fitness.READY: "✓ Ready for spot",
+    Fitness.NEEDS_CHANGES: "△ Needs changes for spot",
+    Fitness.UNSUITABLE: "✗ Unsuitable for spot",
+    Fitness.OPTED_OUT: "○ Kept off spot",
 }
 _MOST_SERIES: Final = 6
 
 
-_VERDICT: Final[dict[str, tuple[Any, str, str]]] = {
-    "unfit": (st.error, "✗ Not for spot", ":material/block:"),
-    "idle": (st.info, "○ Nothing to save now", ":material/hourglass_empty:"),
-    "already": (st.success, "✓ Spot saves already", ":material/savings:"),
-    "saves": (st.success, "✓ Spot saves", ":material/savings:"),
-    "changes": (st.info, "○ Spot would save, after changes", ":material/savings:"),
-    "costs": (st.error, "✗ Spot doesn't pay", ":material/money_off:"),
-}
-
-
-def _verdict(detail: SavingsDetail) -> str:
+def _verdict(detail: SavingsDetail) -> tuple[str, bool]:
+    """Whether spot saves, in a few words, and as yes or no."""
     fitness, derived = detail.suitability.fitness, detail.derived
     if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
-        return "unfit"
+        return "✗ Not for spot", False
     if not derived.is_running or not detail.assumed.nodes:
-        return "idle"
+        return "○ Nothing to save now", False
     if not detail.estimate.savings.is_worth_it:
-        return "costs"
+        return "✗ Spot doesn't pay", False
     if derived.is_on_spot:
-        return "already"
-    return "saves" if fitness is Fitness.READY else "changes"
+        return "✓ Spot saves already", True
+    return ("✓ Spot saves" if fitness is Fitness.READY else "○ Spot would save, after changes"), True
 
 
 _ALL: Final = "spot"  # whether all of it is drawn
@@ -85,7 +75,7 @@ def show(snapshot: Snapshot, key: str) -> None:
     ours = {"part", *(setting.name for setting in settings_of(SavingsSettings))}.difference(
         {"workload"}, link.EVERYWHERE
     )
-    label = "All of it: fitness, band, mix, ways of buying, assumptions"
+    label = "All of it: fitness, steps, mix, ways of buying, assumptions"
     is_whole = link.toggle(label, key=_ALL, default=link.says(ours))  # a link that gives one of them opens it
     if not is_whole:
         with place:
@@ -111,11 +101,11 @@ def show(snapshot: Snapshot, key: str) -> None:
             checklist(detail.suitability)
     with much:
         if much.open:
-            how_much(result, saved)
+            how_much(result)
             own_history.show(result)
     with pays:
         if pays.open:
-            break_even(saved, detail.assumed)
+            break_even(saved)
             mixes(detail.estimate.mix, detail.assumed)
     with buying:
         if buying.open:
@@ -134,22 +124,19 @@ def verdicts(detail: SavingsDetail) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
     saved = detail.estimate.savings
     derived, fitness = detail.derived, detail.suitability
-    box, title, icon = _VERDICT[_verdict(detail)]
-    box(words.literal(detail.sentence), title=title, icon=icon)
+    verdict.box(_verdict(detail)[0], detail.sentence)
     prices.say_age(derived.as_of)
     if derived.is_on_spot:
         comparison_text = "this is what they save against on-demand ones, not a further saving"
         st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {comparison_text}.")
     flex = saved.flex_start_usd
     if flex is not None and flex < saved.net_usd.mean:
-        st.info(
-            f"Flex-start costs {words.literal(words.usd(flex))} a month, {words.literal(words.usd(saved.net_usd.mean - flex))} less than "
-            "this, and isn't preempted for up to 7 days. It queues for capacity.",
-            title="○ Flex-start is cheaper",
-            icon=":material/hourglass_top:",
+        verdict.box(
+            "○ Flex-start is cheaper",
+            f"Flex-start costs {words.usd(flex)} a month, {words.usd(saved.net_usd.mean - flex)} less than this, and isn't preempted for "
+            "up to 7 days. It queues for capacity.",
         )
-    name, show, sign = _FITNESS[fitness.fitness]
-    show(words.literal(fitness.sentence), title=name, icon=sign)
+    verdict.box(_FITNESS[fitness.fitness], fitness.sentence)
 
 
 @errors.part
@@ -175,19 +162,17 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
     if is_whole:
         st.markdown(words.literal(f"Expected: {'; '.join(parts[1:])}."))
         return
-    verdict_answer = _verdict(detail)
-    said = words.literal(f"Expected: {'; '.join(parts)}.") if verdict_answer in ("saves", "changes", "already") else ""
-    st.markdown(f"**{_VERDICT[verdict_answer][1]}.** {said}")
+    title, saves = _verdict(detail)
+    said = words.literal(f"Expected: {'; '.join(parts)}.") if saves else ""
+    st.markdown(f"**{title}.** {said}")
     st.caption(words.literal(detail.suitability.sentence))
 
 
 @errors.part
-def how_much(found: SavingsAnswer, saved: Savings) -> None:
+def how_much(found: SavingsAnswer) -> None:
     """From the price on demand to that on spot, step by step, and how surely."""
     sheet.table(QUESTION, found, "steps", is_whole=True)
     st.caption("USD a month. Means add up; percentiles of the steps don't.")
-    with frame.folded("How surely", "band"):
-        charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
 
 
 @errors.part
@@ -205,17 +190,9 @@ def ways(found: SavingsAnswer) -> None:
 
 
 @errors.part
-def break_even(saved: Savings, assumptions: Assumptions) -> None:
-    """What is saved at every rate of losses, the three assumed ones marked; in words, and how often to write checkpoints."""
-    limits = saved.break_even
-    marks = (
-        ("low", assumptions.hazard_low_per_hour),
-        ("likely", assumptions.hazard_likely_per_hour),
-        ("high", assumptions.hazard_high_per_hour),
-    )
-    if limits.curve:
-        charts.show(savings_break_even.figure(limits, marks), key="even", alt=str(limits.sentence))
-    st.caption(words.literal(limits.sentence))
+def break_even(saved: Savings) -> None:
+    """At which rate of losses nothing is saved any more, and how often to write checkpoints."""
+    st.markdown(words.literal(saved.break_even.sentence))
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
             f"Checkpoints lose least when written after {words.duration(saved.best_checkpoint_minutes * 60)} of work (Daly; Young's "
@@ -225,16 +202,27 @@ def break_even(saved: Savings, assumptions: Assumptions) -> None:
 
 @errors.part
 def mixes(mix: Mix, assumptions: Assumptions) -> None:
-    """The frontier, drawn and in words, and which point is chosen."""
+    """Each mix with its cost and risk, the best of them in words, and which is chosen."""
     st.header("How much of the pool on spot")
-    charts.pick(savings_mix.figure(mix), key="mix", alt=str(mix.sentence), on_pick=savings_inputs.choose_base)
+    st.markdown(words.literal(mix.sentence))
+    rows = [
+        {
+            "on spot": point.spot_nodes,
+            "on demand": point.base_nodes,
+            "net cost, USD a month": words.usd(point.net_usd.mean),
+            "with too few nodes, a month": words.duration(point.shortfall_hours * 3_600),
+            "note": "" if point.is_on_frontier else "another mix is as safe and cheaper",
+        }
+        for point in mix.points
+    ]
+    choose = lambda place: savings_inputs.choose_base(mix.points[place].base_nodes)  # noqa: E731
+    tables.show(rows, alt=str(mix.sentence), key="mix", on_pick=choose)
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
     hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
     short = f", {hours} with fewer than {needed} ready" if assumptions.needed_nodes else ""
-    st.caption(words.literal(mix.sentence))
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
-        f"{words.literal(words.usd(chosen.net_usd.mean))} a month{short}. Click a point to choose it."
+        f"{words.literal(words.usd(chosen.net_usd.mean))} a month{short}. Select a row to choose it."
     )
 
 
@@ -297,7 +285,17 @@ def history(derived: Derived) -> None:
     if not series:
         st.caption("No history of the discount for these machines.")
         return
-    charts.show(savings_discount.figure(series), key="discounts", alt=savings_discount.alt(series))
+    rows = []
+    for discount in series:
+        medians = [point.median for point in discount.points]
+        told = zip(
+            ("then", "lowest", "highest", "now"), (medians[0], min(medians), max(medians), medians[-1]), strict=True
+        )
+        rows.append(
+            {"GPU": discount.name, "since": discount.points[0].observed_on}
+            | {name: f"{share:.0%}" for name, share in told}
+        )
+    tables.small(rows)
     st.caption(
         "Whole machines against the on-demand list price, median over the regions of the log (us-central1, europe-west4, "
         f"Seoul, Tokyo), weekly snapshots until {series[0].observed_until}."

@@ -72,27 +72,10 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
     _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare, columns)
 
 
-def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:
-    """What one loss breaks; of more nodes only where it is kept already. None where it isn't known."""
-    question, settings = survive.QUESTION, survive.SurviveSettings()
-    if question.not_known(snapshot):
-        return None
-    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
-    if len(snapshot.nodes) > most_nodes:
-        return cache.known(question, snapshot, settings, inputs)
-    return cache.ask(question, snapshot, settings, inputs)
-
-
 def _suppose_spare(survival_answer: Survival) -> None:
     changes = ";".join(f"add:{spare_nodes.pool}={spare_nodes.nodes}" for spare_nodes in survival_answer.spare)
     if changes:
         as_if.button(changes, key="spare")
-
-
-def room(snapshot: Snapshot, *, is_quick: bool) -> MadeRoom | None:
-    """The moves that start pending pods; where that isn't `is_quick` only where they are kept already."""
-    ask = cache.ask if is_quick else cache.known
-    return ask(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=prices.book()))
 
 
 @errors.part

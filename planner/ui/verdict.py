@@ -28,6 +28,12 @@ _ICON = {
 }
 
 
+def box(title: str, text: str | Text) -> None:
+    """A box in the colour of its title's glyph; what is neither good nor bad is blue."""
+    show_box = {"✗": st.error, "✓": st.success, "△": st.warning, "▽": st.warning}.get(title[0], st.info)
+    show_box(literal(text), title=literal(title))
+
+
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
     """The verdict's box: colour, icon and title say the same; the title in a dozen words, the details under it."""
     details_text = details(verdict, sentence)

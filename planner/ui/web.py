@@ -83,7 +83,7 @@ def content_security_policy(index: str, framed_by: str = "'none'") -> str:
         [
             "default-src 'self'",
             f"script-src {scripts}",
-            "style-src 'self' 'unsafe-inline'",  # emotion, glide-data-grid and Plotly write styles into the page
+            "style-src 'self' 'unsafe-inline'",  # emotion, glide-data-grid and Vega write styles into the page
             "img-src 'self' data: blob:",
             "font-src 'self' data:",
             "connect-src 'self' ws: wss:",

@@ -19,13 +19,9 @@ ALL_DRAWN = """() => {
   const main = document.querySelector('[data-testid="stMain"]');
   const seen = what => [...main.querySelectorAll(what)]
     .filter(one => one.checkVisibility() && one.getBoundingClientRect().top < window.innerHeight);
-  const wide = one => one.getBoundingClientRect().width;
   return !seen('[data-testid="stSkeleton"]').length
     && seen('[data-testid="stDataFrame"]').every(table => table.querySelector('[role="columnheader"]'))
-    && seen('.js-plotly-plot').every(chart => {
-      const drawn = chart.querySelector('.main-svg');
-      return drawn && Math.abs(wide(drawn) - wide(chart)) < 2;
-    });
+    && seen('[data-testid="stVegaLiteChart"]').every(chart => chart.querySelector('svg, canvas'));
 }"""
 """Whether the tables and charts in the window are drawn, at its width: each is when it comes into sight."""
 WITHIN_WIDTH = """() => {

@@ -82,7 +82,7 @@ def test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high(
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:
-    charts = visitor.page.get_by_test_id("stPlotlyChart")
+    charts = visitor.page.get_by_test_id("stVegaLiteChart")
     for place in range(charts.count()):
         chart = charts.nth(place)
         figure = chart.locator("xpath=ancestor-or-self::*[@role='figure'] | descendant::*[@role='figure']").first

@@ -123,7 +123,7 @@ def test_the_first_page_says_what_is_stuck_waits_breaks_and_costs_with_the_next_
     first = page[page.index("<dl") : page.index("<nav")]
     for about, said, step in (
         ("Rollouts", "5 of 20 workloads would get stuck if changed now.", "dev/inference-api: maxSurge 0, maxUnavailable 1"),
-        ("Waiting", "2 pods wait for a node and want 5 GPUs.", "headroom make-room CLUSTER"),
+        ("Waiting", "2 pods are pending for 5 GPUs.", "headroom make-room CLUSTER"),
         ("One loss", "12 of 24 nodes are single points of failure", "Keep spare, for any one node: 2 in gpu-a100"),
         ("Money", "$36,972 a month for 24 nodes", "Spot is expected to save $15,851 a month: Deployment/prod/llm-serve first"),
     ):  # fmt: skip

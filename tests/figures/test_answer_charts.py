@@ -10,7 +10,6 @@ import pytest
 from planner.capacity import free_capacity as capacity_left
 from planner.capacity.free_capacity import CapacityAnswer
 from planner.figures.answer_charts import Chart, charts
-from planner.figures.drawing import as_figure
 from planner.ground.records import replace
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.nodes import cluster_memory
@@ -125,11 +124,12 @@ def test_many_rows_are_cut_and_said() -> None:
 
 
 def test_plotly_draws_it_and_names_never_become_markup() -> None:
-    (chart,) = drawn("overview", gpus=[replace(answers.GPUS[0], model="<b>mine</b>")])
-    figure = as_figure(chart.figure()).to_dict()
+    (chart,) = drawn("overview", gpus=[replace(answers.GPUS[0], model="<b>mine</b>", pending=0)])
+    figure = chart.figure().to_dict()
     assert list(figure["data"][0]["y"]) == ["&lt;b&gt;mine&lt;/b&gt;"]
     assert figure["data"][0]["text"][0] == "7 held"
     assert figure["layout"]["xaxis"]["title"]["text"] == "GPUs"
+    assert figure["layout"]["xaxis"]["dtick"] == 1, "few things have a tick each"
 
 
 def test_a_question_without_a_chart_has_none() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import Snapshot
@@ -45,12 +44,9 @@ def test_lines_of_the_bill_that_bear_the_same_are_one_and_add_up_to_it() -> None
     assert "Those that bear the same are one line here" in said(app)
 
 
-@pytest.mark.parametrize("part", ["Risks", "Nodes", "Who goes first on a node"])
-def test_no_chart_of_memory_where_no_use_is_known(part: str) -> None:
-    app = visit("memory", crowded(), part=part)
-    assert not app.get("plotly_chart")
-    if part == "Nodes":
-        assert "isn't known of any node" in said(app)
+def test_memory_whose_use_is_not_known_is_not_called_zero() -> None:
+    rows = table(visit("memory", crowded(), part="Nodes"), "Allocatable")
+    assert {row["Used"] for row in rows} == {None}
 
 
 def test_workloads_stand_by_cause_and_those_that_complete_in_one_row() -> None:

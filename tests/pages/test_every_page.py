@@ -34,6 +34,6 @@ def test_page_says_something_sensible_of_an_empty_snapshot(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_charts_and_tables_have_a_name(page: str) -> None:
-    charts = visit(page).get("plotly_chart")
+    charts = visit(page).get("vega_lite_chart")
     for chart in charts if premise(charts) else ():  # a page may have none
         assert len(chart.proto.alt.split()) > 2

@@ -28,7 +28,6 @@ def test_full_cluster_is_stuck_and_says_why_and_what_to_do() -> None:
     assert "maxSurge 0, maxUnavailable 1" in said(app)
     assert "kubectl patch deployment/worker -n ml" in said(app)
     assert not app.metric, "each figure is told once, in the verdict"
-    assert not app.get("plotly_chart")
     assert len(app.get("bidi_component")) == 2  # the grid, and the film beside it
 
 

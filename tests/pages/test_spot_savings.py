@@ -26,7 +26,8 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
     assert "keeps SIGTERM to itself" in words
     assert "kubectl delete pod/" in words
     assert "Notice: 15 s" in words
-    assert [len(one.get("plotly_chart")) for one in parts] == [1, 2, 0, 1, 0]
+    mixes = next(one.value for one in parts[1].dataframe if "On spot" in one.value)
+    assert mixes["On spot"].tolist() == list(range(7)), "from none of its 6 nodes to all"
     assert not app.metric
     assert "in nine of ten months " in said(visit("rollout", workload="Deployment/prod/ml-worker"))
     assert "a useful GPU-hour $" in words

@@ -1,4 +1,4 @@
-"""A chart that throws, prices that are gone, a part that fails: the page says what is missing and shows the rest."""
+"""Prices that are gone, a part that fails: the page says what is missing and shows the rest."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from planner.figures import answer_charts
+from planner.figures import first_page
 from planner.ground.errors import InputError
 from planner.sources import prices
-from planner.ui import now_view
 from planner.ui import prices as session_prices
 from tests.pages.visiting import said, visit
 
@@ -30,17 +29,8 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     session_prices._refreshed.clear()
 
 
-def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_charts, "ticks", fail)
-    app = visit("memory", part="Nodes")
-    words = said(app)
-    assert "A chart can't be drawn here (ZeroDivisionError)" in words
-    assert "It would show:" in words
-    assert len(app.dataframe), "the tables stand"
-
-
 def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(now_view, "supplies_of", fail)
+    monkeypatch.setattr(first_page, "supplies_of", fail)
     app = visit("overview")
     words = said(app)
     assert "△ Missing" in words
