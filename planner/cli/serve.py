@@ -16,9 +16,11 @@ from planner.cli.cluster import read_cluster
 from planner.cli.input_options import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
+from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
+from planner.sources.journal import VARIABLE, Journal
 
 LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: each is sent to every process
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
@@ -61,7 +63,7 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
     is_everyday=True,
     help="The dashboard too, on the same port and of the same cluster.",
 )
-@click.option("--predictions", "predictions_store", metavar="STORE", envvar="HEADROOM_PREDICTIONS",
+@click.option("--predictions", "predictions_store", metavar="STORE", envvar=VARIABLE,
               help="Keep each rollout's prediction, and what came of it, in this folder; nothing leaves the machine.")  # fmt: skip
 @policy_option
 @pool_options
@@ -118,7 +120,8 @@ def command(
         partial(question_commands.limits_of, values=values),
     )
     waiting.end()
-    reviewers, teller = Reviewers(workers, say, policy), Teller(inputs, limits_of)
+    reviewers = Reviewers(workers, say, policy, keeps=bool(predictions_store))
+    teller = Teller(inputs, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live
@@ -136,11 +139,9 @@ def command(
     if predictions_store:
         if not is_live:
             raise InputError("only a live cluster's rollouts end", where="--predictions", fix="Name one: context:NAME")
-        from planner.sources.journal import Journal
-
         journal = Journal(predictions_store, context)
         predictions = PredictionWatch(
-            journal, partial(watched, context), lambda: keeper.kept.pools if keeper.kept else (), say, look_seconds=LOOK_SECONDS
+            journal, partial(followed, context), lambda: keeper.kept.pools if keeper.kept else (), say, look_seconds=LOOK_SECONDS
         )  # fmt: skip
     load = partial(_load, context) if is_live else None
     metrics = Metrics(keeper, load, lambda: server.validity, connections, predictions)
@@ -211,6 +212,15 @@ def watched(context: str) -> Snapshot:
         fix = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
         raise SourceError(condition.failing, where=context, fix=fix)
     return snapshot
+
+
+def followed(context: str) -> tuple[Snapshot, WatchedChanges]:
+    """As `watched`, with what its watch told since this was asked last."""
+    from planner.sources import live
+
+    known = watched(context)
+    snapshot, changes = live.reader(context).followed()
+    return (known, NOTHING_TOLD) if snapshot is None else (snapshot, changes)
 
 
 def _load(context: str) -> tuple[int, int]:

@@ -121,7 +121,7 @@ def _is_in_band(rollout: PredictedRollout) -> bool | None:
 
 
 def _keeps_ready(rollout: PredictedRollout) -> bool | None:
-    """Whether at least as many pods were Ready as was said; what lies between two looks isn't seen."""
+    """Whether at least as many pods were Ready as was said; None where a dip may have been missed."""
     least, outcome = rollout.prediction.lowest_ready, rollout.outcome
     is_known = least is not None and outcome is not None and outcome.is_whole and outcome.lowest_ready is not None
     return outcome.lowest_ready >= least if is_known else None  # type: ignore[union-attr,operator]

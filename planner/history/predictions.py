@@ -77,7 +77,7 @@ class PredictionOutcome(Record):
 
     Attributes
     ----------
-    is_whole : whether it was watched from its begin: else its fewest Ready pods aren't known
+    is_whole : whether a watch told of every change of its pods: else there may have been fewer Ready ones
     was_hung, is_overdue : it stood still at some time; for as long as its deadline
     meanwhile : what happened that no prediction foretells; `disturbed_by`: of that, what came before it stood still
     cause : why it stood still, as `headroom review` says

@@ -37,6 +37,8 @@ class ReadingLimits(Record):
         2**18
     )  # of an object that is kept though its kind isn't played; larger ones of these kinds are reports
     unknown_objects: int = 5_000  # that are kept of unknown kinds
+    # live lists
+    watched_changes: int = 20_000  # that are kept until they are asked for
     # succession
     snapshots_kept: int = 64  # who has none of the last so many is sent the whole
     # yaml text

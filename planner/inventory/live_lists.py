@@ -15,10 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from planner.ground import collector
+from planner.ground.records import Record
 from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import PodTally, with_gaps
 from planner.inventory.inference import with_inferred
+from planner.inventory.limits import LIMITS
 from planner.inventory.parse import (
     DAMAGE,
     Item,
@@ -32,7 +34,7 @@ from planner.inventory.parse import (
 )
 from planner.inventory.records.read_context import Shared
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Snapshot
+from planner.kubernetes.records import Finding, FrozenMap, Pod, Presence, Snapshot, Workload
 from planner.kubernetes.unplayed_kinds import LISTED
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -40,6 +42,33 @@ _FORGET_AFTER: Final = (
     20_000  # objects read one by one: what is shared between them is begun anew, or it would only grow
 )
 _FEW: Final = 64  # changes that are put one by one where they stand, whatever there is
+
+
+class WatchedChanges(Record):
+    """What watches told between two snapshots, each in its order: a rollout may begin and be overtaken between the two.
+
+    Attributes
+    ----------
+    writes : workloads of Kubernetes' own as each change of their spec left them
+    ready : (uid of a pod's owner, +1 or -1) where a pod got Ready, or isn't any more, or ends
+    is_whole : whether `ready` has all: no list of pods was taken anew, and there were no more than are kept
+    """
+
+    writes: tuple[Workload, ...] = ()
+    ready: tuple[tuple[str, int], ...] = ()
+    is_whole: bool = False
+
+    def followed_by(self, later: WatchedChanges) -> WatchedChanges:
+        """Both, one after the other."""
+        writes, ready = (*self.writes, *later.writes), (*self.ready, *later.ready)
+        is_whole = self.is_whole and later.is_whole and len(ready) <= LIMITS.watched_changes
+        return WatchedChanges(
+            writes=writes[-LIMITS.watched_changes :], ready=ready if is_whole else (), is_whole=is_whole
+        )
+
+
+NOTHING_TOLD: Final = WatchedChanges()
+NOTHING_CHANGED: Final = WatchedChanges(is_whole=True)
 
 
 class _LastSeen(NamedTuple):
@@ -155,6 +184,9 @@ class Picture:
         self._tally = PodTally()  # of pods
         self._digests = _Digests()
         self.changes = 0  # that made a difference, since the beginning
+        self._writes: list[Workload] = []
+        self._ready: list[tuple[str, int]] = []
+        self._is_whole = False  # nothing was told of what came before the first list
 
     def __len__(self) -> int:
         return sum(map(len, self._objects.values()))
@@ -194,7 +226,29 @@ class Picture:
         differ = [key for key in (before.keys() | now.keys()) if before.get(key) is not now.get(key)]
         for key in differ:
             self._note(kind, key, before.get(key))
+            self._tell(kind, before.get(key), now.get(key))
+        if kind == POD.name:  # what came and went before it was listed isn't told
+            self._ready, self._is_whole = [], False
         return bool(differ)
+
+    def _tell(self, kind: str, before: _LastSeen | None, now: _LastSeen | None) -> None:
+        """Keep what `told` tells of it."""
+        was, record = (None if state is None else state.record for state in (before, now))
+        if kind == POD.name and self._is_whole:
+            owner = (record or was).owner if record is not None or was is not None else None
+            step = _is_ready(record) - _is_ready(was)
+            if owner is not None and step:
+                self._ready.append((owner.uid, step))
+                self._is_whole = len(self._ready) <= LIMITS.watched_changes
+        elif isinstance(record, Workload) and was is not None and record.generation > was.generation:
+            self._writes.append(record)
+            del self._writes[: -LIMITS.watched_changes]
+
+    def told(self) -> WatchedChanges:
+        """What was told since this was asked last."""
+        is_whole, writes, ready = self._is_whole, tuple(self._writes), tuple(self._ready)
+        self._writes, self._ready, self._is_whole = [], [], True
+        return WatchedChanges(writes=writes, ready=ready if is_whole else (), is_whole=is_whole)
 
     def _note(self, kind: str, key: str, before: _LastSeen | None) -> None:
         changed = self._changed.setdefault(kind, {})
@@ -224,6 +278,7 @@ class Picture:
             return False
         if differs:
             self._note(kind, key, previous_object)
+            self._tell(kind, previous_object, objects.get(key))
         self.changes += differs
         return differs
 
@@ -285,6 +340,10 @@ class Picture:
     def versions(self) -> Mapping[str, str]:
         """Kind → the resourceVersion that its objects are of."""
         return FrozenMap(self._versions)
+
+
+def _is_ready(pod: Pod | None) -> bool:
+    return pod is not None and pod.is_ready and pod.deleted_at is None
 
 
 def _key_of(kind: str, raw_object: Item) -> str:

@@ -16,18 +16,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.inventory.change import has_new_template
+from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
 from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, Snapshot, Template, Workload
 from planner.rollout.in_flight import OVERDUE
 from planner.rollout.limits import LIMITS
-from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
-from planner.rollout.past import PastCourse, PastRollout, latest_rollout
+from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key, workloads_by_owner
+from planner.rollout.past import PastCourse, PastRollout, is_held_by_pause, latest_rollout
+from planner.rollout.past_revisions import turns_of
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
@@ -56,11 +59,11 @@ class ObservedCourse(Record):
     ----------
     generation : of the write that began it
     template : its pods', once it was seen: another one overtakes it
-    is_whole : whether it was watched from its begin
+    is_whole : whether a watch told of every change of its pods since its begin
     is_over : nothing more is awaited of it
     was_hung, is_overdue : it stood still at some look; for as long as its deadline
     meanwhile, disturbed_by : all that happened, in order; what of it happened before it was seen to stand still
-    lowest_ready : fewest Ready pods of all looks
+    lowest_ready : fewest Ready pods, of all looks at least
     nodes_added : nodes that came since it began and hold pods of it
     others : keys of other workloads whose spec changed since it began
     picture, moved_at : its pods in numbers, and when they last changed
@@ -100,16 +103,38 @@ class ObservedCourse(Record):
         return self.course is PastCourse.NOT_SEEN and not self.is_over
 
 
-def begun_rollouts(before: Snapshot, now: Snapshot) -> Iterator[AppliedWorkload]:
-    """Rollouts that began between two looks: workloads of the first with another pod template, as they were and as they are written."""
-    workloads = workloads_by_key(compiled(before))
-    for written in now.workloads:
-        known = workloads.get(written.key)
-        if known is None or known.uid != written.uid or written.generation <= known.generation:
+def begun_rollouts(
+    before: Snapshot, now: Snapshot, changes: WatchedChanges = NOTHING_TOLD
+) -> Iterator[tuple[AppliedWorkload, Workload]]:
+    """Rollouts that began between two looks, each as a change of the first look, and as it was written; of several of one workload all that
+    the watch told of, the last one else."""
+    cluster = compiled(before)
+    workloads, writes = workloads_by_key(cluster), dict[str, list[Workload]]()
+    for write in changes.writes:
+        writes.setdefault(write.key, []).append(write)
+    for latest in now.workloads:
+        known = workloads.get(latest.key)
+        if known is None or known.uid != latest.uid or latest.generation <= known.generation or not follows(known):
             continue
-        if follows(known) and has_new_template(known, written):
-            spec = {name: getattr(written, name) for name in _SPEC}
-            yield AppliedWorkload(before=known, after=replace(known, **spec), has_new_template=True)
+        turns = [
+            write for write in writes.get(latest.key, ())
+            if write.uid == latest.uid and known.generation < write.generation < latest.generation
+        ]  # fmt: skip
+        for earlier, written in pairwise((known, *turns, latest)):
+            if begins(cluster, earlier, written):
+                spec = {name: getattr(written, name) for name in _SPEC}
+                is_new = has_new_template(known, written)
+                yield AppliedWorkload(before=known, after=replace(known, **spec), has_new_template=is_new), written
+
+
+def begins(cluster: Cluster, before: Workload, written: Workload) -> bool:
+    """Whether a write begins a rollout: another pod template, or the end of a pause that held one. A paused Deployment makes nothing of it
+    (`pkg/controller/deployment/deployment_controller.go` `syncDeployment`), and OnDelete leaves it to who deletes pods."""
+    if written.is_paused and written.traits.part:
+        return False
+    if written.strategy.kind == ON_DELETE:
+        return False
+    return has_new_template(before, written) or is_held_by_pause(cluster, before)
 
 
 _SPEC: Final = (
@@ -124,9 +149,13 @@ def follows(workload: Workload) -> bool:
     return workload.traits.rolls_out and not workload.traits.is_custom and workload.groups is None
 
 
-def observe(before: Snapshot, now: Snapshot, courses: Sequence[ObservedCourse]) -> tuple[ObservedCourse, ...]:
-    """The courses after another look; `before` is the look that they are of."""
-    between = _Between(before, now)
+def observe(
+    before: Snapshot, now: Snapshot, courses: Sequence[ObservedCourse], changes: WatchedChanges = NOTHING_TOLD, *,
+    together: Iterable[str] = (),
+) -> tuple[ObservedCourse, ...]:  # fmt: skip
+    """The courses after another look; `before` is the look that they are of, and `changes` what was told since. `together`: workloads whose
+    change the predictions know of."""
+    between = _Between(before, now, changes, frozenset(together))
     return tuple(_observed(between, course) for course in courses)
 
 
@@ -138,10 +167,19 @@ def _observed(between: _Between, course: ObservedCourse) -> ObservedCourse:
     if workload.generation < course.generation:  # the API server may still refuse the write
         return course
     template = course.template
-    if workload.generation > course.generation:
-        if template is None:  # which template that generation had isn't known any more
+    if template is None and workload.generation > course.generation:
+        ours = _turn_since(cluster, workload, course)
+        if ours is not True:
+            return replace(course, is_over=True, is_overtaken=ours is False, course=PastCourse.NOT_SEEN)
+        course = replace(course, meanwhile=(*course.meanwhile, Meanwhile.SPEC_CHANGED))
+    elif template is not None and workload.generation == course.generation:
+        if not template.shows_the_same(workload.template):  # that write was refused, and another one got its number
             return replace(course, is_over=True, course=PastCourse.NOT_SEEN)
-        if not template.makes_the_same_pods(workload.template):
+    elif template is not None:
+        later = [*between.writes_of(workload.uid), workload]
+        if not all(
+            template.makes_the_same_pods(write.template) for write in later if write.generation > course.generation
+        ):
             return replace(course, is_over=True, is_overtaken=True)
     past = _past(cluster, workload, course)
     pods = [between.now.pods[place] for place in pods_of(cluster, workload)]
@@ -151,7 +189,7 @@ def _observed(between: _Between, course: ObservedCourse) -> ObservedCourse:
     is_overdue = _is_overdue(between.now, workload, past, course)
     is_hung = is_overdue or (past is not None and past.course in (PastCourse.HUNG_STILL, PastCourse.HUNG_THEN_CURED))
     meanwhile = tuple(dict.fromkeys((*course.meanwhile, *between.happened(workload, course))))
-    ready = sum(pod.is_ready and pod.deleted_at is None for pod in pods)
+    ready = between.lowest_ready(workload)
     new_nodes = tuple(dict.fromkeys((*course.new_nodes, *between.nodes_came)))
     others = tuple(dict.fromkeys((*course.others, *(key for key in between.changed if key != workload.key))))
     return replace(
@@ -161,6 +199,7 @@ def _observed(between: _Between, course: ObservedCourse) -> ObservedCourse:
         course=PastCourse.UNDER_WAY if past is None else past.course,
         is_over=past is not None and past.course in _DONE, ended=_ended(past, between.now),
         was_hung=course.was_hung or is_hung, is_overdue=course.is_overdue or is_overdue,
+        is_whole=course.is_whole and between.changes.is_whole,
         cause=past.cause.value if past is not None and past.cause is not None else course.cause,
         lowest_ready=ready if course.lowest_ready is None else min(course.lowest_ready, ready),
         preempted=tuple(dict.fromkeys((*course.preempted, *_preempted(between.now, pods)))),
@@ -174,22 +213,17 @@ def _past(cluster: Cluster, workload: Workload, course: ObservedCourse) -> PastR
     """Its latest rollout as its objects show it; None as long as the controller hasn't seen the write."""
     if workload.observed_generation is None or workload.observed_generation < course.generation:
         return None
-    past = latest_rollout(cluster, workload)
-    is_early = past is not None and past.course in _DONE and not _has_ended(workload)
-    return replace(past, course=PastCourse.UNDER_WAY, ended=None) if past is not None and is_early else past
+    return latest_rollout(cluster, workload)
 
 
-def _has_ended(workload: Workload) -> bool:
-    """Whether the status of a StatefulSet or DaemonSet says so, which `kubectl rollout status` waits for; of a Deployment that is looked at
-    already. An undo midway goes back to the current revision, so that the updated pods count too. (`rollout_status.go`
-    `StatefulSetStatusViewer`, `DaemonSetStatusViewer`.)"""
-    if workload.traits.part or workload.strategy.kind == ON_DELETE:
-        return True
-    if not workload.traits.has_ordinals:
-        return min(workload.updated_replicas, workload.available_replicas) >= workload.status_replicas
-    is_same = bool(workload.strategy.partition) or workload.current_revision == workload.update_revision
-    is_updated = workload.updated_replicas >= workload.replicas - workload.strategy.partition
-    return is_same and is_updated and workload.ready_replicas >= workload.replicas
+def _turn_since(cluster: Cluster, workload: Workload, course: ObservedCourse) -> bool | None:
+    """Of one whose template isn't known any more, and whose spec was changed: whether no other revision began since; None where that isn't
+    shown."""
+    turns = [turn for turn in turns_of(cluster, workload) if not turn.is_first]
+    if any(turn.began is None for turn in turns):
+        return None
+    since = sum((turn.began or 0.0) >= course.began - _CLOCK_SECONDS for turn in turns)
+    return since == 1 if since else None
 
 
 def _is_overdue(now: Snapshot, workload: Workload, past: PastRollout | None, course: ObservedCourse) -> bool:
@@ -197,8 +231,9 @@ def _is_overdue(now: Snapshot, workload: Workload, past: PastRollout | None, cou
     ReplicaSet a quota refuses syncs no status (`pkg/controller/deployment/sync.go` `getNewReplicaSet`): there the clock tells."""
     is_seen = workload.observed_generation is not None and workload.observed_generation >= course.generation
     since = workload.progressing_since
-    if workload.conditions.get("Progressing") == OVERDUE:
-        return is_seen and (since is None or since >= course.began - _CLOCK_SECONDS)
+    is_late = workload.conditions.get("Progressing") == OVERDUE
+    if is_late and (since is None or since >= course.began - _CLOCK_SECONDS):
+        return is_seen
     if past is None:
         return now.taken_at - course.began >= (workload.progress_deadline_seconds or DEADLINE_SECONDS)
     if workload.progress_deadline_seconds is not None or past.course in _DONE:
@@ -235,8 +270,38 @@ def _preempted(now: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
 class _Between:
     """What differs between two looks, gone through once for all courses."""
 
-    def __init__(self, before: Snapshot, now: Snapshot) -> None:
-        self.before, self.now = before, now
+    def __init__(self, before: Snapshot, now: Snapshot, changes: WatchedChanges, together: frozenset[str]) -> None:
+        self.before, self.now, self.changes, self._together = before, now, changes, together
+
+    @cached_property
+    def _writes(self) -> dict[str, list[Workload]]:
+        writes: dict[str, list[Workload]] = {}
+        for write in self.changes.writes:
+            writes.setdefault(write.uid, []).append(write)
+        return writes
+
+    def writes_of(self, uid: str) -> Sequence[Workload]:
+        """What the workload with that uid was between the two, as its spec was changed."""
+        return self._writes.get(uid, ())
+
+    @cached_property
+    def _steps(self) -> dict[str, list[tuple[int, int]]]:
+        """uid of a pod's owner → when among all (by number) one more of its pods was Ready, or one less."""
+        steps: dict[str, list[tuple[int, int]]] = {}
+        for place, (uid, step) in enumerate(self.changes.ready):
+            steps.setdefault(uid, []).append((place, step))
+        return steps
+
+    def lowest_ready(self, workload: Workload) -> int:
+        """Fewest Ready pods: now, and at each change that a watch told of since the look before."""
+        own, uids = [], {workload.uid}
+        for look in (self.before, self.now):
+            cluster = compiled(look)
+            own.append([look.pods[place] for place in pods_of(cluster, workload)])
+            uids |= {replica_set.uid for replica_set in sets_by_owner(cluster).get(workload.uid, ())}
+        was, is_now = (sum(pod.is_ready and pod.deleted_at is None for pod in pods) for pods in own)
+        steps = sorted(chain.from_iterable(self._steps.get(uid, ()) for uid in uids))
+        return min(is_now, *accumulate((step for _, step in steps), initial=was)) if steps else is_now
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
@@ -245,7 +310,8 @@ class _Between:
             {workload.key: (workload.uid, workload.generation) for workload in look.workloads}
             for look in (self.before, self.now)
         )
-        return tuple(key for key in {**was, **is_now} if was.get(key) != is_now.get(key))
+        keys = (key for key in {**was, **is_now} if was.get(key) != is_now.get(key))
+        return tuple(key for key in keys if key not in self._together)
 
     @cached_property
     def nodes_came(self) -> frozenset[str]:

@@ -121,7 +121,7 @@ def past_rollouts(cluster: Cluster) -> tuple[PastRollout, ...]:
             for place, turn in enumerate(turns)
             if not turn.is_first
         ]
-        if _is_held_by_pause(cluster, workload):
+        if is_held_by_pause(cluster, workload):
             rollouts.append(_held_by_pause(workload))
     rollouts.sort(key=lambda rollout: rollout.began or "", reverse=True)
     return tuple(
@@ -132,7 +132,7 @@ def past_rollouts(cluster: Cluster) -> tuple[PastRollout, ...]:
 def latest_rollout(cluster: Cluster, workload: Workload) -> PastRollout | None:
     """The rollout of a workload's latest template, whether or not there was one before it; None where no revision has it yet, as a Recreate's
     before its old pods are gone. A Deployment that is paused before a ReplicaSet has its template hangs."""
-    if _is_held_by_pause(cluster, workload):
+    if is_held_by_pause(cluster, workload):
         return _held_by_pause(workload)
     sets = sets_by_owner(cluster).get(workload.uid, [])
     if workload.traits.part and not any(
@@ -143,7 +143,7 @@ def latest_rollout(cluster: Cluster, workload: Workload) -> PastRollout | None:
     return _Past(cluster, turns[-1], ()).rollout() if turns else None
 
 
-def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
+def is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
     """Whether a paused Deployment has a template that none of its ReplicaSets has: nothing is made of it until it is resumed.
 
     Source: kubernetes `pkg/controller/deployment/sync.go` `sync` (of a paused one no ReplicaSet is made).
@@ -181,19 +181,32 @@ class _Past:
             if is_done(workload) and (began is None or at is None or at >= began - _SLACK):
                 return True
             return says_rest(workload) or self._was_done_when_paused()
-        every = [pod for pod in self._every_pod() if pod.deleted_at is None]
+        every, is_left_to_hands = self._every_pod(), workload.strategy.kind == ON_DELETE
         if workload.traits.has_ordinals:
             # Pods below the partition keep the old revision: they aren't part of this rollout.
             lowest = workload.start_ordinal + workload.strategy.partition
-            is_over = bool(workload.update_revision) and workload.update_revision == workload.current_revision
-            if is_over and workload.strategy.kind != ON_DELETE:
-                return True
             every = [pod for pod in every if _ordinal(pod) >= lowest]
+            wanted = workload.replicas - workload.strategy.partition
+            is_over = bool(workload.update_revision) and workload.update_revision == workload.current_revision
+            # An undo midway goes back to the current revision: the two are equal while pods of the other one stand.
+            if is_over and not is_left_to_hands and not self.turn.is_again:
+                return True
+        else:  # nodes that came since get their pods beside the rollout
+            nodes = self.cluster.snapshot.nodes
+            wanted = workload.status_replicas - sum((node.created_at or 0.0) > (began or self.now) for node in nodes)
         own = {pod.uid for pod in self.turn.pods}
-        if any(pod.uid not in own for pod in every):
+        if any(pod.uid not in own for pod in every):  # one that is ending has no successor yet
+            return False
+        if len(every) < wanted and not is_left_to_hands:  # the last old pod has just gone
             return False
         chain = {pod.uid for pod in self._chain(self.turn.pods)}
-        return all(was_ready(pod) for pod in every if pod.uid in chain and not pod.is_terminal)
+        rolled = (pod for pod in every if pod.uid in chain and pod.deleted_at is None and not pod.is_terminal)
+        return all(map(self._was_available, rolled))
+
+    def _was_available(self, pod: Pod) -> bool:
+        """Whether it was Ready for ``minReadySeconds``, which `kubectl rollout status` waits for (`pkg/api/v1/pod/util.go` `IsPodAvailable`)."""
+        ready = _ready(pod)
+        return was_ready(pod) and (ready is None or self.now - ready >= self.workload.min_ready_seconds)
 
     def _was_done_when_paused(self) -> bool:
         """A pause writes over what the condition said: the rollout was done where no older pod is left, unless all old ones go first."""

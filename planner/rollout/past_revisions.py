@@ -292,9 +292,11 @@ def _with_first_pods(cluster: Cluster, workload: Workload, turns: list[RevisionT
 def is_done(workload: Workload) -> bool:
     """Whether a Deployment's latest rollout came to its end; pods that fail or wait later don't change what it says.
 
-    Source: kubernetes `pkg/controller/deployment/progress.go` `syncRolloutStatus`, `DeploymentTimedOut`.
+    An undo leaves the condition of the rollout before as it is until a pod of the older ReplicaSet is there: then the two numbers differ.
+    Source: kubernetes `pkg/controller/deployment/progress.go` `syncRolloutStatus` (``isCompleteDeployment``), `DeploymentTimedOut`.
     """
-    return workload.conditions.get("Progressing") == "True/NewReplicaSetAvailable"
+    is_whole = workload.status_replicas == workload.updated_replicas
+    return is_whole and workload.conditions.get("Progressing") == "True/NewReplicaSetAvailable"
 
 
 def _first(pods: Iterable[Pod]) -> float | None:

@@ -12,7 +12,9 @@ class ServeLimits(Record):
 
     # prediction watch
     predictions_open: int = 1_000  # rollouts that are followed at once
-    predictions_a_look: int = 20  # of rollouts that begin between two looks
+    predictions_a_look: int = 200  # of rollouts that begin between two looks
+    predictions_together: int = 20  # of them that are played beside each other
+    errors_reported: int = 20  # different ones
     # cluster metrics
     series: int = 1_000  # of one metric
     # connections

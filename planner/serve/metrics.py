@@ -10,6 +10,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from planner.history.prediction_outcomes import Judgement
+from planner.history.predictions import COUNTED_DAYS
 from planner.inventory.certificates import Validity
 from planner.serve.connections import ENDS, Connections
 from planner.serve.prediction_watch import PredictionWatch
@@ -70,15 +71,16 @@ class _Predictions(Collector):
         self._predictions = predictions
 
     def collect(self) -> Iterator[Metric]:
-        help_text = (
-            "Predicted rollouts of the 30 days before this server began, and since, by what the verdict was worth."
-        )
+        counts = self._predictions.counts
+        help_text = f"Predicted rollouts of the last {COUNTED_DAYS} days, by what the verdict was worth."
         family = GaugeMetricFamily(f"{PREFIX}_predictions", help_text, labels=["judgement"])
         for judgement in Judgement:
-            family.add_metric([judgement.value], self._predictions.counts[judgement])
+            family.add_metric([judgement.value], counts[judgement])
         yield family
         help_text = "Predictions and outcomes that weren't kept: too many at once, a full day, or a folder that can't be written."
         yield CounterMetricFamily(f"{PREFIX}_predictions_not_kept", help_text, value=self._predictions.not_kept)
+        help_text = "Mistakes of Headroom's own while it followed rollouts."
+        yield CounterMetricFamily(f"{PREFIX}_predictions_errors", help_text, value=self._predictions.errors)
 
 
 class _Connections(Collector):

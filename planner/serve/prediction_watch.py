@@ -2,7 +2,8 @@
 
 The webhook's verdict is written before the API server gets its answer. A rollout that the watch sees begin is predicted from the look before
 it, which also adds the numbers to the webhook's verdict (that verdict stays as it was told). The looks are compared in a process of their own that
-stands back behind those that answer reviews. After a restart the rollouts that were open are followed on.
+stands back behind those that answer reviews. After a restart the rollouts that were open are followed on. A mistake of ours costs what failed, is
+counted and said once, and the watch goes on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Any, Final, Protocol
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
@@ -28,12 +30,14 @@ from planner.history.predictions import (
     line_of,
     read_journal,
 )
+from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, WatchedChanges
 from planner.inventory.manifest import AppliedWorkload
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Snapshot, Workload
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.doubts import Effect
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, begun_rollouts, observe
+from planner.rollout.past import PastCourse
 from planner.rollout.prepared_change import Scenario
 from planner.serve.limits import LIMITS
 from planner.serve.metrics_process import NICENESS
@@ -45,6 +49,7 @@ WATCHED_SECONDS: Final = 86_400.0
 STORED_SECONDS: Final = 600.0
 """A write that the watch doesn't show by then was refused after the webhook had been asked."""
 _DAY: Final = 86_400.0
+_Begun = tuple[tuple[tuple[Prediction, ObservedCourse], ...], int]
 
 
 class Lines(Protocol):
@@ -61,18 +66,18 @@ class PredictionWatch:
     Parameters
     ----------
     read : callable
-        The newest look at the cluster, raising `HeadroomError`.
+        The newest look at the cluster, and what its watch told since this was called last; raises `HeadroomError`.
     pools : callable
         Pools that may grow.
 
     Attributes
     ----------
-    counts : verdicts of the last days by what they were worth
     not_kept : predictions and outcomes that the journal had no room for, or couldn't be written
+    errors : mistakes of ours, each of which cost a look or what is known of one rollout
     """
 
     def __init__(
-        self, journal: Lines, read: Callable[[], Snapshot], pools: Callable[[], tuple[NodePool, ...]], say: Callable[[str], None], *,
+        self, journal: Lines, read: Callable[[], tuple[Snapshot, WatchedChanges]], pools: Callable[[], tuple[NodePool, ...]], say: Callable[[str], None], *,
         look_seconds: float,
     ) -> None:  # fmt: skip
         self._journal, self._read, self._pools, self._say, self._look_seconds = journal, read, pools, say, look_seconds
@@ -80,11 +85,13 @@ class PredictionWatch:
         self._courses: dict[str, ObservedCourse] = {}
         self._lock = threading.Lock()  # of both: reviews come meanwhile
         self._before: Snapshot | None = None
+        self._changes = WatchedChanges()  # since then
         self._ended = threading.Event()
         self._process: Holder | None = None
         self._thread = threading.Thread(target=self._run, name="predictions", daemon=True)
-        self.counts: Counter[Judgement] = Counter()
-        self.not_kept = 0
+        self._days: dict[int, Counter[Judgement]] = {}  # of the predictions' snapshots, since the epoch
+        self.not_kept = self.errors = 0
+        self._reported: set[str] = set()  # mistakes that were said
         self._resume()
 
     @property
@@ -92,12 +99,25 @@ class PredictionWatch:
         """Rollouts that are followed."""
         return len(self._courses)
 
+    @property
+    def counts(self) -> Counter[Judgement]:
+        """Verdicts of the last `COUNTED_DAYS` days by what they were worth."""
+        with self._lock:
+            first = int(time.time() / _DAY) - COUNTED_DAYS
+            for day in [day for day in self._days if day < first]:
+                del self._days[day]
+            return sum(self._days.values(), Counter())
+
+    def _count(self, predicted: PredictedRollout, number: int) -> None:
+        day = self._days.setdefault(int(predicted.prediction.at / _DAY), Counter())
+        day[judgement_of(predicted)] += number
+
     def _resume(self) -> None:
         """Follow on what an earlier process left open: what came and went meanwhile isn't seen."""
         now = time.time()
         rollouts, _ = read_journal(self._journal.lines(now - COUNTED_DAYS * _DAY))
-        self.counts.update(map(judgement_of, rollouts))
         for predicted in rollouts:
+            self._count(predicted, 1)
             prediction, outcome = predicted.prediction, predicted.outcome
             is_open = outcome is None or outcome.outcome in (RolloutEnd.STUCK, RolloutEnd.NODE_LOST)
             if is_open and prediction.at >= now - WATCHED_SECONDS:
@@ -131,8 +151,10 @@ class PredictionWatch:
         if len(self._courses) >= LIMITS.predictions_open and prediction.id not in self._courses:
             self.not_kept += 1
             return
-        self.counts[Judgement.OPEN] += prediction.id not in self._rollouts
+        if (known := self._rollouts.get(prediction.id)) is not None:
+            self._count(known, -1)
         self._rollouts[prediction.id] = PredictedRollout(prediction=prediction)
+        self._count(self._rollouts[prediction.id], 1)
         self._courses[prediction.id] = course
         self._append(prediction, prediction.at)
 
@@ -160,27 +182,43 @@ class PredictionWatch:
                 self._look()
             except HeadroomError:
                 continue  # the keeper says it, and what was known stays
-            except (EOFError, OSError, RuntimeError) as error:
-                if not self._ended.is_set() and self._process is not None:
-                    self._say(
-                        f"the process that follows rollouts ended, another one takes its place: {type(error).__name__}"
-                    )
-                    self._process.restart()
+            except (EOFError, OSError) as error:
+                self._begin_anew(error)
+            except Exception as error:  # noqa: BLE001 - a mistake of ours costs one look, not those that come
+                self._report(error)
+
+    def _begin_anew(self, error: Exception) -> None:
+        """Another process, where the one beside ended by itself."""
+        if self._ended.is_set():
+            return
+        self._say(f"the process that follows rollouts ended, another one takes its place: {type(error).__name__}")
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(OSError):
+                process.end()
+
+    def _report(self, error: Exception) -> None:
+        """Count a mistake, and say it once."""
+        self.errors += 1
+        text = f"{type(error).__name__} {error}".strip()
+        if text not in self._reported and len(self._reported) < LIMITS.errors_reported:
+            self._reported.add(text)
+            self._say(f"following rollouts failed, a mistake of ours; it goes on: {text}")
 
     def _look(self) -> None:
         self._journal.sync()
-        now, before = self._read(), self._before
+        now, changes = self._read()
+        self._changes = self._changes.followed_by(changes)
+        before = self._before
         if now is before:
             return
         if before is None:  # what was open is looked at as it is
-            before = now
-        if self._process is None:
-            self._process = Holder(niceness=NICENESS, most_bytes=0)
+            before, self._changes = now, NOTHING_TOLD
         with self._lock:
             courses = dict(self._courses)
-        seen = self._process.run(observe, before, now, tuple(courses.values()))
-        begun, left_out = ((), 0) if before is now else self._process.run(predict_begun, before, now, self._pools())
-        self._before = now
+        seen = self._observed(before, now, tuple(courses.values()))
+        begun, left_out = self._begun(before, now, tuple(courses.values())) if before is not now else ((), 0)
+        self._before, self._changes = now, NOTHING_CHANGED
         with self._lock:
             for key, course in zip(courses, seen, strict=True):
                 self._courses[key] = course
@@ -191,10 +229,38 @@ class PredictionWatch:
                     self._settle(prediction.id, self._courses[prediction.id], now.taken_at)
             self.not_kept += left_out
 
+    def _observed(
+        self, before: Snapshot, now: Snapshot, courses: tuple[ObservedCourse, ...]
+    ) -> tuple[ObservedCourse, ...]:
+        """The courses as they are now; one that can't be followed on is over."""
+        try:
+            seen: tuple[ObservedCourse, ...] = self._run_beside(observe, before, now, courses, self._changes)
+            return seen
+        except RuntimeError as error:  # any error in the process but those that say what the input lacks
+            self._report(error)
+            if len(courses) == 1:
+                return (replace(courses[0], is_over=True, course=PastCourse.NOT_SEEN),)
+        return tuple(course for part in courses for course in self._observed(before, now, (part,)))
+
+    def _begun(self, before: Snapshot, now: Snapshot, courses: tuple[ObservedCourse, ...]) -> _Begun:
+        try:
+            begun: _Begun = self._run_beside(predict_begun, before, now, self._pools(), self._changes, courses)
+            return begun
+        except RuntimeError as error:
+            self._report(error)
+            return (), 1
+
+    def _run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if self._process is None:
+            self._process = Holder(niceness=NICENESS, most_bytes=0)
+        return self._process.run(function, *arguments)
+
     def _add(self, prediction: Prediction, course: ObservedCourse) -> None:
         """A rollout that began: with the webhook's verdict where it was told one."""
-        told = self._rollouts.get(prediction.id)
-        if told is None:
+        told, known = self._rollouts.get(prediction.id), self._courses.get(prediction.id)
+        was, template = (None if one is None else one.template for one in (known, course))
+        is_another = was is not None and template is not None and not was.shows_the_same(template)
+        if told is None or is_another:
             self._open(prediction, course)
             return
         if told.outcome is None and told.prediction.door is Door.WEBHOOK:
@@ -213,9 +279,9 @@ class PredictionWatch:
             course = replace(course, is_over=True)
         outcome, predicted = outcome_of(course, at), self._rollouts[key]
         if outcome is not None and (predicted.outcome is None or predicted.outcome.outcome is not outcome.outcome):
-            self.counts[judgement_of(predicted)] -= 1
+            self._count(predicted, -1)
             self._rollouts[key] = replace(predicted, outcome=outcome)
-            self.counts[judgement_of(self._rollouts[key])] += 1
+            self._count(self._rollouts[key], 1)
             self._append(outcome, at)
         if course.is_over:
             del self._courses[key], self._rollouts[key]
@@ -238,21 +304,45 @@ def _resumed(prediction: Prediction, outcome: PredictionOutcome | None) -> Obser
 
 
 def predict_begun(
-    before: Snapshot, now: Snapshot, pools: tuple[NodePool, ...]
-) -> tuple[tuple[tuple[Prediction, ObservedCourse], ...], int]:
+    before: Snapshot, now: Snapshot, pools: tuple[NodePool, ...], changes: WatchedChanges = NOTHING_TOLD,
+    courses: Sequence[ObservedCourse] = (),
+) -> _Begun:  # fmt: skip
     """A prediction, from the look before, of each rollout that began between two, and its course so far; and of how many there is none.
-    Those that began together are played together."""
-    every = tuple(begun_rollouts(before, now))
+    Those that began together are played together, of one workload only the last one. `courses`: that are followed already."""
+    every = tuple(begun_rollouts(before, now, changes))
     begun = every[: LIMITS.predictions_a_look]
-    written = {workload.key: workload for workload in now.workloads}
-    courses = tuple(
+    opened = tuple(
         ObservedCourse(
-            workload=workload.key, uid=workload.uid, generation=workload.generation, began=now.taken_at, template=workload.template
+            workload=written.key, uid=written.uid, generation=_generation(before, written, courses), began=now.taken_at, template=written.template
         )
-        for workload in (written[applied.after.key] for applied in begun)
+        for _, written in begun
     )  # fmt: skip
-    predictions = predict(before, begun, [course.generation for course in courses], pools)
-    return tuple(zip(predictions, observe(now, now, courses), strict=True)), len(every) - len(begun)
+    latest = {applied.after.key: applied for applied, _ in begun}
+    is_latest = [latest[applied.after.key] is applied for applied, _ in begun]
+    predictions = dict[int, Prediction]()
+    for together in (True, False):
+        places = [place for place, last in enumerate(is_latest) if last is together]
+        size = LIMITS.predictions_together if together else 1
+        for first in range(0, len(places), size):
+            part = places[first : first + size]
+            batch = predict(before, [begun[i][0] for i in part], [opened[i].generation for i in part], pools)
+            predictions |= dict(zip(part, batch, strict=True))
+    ordered = (predictions[place] for place in range(len(begun)))
+    seen = observe(before, now, opened, changes, together=latest)
+    return tuple(zip(ordered, seen, strict=True)), len(every) - len(begun)
+
+
+def _generation(before: Snapshot, written: Workload, courses: Sequence[ObservedCourse]) -> int:
+    """Of the write that began it. Where it was scaled since and no watch told of both writes, the webhook had the first."""
+    known = before.workload(written.key)
+    return next(
+        (
+            course.generation for course in courses
+            if course.uid == written.uid and known is not None and known.generation < course.generation < written.generation
+            and course.template is not None and course.template.makes_the_same_pods(written.template)
+        ),
+        written.generation,
+    )  # fmt: skip
 
 
 def predict(

@@ -52,7 +52,7 @@ from planner.rollout.answers import RUNS, Reason, RemedyKind, Ties, Verdict
 from planner.rollout.doubt_rules import Played, unplayed_admission
 from planner.rollout.doubts import is_proven
 from planner.rollout.meanwhile import on_other_clocks
-from planner.rollout.observed_course import follows
+from planner.rollout.observed_course import begins, follows
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared_change import compiled, pod_times_of, revision_of
@@ -152,7 +152,7 @@ API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 
 
 class WrittenRollout(Record):
-    """The rollout that a write begins, if it is stored: of a workload that is there, with another pod template. `digest`, `taken_at`: of the
+    """The rollout that a write begins, if it is stored: of a workload that is there (`planner.rollout.observed_course.begins`). `digest`, `taken_at`: of the
     snapshot that it is judged by; the API server gives a write its generation before it asks validating webhooks."""
 
     uid: str
@@ -247,9 +247,13 @@ def review(
 
 
 def _written_rollout(snapshot: Snapshot, request: Request, change: AppliedWorkload) -> WrittenRollout | None:
-    """The rollout that is kept as a prediction; None of a workload that is new, or is only scaled."""
+    """The rollout that is kept as a prediction; None of a workload that is new, is only scaled, or waits for hands."""
     uid, generation = (_metadata(request).get(name) for name in ("uid", "generation"))
-    if change.before is None or not change.has_new_template or not follows(change.after):
+    if (
+        change.before is None
+        or not follows(change.after)
+        or not begins(compiled(snapshot), change.before, change.after)
+    ):
         return None
     if not isinstance(uid, str) or type(generation) is not int:
         return None

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import InputError
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
 from planner.rollout.policy import GatePolicy
@@ -113,14 +113,18 @@ class Reviewers:
         Tells that a process ended by itself and another one took its place.
     policy : GatePolicy
         What is let pass.
+    keeps : bool
+        Whether predictions are kept: only then a process sends back the rollout that a write begins, its pod template included.
 
     Attributes
     ----------
     is_ready : whether one of them has a snapshot and has answered a review of our own: the first of each process takes longer
     """
 
-    def __init__(self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY) -> None:
-        self._say, self._policy = say, policy
+    def __init__(
+        self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY, *, keeps: bool = False
+    ) -> None:
+        self._say, self._policy, self._keeps = say, policy, keeps
         self._questions: deque[_PendingReview] = deque()
         self._large: deque[_PendingReview] = deque()
         self._has_more = threading.Condition()
@@ -199,7 +203,7 @@ class Reviewers:
             return _TIME_UP
         tells_ways = len(self._questions) <= self._idle  # no caller waits, but for a thread that is about to take it
         verdict = process.review(
-            review_request.body, review_request.until, self._policy, self._remembered(), tells_ways
+            review_request.body, review_request.until, self._policy, self._remembered(), self._keeps, tells_ways
         )
         if len(review_request.body) < LARGE:
             self._takes += (time.monotonic() - began - self._takes) / _LATELY
@@ -245,13 +249,14 @@ def _made_ready(snapshot: Snapshot) -> None:
 
 def _reviewed(
     snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY,
-    earlier: tuple[bytes, ...] = (), tells_ways: bool = True,
+    earlier: tuple[bytes, ...] = (), keeps: bool = False, tells_ways: bool = True,
 ) -> WebhookReview:  # fmt: skip
     try:
-        return review(
+        answer = review(
             snapshot, read_request(body), pools, lambda: time.monotonic() < until, policy=policy, now=time.time(),
             earlier=earlier, tells_ways=tells_ways,
         )  # fmt: skip
+        return answer if keeps else replace(answer, written=None, rollout=None)
     except InputError:  # something in its objects isn't what it should be: the API server will say so
         return WebhookReview(silence=Silence.NOT_KNOWN)
     except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it

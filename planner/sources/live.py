@@ -33,7 +33,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.findings import finding
-from planner.inventory.live_lists import Picture
+from planner.inventory.live_lists import NOTHING_CHANGED, Picture, WatchedChanges
 from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import kubernetes_api, watches
@@ -115,6 +115,7 @@ class LiveReader:
         self._pulse_failing = ""
         self._error: HeadroomError | None = None
         self._snapshot: Snapshot | None = None
+        self._told = WatchedChanges()
         self._made_of: tuple[object, ...] = ()
         self._made_at = 0.0
         self._asked_at = time.monotonic()
@@ -172,6 +173,13 @@ class LiveReader:
         """The latest snapshot, None before the first."""
         self._asked_at = time.monotonic()
         return self._snapshot
+
+    def followed(self) -> tuple[Snapshot | None, WatchedChanges]:
+        """The latest snapshot, and what was told on the way to it since this was asked last: for one who follows it."""
+        self._asked_at = time.monotonic()
+        with self._news:
+            told, self._told = self._told, NOTHING_CHANGED
+            return self._snapshot, told
 
     @property
     def condition(self) -> Condition:
@@ -348,14 +356,14 @@ class LiveReader:
     def _make_one(self) -> None:
         before, now = self._snapshot, time.time()
         known_at, off = self._known_at(now), self._connection.clock_off or 0.0
-        made_of = self._now_of()
+        made_of, told = self._now_of(), NOTHING_CHANGED
         if before is not None and made_of == self._made_of:
             if known_at - self._made_at < self._timing.unchanged:
                 return
             after = replace(before, taken_at=known_at + off)
         else:
             with self._lock:
-                made_of = self._now_of()
+                made_of, told = self._now_of(), self._picture.told()
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
             succession.begin(after, secrets.token_hex(16))
@@ -364,7 +372,7 @@ class LiveReader:
             succession.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at
         with self._news:
-            self._snapshot = after
+            self._snapshot, self._told = after, self._told.followed_by(told)
             self._news.notify_all()
 
     def _now_of(self) -> tuple[object, ...]:

@@ -32,6 +32,7 @@ from planner.history.predictions import (
     line_of,
     read_journal,
 )
+from planner.inventory.live_lists import WatchedChanges
 from planner.kubernetes.records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse
@@ -40,7 +41,8 @@ from planner.serve import limits as serve_limits
 from planner.serve import prediction_watch
 from planner.serve.metrics import Metrics
 from planner.serve.prediction_watch import PredictionWatch
-from planner.serve.review import WebhookReview, read_request, review
+from planner.serve.review import WebhookReview
+from planner.serve.reviewers import _reviewed
 from planner.serve.snapshot_refresher import Keeper
 from planner.sources import limits
 from planner.sources.connection import Connection
@@ -83,7 +85,7 @@ class Watched:
         watch._process = InProcess()  # type: ignore[assignment] # what it runs is the same
         return watch
 
-    def read(self) -> Snapshot:
+    def read(self) -> tuple[Snapshot, WatchedChanges]:
         """What the reader has, once it has all that was shown, at the time of the control plane."""
         last = {kind: log[-1][0] for path, kind in self.living.kinds.items() if (log := self.living._log[path])}
         deadline = time.monotonic() + 120.0
@@ -98,9 +100,9 @@ class Watched:
         while self.reader.snapshot is None or is_behind():
             assert time.monotonic() < deadline, "the reader never caught up"
             time.sleep(0.002)
-        found = self.reader.snapshot
+        found, changes = self.reader.followed()
         assert found is not None
-        return replace(found, taken_at=self.control.now)
+        return replace(found, taken_at=self.control.now), changes
 
     def look(self) -> None:
         self.watch._look()
@@ -340,8 +342,8 @@ def test_a_later_line_stands_for_the_earlier(tmp_path: Path) -> None:
 
 
 # ── the webhook ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def written(cluster: Snapshot, patch: dict[str, Any]) -> WebhookReview:
-    """The review of a write of ``Deployment/ml/serve``, as an API server sends it."""
+def written(cluster: Snapshot, patch: dict[str, Any], *, keeps: bool = True) -> WebhookReview:
+    """The review of a write of ``Deployment/ml/serve``, as an API server sends it and a process of the webhook answers it."""
     spec = pod_spec(gpus=1, cpu="3", memory="6Gi")
     old = deployment("serve", ["gpu-0"], spec)[0]
     old["metadata"] |= {"generation": 1}
@@ -353,20 +355,23 @@ def written(cluster: Snapshot, patch: dict[str, Any]) -> WebhookReview:
         "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
     }  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
-    return review(cluster, read_request(body))
+    return _reviewed(cluster, (), body, time.monotonic() + 60.0, keeps=keeps)
 
 
 def test_the_webhooks_verdict_is_kept_before_its_answer_and_stays(tmp_path: Path) -> None:
     spec = pod_spec(gpus=1, cpu="3", memory="6Gi")
     cluster = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], spec))
+    cluster = replace(cluster, taken_at=time.time())
     template = {
         "metadata": {"labels": {"app": "serve"}},
         "spec": {**spec, "containers": [{**spec["containers"][0], "image": "new"}]},
     }
     journal = Journal(str(tmp_path), "c")
-    watch = PredictionWatch(journal, lambda: cluster, lambda: (), print, look_seconds=60.0)
+    watch = PredictionWatch(journal, lambda: (cluster, WatchedChanges()), lambda: (), print, look_seconds=60.0)
     watch.keep(written(cluster, {"replicas": 2}))  # no rollout: only scaled
     assert [*journal.lines()] == []
+    review = written(cluster, {"template": template}, keeps=False)
+    assert (review.is_stuck, review.written, review.rollout) == (True, None, None)  # a template isn't sent for nothing
     watch.keep(written(cluster, {"template": template}))
     ((rollout,), _) = read_journal(journal.lines())
     kept = rollout.prediction
@@ -378,13 +383,19 @@ def test_the_webhooks_verdict_is_kept_before_its_answer_and_stays(tmp_path: Path
     assert watch.counts[Judgement.OPEN] == 1
 
 
+def following(folder: Path, read: Callable[[], tuple[Snapshot, WatchedChanges]], say: Any = print) -> PredictionWatch:
+    """A watch whose looks are made by hand, in this process."""
+    watch = PredictionWatch(Journal(str(folder), "c"), read, lambda: (), say, look_seconds=60.0)
+    watch._process = InProcess()  # type: ignore[assignment] # what it runs is the same
+    return watch
+
+
 def test_a_write_that_was_never_stored_is_not_seen(tmp_path: Path) -> None:
     cluster = snapshot(
         node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1, cpu="3", memory="6Gi"))
     )
     looks = [replace(cluster, taken_at=time.time() + at) for at in (1.0, 2.0, 700.0)]
-    watch = PredictionWatch(Journal(str(tmp_path), "c"), lambda: looks.pop(0), lambda: (), print, look_seconds=60.0)
-    watch._process = InProcess()  # type: ignore[assignment] # what it runs is the same
+    watch = following(tmp_path, lambda: (looks.pop(0), WatchedChanges()))
     own: dict[str, Any] = {"workload": "Deployment/ml/serve", "uid": "d-serve"}
     watch._open(prediction(**own, id="d-serve-2"), course(**own, began=time.time()))
     watch._look()
@@ -399,7 +410,7 @@ def test_a_write_that_was_never_stored_is_not_seen(tmp_path: Path) -> None:
 
 def test_too_many_at_once_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_watch, "LIMITS", replace(serve_limits.LIMITS, predictions_open=1))
-    watch = PredictionWatch(Journal(str(tmp_path), "c"), snapshot, lambda: (), print, look_seconds=60.0)
+    watch = following(tmp_path, lambda: (snapshot(), WatchedChanges()))
     for number in range(3):
         watch._open(prediction(id=f"u-{number}"), course())
     keeper = Keeper(snapshot, lambda _: (), lambda _: None, every_seconds=60.0, know=lambda *_: None, say=print)  # type: ignore[arg-type,return-value]
