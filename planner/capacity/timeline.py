@@ -299,7 +299,7 @@ def _tainted(case: ChangeCase, later_event: Later, prepared: Prepared) -> Happen
         raise _not_played(f"{ends} tolerates {key} for some seconds", later_event)
     return Happening(
         after_seconds=later_event.after_seconds, words=words, closes=closes, bar=key, expels=taint if executes else None,
-        tainted=nodes if executes and not closes else (),
+        tainted=() if closes else nodes,
     )  # fmt: skip
 
 

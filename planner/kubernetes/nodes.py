@@ -22,6 +22,7 @@ from planner.ground.vocabulary import (
     NVIDIA_MIG_PREFIX,
     NVIDIA_SHARING_STRATEGY,
     TAINT_NOT_READY,
+    TAINT_OUT_OF_SERVICE,
     TAINT_UNREACHABLE,
     TAINT_UNSCHEDULABLE,
     VIRTUAL_KUBELET,
@@ -195,6 +196,14 @@ def is_ready(node: Node) -> bool:
 def is_silent(node: Node) -> bool:
     """Whether nothing was heard from the kubelet for so long that the node lifecycle controller says so (Ready is Unknown)."""
     return node.conditions.get("Ready") == "Unknown"
+
+
+def is_out_of_service(node: Node) -> bool:
+    """Whether somebody has said that it is surely down: once it isn't Ready, what is deleted there goes without its kubelet.
+
+    Source: kubernetes `pkg/controller/podgc/gc_controller.go` `gcTerminating`, which asks for the taint's key alone.
+    """
+    return any(taint.key == TAINT_OUT_OF_SERVICE for taint in node.taints)
 
 
 def out_of_use(node: Node) -> str:

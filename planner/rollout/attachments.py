@@ -52,7 +52,6 @@ class Attachments:
         self._volumes_of: dict[int, tuple[Attached, ...]] = {}  # by number, of pods that want some
         self._waiting: dict[int, LivePod] = {}
         self._gone: frozenset[int] = frozenset()
-        self._out_of_service: frozenset[int] = frozenset()
         self.choices = 0
         self.refused: dict[tuple[ClaimKey, int], VolumeWait] = {}
 
@@ -90,10 +89,6 @@ class Attachments:
         ):
             self._learn(volume)
         self._gone = self._gone.union(nodes)
-
-    def take_out_of_service(self, node: int) -> None:
-        """The node has the ``out-of-service`` taint: its volumes aren't waited for (`hasOutOfServiceTaint`)."""
-        self._out_of_service = self._out_of_service | {node}
 
     def detach_by_force(self) -> bool:
         """Whether volumes that pods wait for are taken off nodes that don't say that they have unmounted them, and where no pod object
@@ -154,8 +149,9 @@ class Attachments:
         return {node for node in self._nodes[key] if not self._wants[key].get(node) and not self._keeps(node)}
 
     def _keeps(self, node: int) -> bool:
-        """Whether nothing says there that a volume is unmounted, and it stays attached for some minutes."""
-        return (node in self._gone or node in self._pods.silent) and node not in self._out_of_service
+        """Whether nothing says there that a volume is unmounted, and it stays attached for some minutes, unless the node has the
+        ``out-of-service`` taint (`hasOutOfServiceTaint`)."""
+        return (node in self._gone or node in self._pods.silent) and node not in self._pods.out_of_service
 
     def _want(self, pod: LivePod, volumes: Iterable[Attached]) -> None:
         self._volumes_of[pod.number] = tuple(volumes)

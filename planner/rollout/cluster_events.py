@@ -17,7 +17,7 @@ from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.eviction_requests import Evictor, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
-from planner.rollout.silent_nodes import toleration_seconds
+from planner.rollout.silent_nodes import stay_seconds
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster_event import CORDON, LED, Happening
 from planner.scheduling.empty_node import daemons_on
@@ -41,6 +41,10 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
         simulation.state.close(simulation.cluster.node_index[name], happening.bar)
     for name in happening.opens:
         simulation.state.reopen(simulation.cluster.node_index[name], happening.bar)
+        if happening.bar == TAINT_OUT_OF_SERVICE:
+            simulation.pods.out_of_service.discard(simulation.cluster.node_index[name])
+    for name in (*happening.closes, *happening.tainted) if happening.bar == TAINT_OUT_OF_SERVICE else ():
+        simulation.pods.take_out_of_service(simulation.cluster.node_index[name])
     if happening.expels is not None:
         _expel(simulation, happening.closes, happening.expels)
     for name in happening.silences:
@@ -121,21 +125,14 @@ class Leader(Evictor):
 
 
 def _expel(simulation: Simulation, names: Sequence[str], taint: Taint) -> None:
-    """Pods that don't tolerate a NoExecute taint are deleted at once, and no budget is asked; a DaemonSet makes none there. What is deleted
-    on a node that isn't Ready and is out of service goes without its kubelet.
+    """Pods that don't tolerate a NoExecute taint are deleted at once, and no budget is asked; a DaemonSet makes none there.
 
-    Sources: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode`; `pkg/controller/podgc/gc_controller.go`
-    `gcTerminating`.
+    Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode`.
     """
     for name in names:
         for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
             if not pod.is_terminating and not tolerates_taints(pod.shape.spec.tolerations, (taint,)):
                 (simulation.delete(pod) if kind_in(pod.owner).is_per_node else take_away(simulation, pod))
-        if taint.key == TAINT_OUT_OF_SERVICE and simulation.cluster.node_index[name] in simulation.pods.silent:
-            simulation.attachments.take_out_of_service(simulation.cluster.node_index[name])
-            for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
-                if pod.is_terminating:
-                    simulation.vanish(pod)
 
 
 def _silence(simulation: Simulation, node: int, now: float) -> None:
@@ -158,7 +155,7 @@ def _put_out(simulation: Simulation, happening: Happening) -> None:
         return
     for pod in list(simulation.pods.on(node)):
         is_over = (
-            toleration_seconds(pod.shape.spec) <= happening.outlasts
+            stay_seconds(pod.shape.spec, simulation.cluster.nodes[node]) <= happening.outlasts
             if happening.expels is None
             else pod.number in happening.numbers
         )

@@ -17,7 +17,7 @@ from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
 from planner.rollout.claims import claims_made
 from planner.rollout.ownership import is_failing, is_starting, pods_by_node, pods_by_owner
-from planner.rollout.silent_nodes import silent_nodes
+from planner.rollout.silent_nodes import out_of_service, silent_nodes
 from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
@@ -41,6 +41,7 @@ class Pods:
     ----------
     by_index : index in the snapshot → the pod in motion
     silent : places of nodes whose kubelet isn't heard → since when, on the run's clock: nothing starts or ends there
+    out_of_service : places of nodes with the taint that lets pods end there all the same, and volumes be taken off
     starting, terminating : bound pods that become Ready, and that are gone, in the next tick
     maturing : those that are Ready, and not yet for their workload's ``minReadySeconds``
     touched : pods deleted or bound during the run
@@ -70,6 +71,7 @@ class Pods:
         self._devices = device_table(cluster).by_pod
         self._maturing_at_first = cluster.remember(_maturing_at_first)
         self.silent = dict(silent_nodes(cluster))
+        self.out_of_service = set(out_of_service(cluster))
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
         self.maturing: list[LivePod] = []
@@ -115,7 +117,7 @@ class Pods:
         self.add(live)
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
-            if self.hangs(live):
+            if self.never_ends(live) if live.is_terminating else self.hangs(live):
                 live.never_ready = is_failing(pod)  # for when the node is back
             elif live.is_terminating:
                 self.terminating.append(live)
@@ -149,8 +151,12 @@ class Pods:
             self.starting.append(pod)
 
     def hangs(self, pod: LivePod) -> bool:
-        """Whether the pod is on a node whose kubelet isn't heard: it doesn't get Ready, and once deleted it doesn't end."""
+        """Whether the pod is on a node whose kubelet isn't heard: it doesn't get Ready."""
         return pod.node in self.silent
+
+    def never_ends(self, pod: LivePod) -> bool:
+        """Whether it doesn't end either, once it is deleted: there nobody but a kubelet lets a pod go, unless the node is out of service."""
+        return self.hangs(pod) and pod.node not in self.out_of_service
 
     def _is_on_silent(self, pod: Pod) -> bool:
         """`MarkPodsNotReady`, also where the snapshot was taken just before."""
@@ -160,27 +166,35 @@ class Pods:
         """A node's kubelet isn't heard any more: its pods aren't Ready at once."""
         self.silent[node] = since
         self.starting = [pod for pod in self.starting if pod.node != node]
-        self.terminating = [pod for pod in self.terminating if pod.node != node]
+        self.terminating = [pod for pod in self.terminating if not self.never_ends(pod)]
         for pod in self.on(node):
             pod.is_ready = pod.is_maturing = False
             self.tell(pod)
 
     def hear_again(self, node: int) -> None:
         """The kubelet is heard again: it ends what was deleted meanwhile, and says of the others that they are Ready."""
+        self._let_end(node)
         del self.silent[node]
         for pod in self.on(node):
-            if pod.is_terminating:
-                self.terminating.append(pod)
-            elif not self._lacks(pod):
+            if not (pod.is_terminating or self._lacks(pod)):
                 self.let_start(pod)
             self.tell(pod)
 
+    def take_out_of_service(self, node: int) -> None:
+        """Somebody says that the node is surely down."""
+        self._let_end(node)
+        self.out_of_service.add(node)
+
+    def _let_end(self, node: int) -> None:
+        """What was deleted on a node and waited for its kubelet is gone in the next tick."""
+        self.terminating += [pod for pod in self.on(node) if pod.is_terminating and self.never_ends(pod)]
+
     def terminate(self, pod: LivePod) -> None:
-        """A bound pod is deleted: it is gone in the next tick, on a silent node never."""
+        """A bound pod is deleted: it is gone in the next tick, unless only a silent kubelet could end it."""
         pod.is_terminating = True
         self.tell(pod)
         self.touched.append(pod)
-        if not self.hangs(pod):
+        if not self.never_ends(pod):
             self.terminating.append(pod)
 
     def drop(self, pod: LivePod) -> None:
@@ -304,7 +318,7 @@ class Pods:
                 remaining_pods.append(pod)
             elif not (live.is_gone or live.is_terminating):
                 remaining_pods.append(self._as_it_is_now(pod, live))
-            elif not live.is_gone and self.hangs(live):
+            elif not live.is_gone and self.never_ends(live):
                 remaining_pods.append(replace(pod, is_ready=False, deleted_at=pod.deleted_at or self.snapshot.taken_at))
         new_pods = [
             p for owned in self.by_owner.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
@@ -338,9 +352,15 @@ class Pods:
 @once_a_cluster
 def unfinished(cluster: Cluster) -> list[int]:
     """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment. On silent nodes nothing does."""
-    pods, silent = cluster.snapshot.pods, silent_nodes(cluster)
-    indices = (i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i]))
-    return [i for i in indices if not silent or cluster.node_index.get(pods[i].node_name) not in silent]
+    pods, silent = cluster.snapshot.pods, silent_nodes(cluster).keys()
+    indices = [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
+    endless = silent - out_of_service(cluster)
+    return [
+        i
+        for i in indices
+        if not silent
+        or cluster.node_index.get(pods[i].node_name) not in (silent if pods[i].deleted_at is None else endless)
+    ]
 
 
 def _maturing_at_first(cluster: Cluster) -> frozenset[int]:

@@ -406,7 +406,8 @@ class Run:
             for name in event.silences:
                 here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
-                put_out = evictions_on(name, self._clock.seconds, specs)
+                node = self.simulation.cluster.nodes[self.simulation.cluster.node_index[name]]
+                put_out = evictions_on(node, self._clock.seconds, specs)
                 self.later = sorted((*self.later, *put_out), key=_time_of)
             if event.expels is not None:
                 for name in event.tainted:
@@ -515,7 +516,7 @@ class Run:
         pods = self.simulation.pods
         if not pods.silent or not controller.is_terminating(self.simulation):
             return controller.is_terminating(self.simulation)
-        return any(pod.is_terminating and not pods.hangs(pod) for pod in controller.all_pods(self.simulation))
+        return any(pod.is_terminating and not pods.never_ends(pod) for pod in controller.all_pods(self.simulation))
 
     def _is_counted(self) -> bool:
         """Whether the rest is certain: then it is counted, not played."""

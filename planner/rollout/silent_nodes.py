@@ -11,9 +11,9 @@ from math import inf
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import TAINT_NOT_READY, TAINT_UNREACHABLE
+from planner.ground.vocabulary import TAINT_NOT_READY, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
 from planner.ground.words import duration
-from planner.kubernetes.nodes import is_ready, is_silent, zone
+from planner.kubernetes.nodes import is_out_of_service, is_ready, is_silent, zone
 from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates
 from planner.rollout.ownership import pods_by_node
@@ -45,6 +45,12 @@ def silent_nodes(cluster: Cluster) -> Mapping[int, float]:
     }
 
 
+@once_a_cluster
+def out_of_service(cluster: Cluster) -> frozenset[int]:
+    """The places of nodes that somebody has taken out of service; made once a cluster."""
+    return frozenset(place for place, node in enumerate(cluster.nodes) if is_out_of_service(node))
+
+
 def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
     """How long such a pod stays on a node with a NoExecute taint before it is evicted, by default on one that doesn't answer; `inf`: for ever.
 
@@ -57,13 +63,20 @@ def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
     return inf if first.toleration_seconds is None else max(0.0, float(first.toleration_seconds))
 
 
-def evictions_on(node: str, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
+def stay_seconds(spec: PodSpec, node: Node) -> float:
+    """How long such a pod stays on a node once that doesn't answer: the least of what it tolerates its NoExecute taints for, of which one
+    that it doesn't tolerate is ``out-of-service``, mostly."""
+    others = (taint for taint in node.taints if taint.effect == "NoExecute" and taint.key != TAINT_UNREACHABLE)
+    return min(toleration_seconds(spec, taint) for taint in (UNREACHABLE[1], *others))
+
+
+def evictions_on(node: Node, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
     """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go."""
-    for seconds in sorted({toleration_seconds(spec) for spec in specs} - {inf}):
-        words = f"pods are evicted from {node}, which hasn't answered for {duration(seconds)}"
+    for seconds in sorted({stay_seconds(spec, node) for spec in specs} - {inf}):
+        how_long = f"hasn't answered for {duration(seconds)}" if seconds else "doesn't answer"
         yield Happening(
-            after_seconds=max(0.0, since + seconds), words=words, prolongs=False, puts_out=node, silent_since=since,
-            outlasts=seconds,
+            after_seconds=max(0.0, since + seconds), words=f"pods are evicted from {node.name}, which {how_long}", prolongs=False,
+            puts_out=node.name, silent_since=since, outlasts=seconds,
         )  # fmt: skip
 
 
@@ -75,14 +88,16 @@ def evictions(cluster: Cluster) -> tuple[Happening, ...]:
         if _evicts(cluster, cluster.nodes[place]):
             here = (pods[index] for index in pods_by_node(cluster, None).get(place, ()))
             specs = {id(pod.spec): pod.spec for pod in here if pod.deleted_at is None}
-            happenings += evictions_on(cluster.node_names[place], since, specs.values())
+            happenings += evictions_on(cluster.nodes[place], since, specs.values())
     return tuple(sorted(happenings, key=lambda eviction: eviction.after_seconds))
 
 
 def _evicts(cluster: Cluster, node: Node) -> bool:
     """Whether its pods are evicted: it has the taint for that, or gets it. Where no node is Ready none gets it, nor where most of its zone
     is down and the cluster isn't large (`ReducedQPSFunc`, `--unhealthy-zone-threshold`, `--large-cluster-size-threshold`)."""
-    if any(taint.key == TAINT_UNREACHABLE and taint.effect == "NoExecute" for taint in node.taints):
+    if any(
+        taint.key in (TAINT_UNREACHABLE, TAINT_OUT_OF_SERVICE) and taint.effect == "NoExecute" for taint in node.taints
+    ):
         return True
     zone_nodes = [other_node for other_node in cluster.nodes if zone(other_node) == zone(node)]
     down = sum(not is_ready(zone_node) for zone_node in zone_nodes)

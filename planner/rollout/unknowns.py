@@ -16,7 +16,7 @@ from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
-from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
+from planner.kubernetes.nodes import NOT_READY, is_out_of_service, is_ready, is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
@@ -155,8 +155,8 @@ def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 
 @once_a_cluster
 def _on_silent(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
-    """Workload → its pods on nodes whose kubelet is silent."""
-    silent = {node.name for node in cluster.snapshot.nodes if is_silent(node)}
+    """Workload → its pods on nodes whose kubelet is silent, and where none but that lets a pod end."""
+    silent = {node.name for node in cluster.snapshot.nodes if is_silent(node) and not is_out_of_service(node)}
     keys = workload_keys(cluster.snapshot) if silent else {}
     pods_by_owner: dict[str, list[Pod]] = {}
     for pod in cluster.snapshot.pods if silent else ():

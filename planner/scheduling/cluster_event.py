@@ -30,7 +30,7 @@ class Happening(Record):
     closes, opens : names of nodes that take no pods any more because of `bar`, and of those that do again
     bar : why: a cordon, or a taint (its key)
     expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it; of one that puts pods out, for which
-    tainted : names of nodes that get `expels` and still take pods: those there are evicted when they tolerate it no longer
+    tainted : names of nodes that get the taint and still take pods: those there are evicted when they tolerate `expels` no longer
     evicts : places in the snapshot of pods that are evicted, as their budgets let them
     leads_to : name of the node that the successor of those is to have: all others are cordoned until it is there
     ends : key of a Job all of whose pods are done

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tests.reference.cluster import Cluster
 from tests.reference.objects import Object, is_bound, is_terminating
-from tests.reference.silence import not_heard
+from tests.reference.silence import has_gone, not_heard
 from tests.reference.storage import claims_of
 
 MIGRATED = {
@@ -68,7 +68,6 @@ class Attacher:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.on: dict[str, set[str]] = {}
-        self.out_of_service: set[str] = set()
         for one in cluster.of("VolumeAttachment"):
             if (one.get("status") or {}).get("attached"):
                 self.on.setdefault(one["spec"]["source"]["persistentVolumeName"], set()).add(one["spec"]["nodeName"])
@@ -97,9 +96,9 @@ class Attacher:
                 self.on[name] = {self.cluster.random.choice(asking) if self.cluster.draws_order else asking[0]}
 
     def is_unmounted(self, node: str) -> bool:
-        """Whether a kubelet says there what isn't mounted any more."""
+        """Whether a kubelet says there what isn't mounted any more, or nobody waits for one (hasOutOfServiceTaint)."""
         found = self.cluster.get("Node", "", node)
-        return node in self.out_of_service or (found is not None and not not_heard(found))
+        return found is not None and (has_gone(found) or not not_heard(found))
 
     def detach_by_force(self) -> bool:
         """ReconcilerMaxWaitForUnmountDuration is over: what no pod wants where no kubelet answers is taken off; whether somebody waits for

@@ -10,6 +10,7 @@ from tests.reference.cluster import Cluster
 from tests.reference.objects import Object, is_terminating, tolerates
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 NO_EXECUTE: Object = {"key": UNREACHABLE, "effect": "NoExecute"}
 
 
@@ -17,6 +18,16 @@ def is_silent(cluster: Cluster, pod: Object) -> bool:
     """Whether the pod is on such a node."""
     node = cluster.get("Node", "", pod["spec"].get("nodeName") or "")
     return node is not None and not_heard(node)
+
+
+def is_out_of_service(cluster: Cluster, pod: Object) -> bool:
+    """gc_controller.go gcTerminating: what is deleted on such a node goes, whatever the taint's effect."""
+    node = cluster.get("Node", "", pod["spec"].get("nodeName") or "")
+    return node is not None and has_gone(node)
+
+
+def has_gone(node: Object) -> bool:
+    return any(taint["key"] == OUT_OF_SERVICE for taint in node["spec"].get("taints") or [])
 
 
 def not_heard(node: Object) -> bool:
@@ -51,7 +62,7 @@ def seconds_left(pod: Object) -> float | None:
 
 def evict(cluster: Cluster) -> bool:
     """taint_eviction.go: those whose time is the next to be over are deleted, whatever a budget says; whether there were any. They have a
-    deletionTimestamp from then on, and stay: only a kubelet reports that a pod has ended."""
+    deletionTimestamp from then on, and stay: only a kubelet reports that a pod has ended, unless its node is out of service."""
     there = [pod for pod in cluster.of("Pod") if is_silent(cluster, pod) and not is_terminating(pod)]
     times = [(seconds, pod) for pod in there if (seconds := seconds_left(pod)) is not None]
     soonest = min((seconds for seconds, _ in times), default=None)

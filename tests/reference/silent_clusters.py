@@ -11,7 +11,7 @@ import random
 from tests.reference.flying_clusters import crowded_case, flying_case
 from tests.reference.objects import Object, controller_of, copied, is_bound, tolerates
 from tests.reference.random_clusters import Case, random_case
-from tests.reference.silence import NO_EXECUTE, UNREACHABLE, silence
+from tests.reference.silence import NO_EXECUTE, OUT_OF_SERVICE, UNREACHABLE, silence
 
 STAYS_SECONDS = 86_400  # longer than any of these rollouts takes
 
@@ -29,9 +29,12 @@ def silent_case(seed: int) -> Case:
     nodes = rng.sample(held, min(len(held), rng.choice((1, 1, 1, 2))))  # mostly such as hold pods of the change
     if not nodes or (others and rng.random() < 0.2):
         nodes = [*others, *(item["metadata"]["name"] for item in items if item["kind"] == "Node")][:1]
+    taken_out = random.Random(f"out of service {seed}")
     for item in items:
         if item["kind"] == "Node" and item["metadata"]["name"] in nodes:
             silence(item)
+            if taken_out.random() < 0.25:  # who would have to go for NoExecute at once has gone before
+                item["spec"]["taints"].append({"key": OUT_OF_SERVICE, "effect": "NoSchedule"})
     for pod in pods:
         if pod["spec"]["nodeName"] in nodes:
             stay_a_while(pod)

@@ -34,7 +34,7 @@ from tests.reference.objects import (
     tolerates,
 )
 from tests.reference.scheduler import Scheduler, set_condition
-from tests.reference.silence import evict, is_silent, mark_pods_not_ready, silence
+from tests.reference.silence import evict, is_out_of_service, is_silent, mark_pods_not_ready, silence
 
 MOST_ROUNDS = 10_000
 MOST_TICKS = 1_000
@@ -141,8 +141,8 @@ class Simulation:
         return any(looked)
 
     def can_end(self, pod: Object) -> bool:
-        """Only a kubelet reports that a deleted pod has ended."""
-        return is_terminating(pod) and not is_silent(self.cluster, pod)
+        """Only a kubelet reports that a deleted pod has ended, or the pod garbage collector that its node is out of service."""
+        return is_terminating(pod) and (not is_silent(self.cluster, pod) or is_out_of_service(self.cluster, pod))
 
     def can_become_ready(self, pod: Object) -> bool:
         if is_silent(self.cluster, pod):

@@ -35,12 +35,14 @@ from planner.scheduling.cluster import Cluster
 from planner.serve.review import read_request, review
 from tests.builders.objects import Item, deployment, node, pod, pod_spec
 from tests.builders.objects import snapshot as read
+from tests.builders.volumes import bound, csi_driver, using
 from tests.conformance.rollout_cases import WHOLE_LISTS
 from tests.rollout.rollouts import daemon_set, rolling, stateful_set
 
 RECORDED = Path(__file__).parent.parent / "conformance" / "rollouts5"
 SILENT_AT, NOW = "2026-11-28T12:00:00Z", 1_795_867_260.0  # a minute later
 WORKER = "Deployment/ml/worker"
+OUT_OF_SERVICE: Item = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
 
 
 def recorded(name: str) -> tuple[Snapshot, str, str]:
@@ -245,6 +247,40 @@ def test_a_pod_without_a_grace_period_waits_for_no_kubelet() -> None:
         spec = pod_spec(gpus=1, terminationGracePeriodSeconds=grace)
         mine = deployment("worker", ["g1"], spec, strategy={"type": "Recreate"})
         assert asked(cluster_of(node("g0", gpus=1), silent("g1"), mine)).verdict is verdict, grace
+
+
+@pytest.mark.parametrize(
+    ("key", "made"),
+    [
+        (WORKER, deployment("worker", ["g1"], pod_spec(gpus=1), strategy={"type": "Recreate"})),
+        ("StatefulSet/ml/worker", stateful_set("worker", ["g1"], pod_spec(gpus=1))),
+        ("DaemonSet/ml/worker", daemon_set("worker", ["g0", "g1"], pod_spec(gpus=1))),
+    ],
+    ids=["Recreate", "StatefulSet", "DaemonSet"],
+)
+def test_what_is_deleted_on_a_node_that_is_out_of_service_ends(key: str, made: list[Item]) -> None:
+    """The pod garbage collector lets it go, whatever the taint's effect (`gcTerminating`)."""
+    for taint, verdict in (
+        ("node.kubernetes.io/out-of-service:NoExecute", Verdict.COMPLETES),
+        ("node.kubernetes.io/out-of-service:NoSchedule", Verdict.COMPLETES),
+        ("maintenance:NoExecute", Verdict.STUCK),
+    ):
+        name, _, effect = taint.partition(":")
+        gone = silent("g1")
+        gone["spec"]["taints"].append({"key": name, "effect": effect})
+        answer = asked(cluster_of(node("g0", gpus=1), gone, made), key)
+        assert answer.verdict is verdict, taint
+        if effect == "NoSchedule":  # the same of one that comes
+            came = asked(cluster_of(node("g0", gpus=1), silent("g1"), made), key, then=f"1m:taint:node/g1={taint}")
+            assert came.verdict is Verdict.COMPLETES
+
+
+def test_a_volume_is_taken_off_a_node_that_is_out_of_service() -> None:
+    made = deployment("worker", ["g1"], using(), strategy=rolling(1, 0))
+    for taints, verdict in ([OUT_OF_SERVICE], Verdict.COMPLETES), ([], Verdict.STUCK):
+        gone = silent("g1")
+        gone["spec"]["taints"] += taints
+        assert asked(cluster_of(node("g0"), gone, made, bound(), csi_driver())).verdict is verdict
 
 
 # ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────────
