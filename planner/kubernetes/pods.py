@@ -121,6 +121,7 @@ def gang_of(pod: Pod) -> str:
 
 
 # ── how long they take ───────────────────────────────────────────────────────────────────────────────────────────────
+DEADLINE_SECONDS = 600.0  # a Deployment's default (`pkg/apis/apps/v1/defaults.go` ``ProgressDeadlineSeconds``), for kinds that have none
 LONGEST_START_SECONDS = 3 * 3600.0  # a Ready condition that changed later tells of something else than the start
 
 

@@ -26,7 +26,7 @@ from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.duplicate_devices import used_by
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, expected, met_by
-from planner.rollout.never_ready import never_ready
+from planner.rollout.never_ready import age, never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
 from planner.rollout.taint_evictions import executing, short_stays
@@ -177,14 +177,15 @@ def never_ready_before(played: Played) -> Iterator[Doubt]:
     """A rollout that completes since its new pods are taken to get Ready, though none like them ever has."""
     for revision in played.revisions:
         after = revision.after
-        pods = (
-            never_ready(played.cluster, revision) if played.completes_of(revision) and not revision.never_ready else ()
-        )
+        is_asked = played.completes_of(revision) and played.makes_pods(revision) and not revision.never_ready
+        pods = never_ready(played.cluster, revision) if is_asked else ()
         if not pods:
             continue
         restarts = max((state.restart_count for pod in pods for state in pod.containers), default=0)
         which = "its pod of today has" if len(pods) == 1 else f"none of its {len(pods):,} pods of today has"
-        sentence = f"{which} {'never' if len(pods) == 1 else 'ever'} been Ready ({count(restarts, 'restart')})"
+        oldest = max(age(pod, played.cluster.snapshot.taken_at) for pod in pods)
+        tells = count(restarts, "restart") if restarts or not oldest else f"in {duration(oldest)}"
+        sentence = f"{which} {'never' if len(pods) == 1 else 'ever'} been Ready ({tells})"
         before, now = (killed_after_seconds(spec) for spec in (pods[0].spec, after.template.spec))
         if now is not None:
             same = ", as today" if now == before else ""

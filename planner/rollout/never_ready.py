@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH
+from planner.kubernetes.pods import DEADLINE_SECONDS, killed_after_seconds
 from planner.kubernetes.records import Pod
 from planner.rollout.ownership import is_starting, pods_of, sets_again
 from planner.rollout.run import Revision
@@ -15,16 +16,16 @@ _FIRST_STATUS_SECONDS = 10.0  # after a pod's start the kubelet has written that
 
 
 def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
-    """The workload's pods of today's latest template where some fail and none has ever been Ready; () where one has, where they only
-    start, or where the change goes back to a template that was used before.
+    """The workload's pods of today's latest template where some fail, or start for too long, and none has ever been Ready; () where one has,
+    where they only start, or where the change goes back to a template that was used before.
 
     The Ready condition of a pod that never was has changed once, at its start (kubernetes `pkg/kubelet/status/status_manager.go`
     `updateLastTransitionTime`).
     """
     before = revision.before
-    if before is None or not revision.has_new_template:
-        return ()
-    if sets_again(cluster, revision.after, before=before, has_new_template=True):
+    if before is None or (
+        revision.has_new_template and sets_again(cluster, revision.after, before=before, has_new_template=True)
+    ):
         return ()
     pods = [cluster.snapshot.pods[place] for place in pods_of(cluster, before)]
     current_pods = [pod for pod in pods if pod.node_name and not pod.is_terminal and pod.deleted_at is None]
@@ -33,7 +34,15 @@ def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
     if any(map(was_ready, alike)) or any(pod.node_name in silent for pod in alike):
         return ()
-    return alike if any(not is_starting(pod) for pod in alike) else ()
+    deadline, now = before.progress_deadline_seconds or DEADLINE_SECONDS, cluster.snapshot.taken_at
+    is_late = any(age(pod, now) > max(deadline, killed_after_seconds(pod.spec) or 0) for pod in alike)
+    return alike if is_late or any(not is_starting(pod) for pod in alike) else ()
+
+
+def age(pod: Pod, now: float) -> float:
+    """Seconds since its start; 0 where that isn't told."""
+    begun = pod.started_at if pod.started_at is not None else pod.created_at
+    return now - begun if begun is not None else 0.0
 
 
 def _kind(pod: Pod) -> tuple[str, str]:

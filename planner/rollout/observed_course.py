@@ -25,6 +25,7 @@ from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
 from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.pods import DEADLINE_SECONDS
 from planner.kubernetes.records import Node, Pod, Snapshot, Template, Workload
 from planner.rollout.in_flight import OVERDUE
 from planner.rollout.limits import LIMITS
@@ -35,8 +36,6 @@ from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 
-DEADLINE_SECONDS: Final = 600.0
-"""As long as a Deployment's default (`pkg/apis/apps/v1/defaults.go` ``ProgressDeadlineSeconds``), for kinds that have none."""
 _CLOCK_SECONDS: Final = 2.0  # between two machines' clocks, in whole seconds
 _DONE: Final = (PastCourse.COMPLETED, PastCourse.HUNG_THEN_CURED)
 

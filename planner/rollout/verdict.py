@@ -397,10 +397,10 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Impasse:
     new = [p for p in starting if p.is_new]
     if not new and revision.after.traits.has_ordinals:
         return _unordered(revision, starting)
-    group = new or starting
+    group, keeps = new or starting, ", so the old pods are kept" if revision.has_new_template else ""
     return _stuck(
         Reason.NEVER_READY,
-        f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready, so the old pods are kept",
+        f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready{keeps}",
         f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready",
     )
 

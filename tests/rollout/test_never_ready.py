@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Snapshot
@@ -95,6 +96,31 @@ def test_who_was_ready_or_only_starts_is_not_doubted(made: list[Item]) -> None:
     assert doubted(answer) == []
     assert answer.ties is not None
     assert answer.ties.proven
+
+
+@pytest.mark.parametrize(
+    ("probes", "deadline", "is_late"),
+    [
+        ({}, None, True),
+        ({}, 9_000, False),  # it says itself that it may take so long
+        ({"startupProbe": STARTUP | {"failureThreshold": 900}}, None, False),  # as does its probe
+    ],
+)
+@pytest.mark.parametrize("change", [{}, {"replicas": 2, "new_revision": False}], ids=["new template", "one more"])
+def test_who_starts_for_too_long_proves_nothing_either(
+    probes: Item, deadline: int | None, is_late: bool, change: Item
+) -> None:
+    """Its readiness probe fails: nothing is ever restarted."""
+    made = worker(with_probes(**probes), restarts=0)
+    if deadline is not None:
+        made[0]["spec"]["progressDeadlineSeconds"] = deadline
+    found = read(WHOLE, node("g0", gpus=2), made)
+    answer = asked(replace(found, taken_at=found.taken_at + 3_600), **change)
+    assert answer.verdict is Verdict.COMPLETES
+    assert [why for why in doubted(answer) if "never been Ready (in 1 h)" not in why] == []
+    assert bool(doubted(answer)) is is_late
+    assert answer.ties is not None
+    assert answer.ties.proven is not (is_late or bool(change))  # an autoscaler may set other replicas
 
 
 def test_one_ready_pod_of_the_template_is_enough() -> None:
