@@ -14,7 +14,7 @@ from planner.ground.records import Record, replace
 from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, labels_of_new
-from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, zone
+from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, out_of_use, zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -63,14 +63,23 @@ def node_groups(cluster: Cluster, pools: Sequence[NodePool]) -> tuple[tuple[Node
     return tuple(groups), tuple(missing)
 
 
+def template_of(nodes: Sequence[Node]) -> Node:
+    """Which of a group's nodes a new one is like: the first that takes pods, and of a group without such a node the first. One that is there
+    comes before one that a plan adds (`bare_copy`).
+
+    Source: kubernetes/autoscaler `mixed_nodeinfos_processor.go` `Process`: the first of a group that `isNodeGoodTemplateCandidate` (Ready and
+    schedulable); "Last resort - unready/unschedulable nodes". In which order it lists them isn't fixed.
+    """
+    return min(nodes, key=lambda node: (bool(out_of_use(node)), not node.uid))
+
+
 def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: str) -> Node | Missing:
     here = [node for node in members if zone(node) == place]
-    likely = sorted(here or members, key=lambda node: node.is_cordoned)
-    if likely:
-        node = likely[0]
-        labels = node.labels if here or not place else labels_in_zone(node, place)
-        return bare_copy(replace(node, labels=FrozenMap(labels), is_cordoned=False), node.name)
-    return _made(cluster, pool, place)
+    if not members:
+        return _made(cluster, pool, place)
+    node = template_of(here or members)
+    labels = node.labels if here or not place else labels_in_zone(node, place)
+    return bare_copy(replace(node, labels=FrozenMap(labels)), node.name)
 
 
 def labels_in_zone(node: Node, place: str) -> dict[str, str]:

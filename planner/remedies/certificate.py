@@ -193,7 +193,7 @@ class _Writer:
 
     def _title(self, outcome: PlanOutcome, case_knobs: Knobs) -> str:
         parts = [
-            f"{count(number, 'more node', 'more nodes')} in {pool.pool}"
+            f"{count(number, 'more node', 'more nodes')} in {', '.join(filter(None, (pool.pool, pool.place)))}"
             for pool, number in case_knobs.grown(outcome.plan)
         ]
         if outcome.plan.quota:
@@ -277,7 +277,7 @@ class _Writer:
                 namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
             )
         for pool, number in case_knobs.grown(outcome.plan):
-            yield nodes.added(cluster, pool.template, number)
+            yield nodes.added(cluster, pool.template, number, place=pool.place)
         if moves := case_knobs.moves_of(outcome.plan):
             yield from moves.steps
         for lender, replicas_left in outcome.lent:

@@ -101,7 +101,7 @@ class _PlanSearch:
             return
         for around in self.knobs.arounds():
             # `bound` is what the plan can cost at best: where a plan already found beats even that, none of its ways is played.
-            if self._is_beaten(hoped := self.player.bound(around)):
+            if self.knobs.is_past(around) or self._is_beaten(hoped := self.player.bound(around)):
                 self.looked_at += self.knobs.ways_count
                 continue
             if self.does is not None and (

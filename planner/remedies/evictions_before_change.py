@@ -6,10 +6,10 @@ from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Pod
+from planner.kubernetes.records import Pod, Snapshot
 from planner.remedies import limits
 from planner.remedies.levers.moves import Moved
-from planner.remedies.make_room import RoomRequest, places_for
+from planner.remedies.make_room import MadeRoom, RoomRequest, places_for
 from planner.remedies.make_room import room_made as room_for
 from planner.remedies.scenario import PlanCase
 from planner.scheduling.cluster import Cluster
@@ -44,14 +44,7 @@ def room_made(case: PlanCase) -> RoomMade:
                 return RoomMade(doubt="; ".join(str(doubt.why) for doubt in room_plan.doubts))
             break
         if room_plan.moves:
-            moved.append(
-                Moved(
-                    cluster=Cluster(snapshot_after),
-                    moves=len(room_plan.moves),
-                    seconds=room_plan.seconds,
-                    steps=room_plan.steps,
-                )
-            )
+            moved.append(_moved(room_plan, snapshot_after))
     return RoomMade(moved=tuple(moved), doubt=limits.PLACES.reached())
 
 
@@ -70,12 +63,9 @@ def _own_started(case: PlanCase) -> list[Moved]:
         except HeadroomError:
             continue
         if room_plan.moves and room_plan.held == room_plan.draws and len(room_plan.starts) == room_plan.waiting:
-            moves.append(
-                Moved(
-                    cluster=Cluster(snapshot_after),
-                    moves=len(room_plan.moves),
-                    seconds=room_plan.seconds,
-                    steps=room_plan.steps,
-                )
-            )
+            moves.append(_moved(room_plan, snapshot_after))
     return moves
+
+
+def _moved(plan: MadeRoom, after: Snapshot) -> Moved:
+    return Moved(cluster=Cluster(after), moves=len(plan.moves), seconds=plan.seconds, steps=plan.steps)

@@ -6,6 +6,7 @@ plans the one that changes least is kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from math import prod
@@ -81,6 +82,18 @@ class Knobs(Record):
     def grown(self, plan: Plan) -> list[tuple[Growing, int]]:
         """The pools that get nodes, and how many."""
         return [(pool, number) for pool, number in zip(self.pools, plan.nodes, strict=True) if number]
+
+    def by_pool(self, plan: Plan) -> Counter[str]:
+        """Nodes of each pool, in all of its places."""
+        counts: Counter[str] = Counter()
+        for pool, number in zip(self.pools, plan.nodes, strict=True):
+            counts[pool.pool] += number
+        return counts
+
+    def is_past(self, plan: Plan) -> bool:
+        """Whether the places of a pool get more nodes together than the pool may add."""
+        counts = self.by_pool(plan)
+        return any(counts[pool.pool] > pool.most for pool in self.pools)
 
     def moves_of(self, plan: Plan) -> Moved | None:
         return self.moved[plan.moves - 1] if plan.moves else None

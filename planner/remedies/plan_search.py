@@ -117,11 +117,12 @@ class FreeMeasures:
         return strategy.few(workload, replicas, least, is_full=state.reason is Reason.HOLD_AND_WAIT)
 
     def strategies_that_wait(self, key: str) -> list[Change]:
-        """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
-        workload = self.state.world.revision(key).after
+        """Other strategies, which don't do by themselves: of a stuck rollout one without surge, with which fewer nodes may be enough; of one
+        that completes with too few Ready one with surge, with which nodes keep them Ready."""
+        workload, is_stuck = self.state.world.revision(key).after, self.state.states[key].verdict is Verdict.STUCK
         if workload.replicas == 0 or not workload.traits.surges_freely:
             return []
-        pairs = [(surge, missing) for surge, missing in self._few(workload) if surge == 0][:1]
+        pairs = [(surge, missing) for surge, missing in self._few(workload) if (surge == 0) is is_stuck][:1]
         found = (self.state.with_strategy(key, rolling(*pair)) for pair in pairs)
         return [measure for measure in found if measure is not None]
 

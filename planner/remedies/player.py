@@ -407,6 +407,6 @@ class Player:
         self, lowest: Costs, rollout_seconds: float, plan: Plan, disturbed: int, old_pods: int, price: NodesPrice | None
     ) -> Costs:  # fmt: skip
         usd = 0.0 if price is None else round(price.usd, _PRECISION)
-        money = (usd,) if self.prices.is_priced else tuple(map(float, plan.nodes))
+        money = (usd,) if self.prices.is_priced else tuple(map(float, self.knobs.by_pool(plan).values()))
         seconds = round(rollout_seconds + self._arrival(plan), _PRECISION)
         return (*lowest, *money, float(disturbed), seconds, float(old_pods))

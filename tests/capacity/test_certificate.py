@@ -141,7 +141,7 @@ def test_nothing_is_missed_as_far_as_the_levers_go(seed: int) -> None:
     case, _ = asked(random_case(seed))
     lacking = () if case.run.completed else explain(case.run, case.revisions[0]).lacking
     known = knobs(case, PLAYED, (), lacking)
-    assert not known.cut
+    assert not [why for why in known.cut if "aren't alike" not in why]
     found = search(case, known, units=200_000_000)
     assert found.is_whole
     assert_same(case, known, found, 2)

@@ -236,6 +236,20 @@ def test_every_rollout_keeps_the_share_that_is_asked_for() -> None:
     assert "80% Ready at all times" in str(found.sentence)
 
 
+def test_nodes_keep_as_many_ready_as_are_asked_for() -> None:
+    """A rollout that completes with 1 of 2 Ready, since no pod more has room: with one node more it surges instead."""
+    worker = deployment("worker", ["n0", "n1"], pod_spec(gpus=1), strategy=rolling(0, 1))
+    full = snapshot([node(name, pool="gpu", gpus=1) for name in ("n0", "n1")], worker)
+    plan = answer(full, PlanSettings(least_ready_percent=100))
+    assert [(one.kind, one.nodes, one.workload) for one in plan.measures] == [
+        (MeasureKind.STRATEGY, 0, "Deployment/ml/worker"), (MeasureKind.NODES, 1, "Deployment/ml/worker"),
+    ]  # fmt: skip
+    assert [(turn.lowest_ready, turn.needs) for turn in plan.order] == [(2, (1, 2))]
+    assert not answer(full, PlanSettings(least_ready_percent=50)).measures
+    (refused,) = answer(full, PlanSettings(least_ready_percent=100, most_nodes=0)).left
+    assert str(refused.why) == "needs 1 more spare node in gpu, past the budget"
+
+
 def test_a_quota_is_raised_where_no_strategy_keeps_enough_ready() -> None:
     found = snapshot(
         node("n-0"), deployment("worker", ["n-0", "n-0"], pod_spec(), strategy=rolling(1, 0)), quota({"pods": "2"})

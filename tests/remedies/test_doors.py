@@ -16,17 +16,23 @@ from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
-from planner.rollout.answers import Verdict
+from planner.kubernetes.records import Snapshot
+from planner.questions.plan import PlanSettings
+from planner.questions.plan import answer as plan_answer
+from planner.remedies.certificate import certificate
+from planner.remedies.lever_ranges import Lever
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
-from tests.builders.objects import Item, read_items
+from tests.builders.objects import ZONE, Item, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.capacity.test_certificate import random_case
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_patience
 from tests.conformance.test_certificate import stuck_cases
 from tests.quick import floor, sample, seeds
-from tests.remedies.doors import ask, ask_change, asked_of_all, contradictions
+from tests.remedies.doors import ask, ask_change, asked_of_all, contradictions, free
 from tests.remedies.test_limits import full
-from tests.rollout.rollouts import WORKER
+from tests.rollout.rollouts import WORKER, rolling
 from tests.seen import each
 
 SEEDS = int(os.environ.get("HEADROOM_DOORS_CASES", "30"))  # a longer run names more
@@ -113,3 +119,64 @@ def test_a_contradiction_is_seen() -> None:
     assert doors.plan is not None
     left = replace(doors.plan, order=())
     assert any("plan leaves it" in said for said in contradictions(doors._replace(plan=left)))
+
+
+# ── a pool of unlike nodes ───────────────────────────────────────────────────────────────────────────────────────────
+def unlike(*gpus: int, out: int | None = None, pool: str = "gpu", asks: int = 1) -> Snapshot:
+    """Nodes of a pool with so many GPUs, all held, of which one is cordoned (`out`), and two pending pods of `asks` GPUs. Without `pool`
+    they are Karpenter's."""
+    by = {} if pool else {"karpenter.sh/nodepool": "gpu"}
+    kind = "node.kubernetes.io/instance-type"
+    nodes = [
+        node(f"n{i}", pool=pool, gpus=of, cordoned=i == out, labels={**by, kind: f"g{of}"}) for i, of in enumerate(gpus)
+    ]
+    pods = [pod(f"a-{i}-{j}", pod_spec(gpus=1), on=f"n{i}") for i, of in enumerate(gpus) for j in range(of)]
+    spec = {"template": {"spec": {"requirements": []}}, "limits": {"nvidia.com/gpu": "99"}}
+    pools = (
+        []
+        if pool
+        else [{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "gpu"}, "spec": spec}]
+    )
+    return snapshot(nodes, pods, pools, deployment("b", ["", ""], pod_spec(gpus=asks), strategy=rolling(0, 1)))
+
+
+UNLIKE = {
+    "small first": (unlike(1, 4), 2),
+    "large first": (unlike(4, 1), 1),
+    "small is cordoned": (unlike(1, 4, out=0), 1),
+    "Karpenter's, the fewest": (unlike(1, 4, pool=""), 1),
+    "small first, too small": (unlike(1, 4, asks=2), 0),
+}
+"""What a new node is like: the first of its pool that takes pods; Karpenter chooses it for the pod."""
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_what_a_pool_of_unlike_nodes_brings_is_the_same_at_every_door(name: str) -> None:
+    found, nodes = UNLIKE[name]
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    alone, grown = rollout(found, scenario), rollout(found, scenario, free(found))
+    plans = certificate(found, scenario, {Lever.NODES})
+    assert [way.extra_nodes for way in alone.remedies if way.kind is RemedyKind.ADD_NODE] == [nodes] * bool(nodes)
+    assert min((plan.nodes for plan in plans.plans), default=0) == nodes
+    assert plan_answer(found, PlanSettings()).nodes == nodes
+    assert grown.extra_nodes == nodes
+    for why in (str([doubt.why for doubt in alone.doubts]), str(plans.why_not)):
+        assert ("nodes of pool gpu aren't alike" in why) is (" first" in name)
+
+
+@pytest.mark.parametrize(("spread", "title"), [(["zone"], "1 more node in gpu, zone b"), ([], "1 more node in gpu")])
+def test_the_zone_that_a_pod_needs_is_the_same_at_every_door(spread: list[str], title: str) -> None:
+    """One pod in zone a, and one that is pending: a spread over zones takes it to zone b or c only."""
+    rule = {
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "b"}},
+    }
+    spec = pod_spec(gpus=1, topologySpreadConstraints=[rule for _ in spread])
+    nodes = [node(f"n{zone}", pool="gpu", gpus=1, zone=zone) for zone in "abc"]
+    held = [pod(f"x{zone}", pod_spec(gpus=1), on=f"n{zone}") for zone in "bc"]
+    found = snapshot(nodes, held, deployment("b", ["na", ""], spec, strategy=rolling(0, 1)))
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    assert [str(way.title) for way in rollout(found, scenario).remedies] == [title]
+    assert title in [str(plan.title) for plan in certificate(found, scenario, {Lever.NODES}).plans]

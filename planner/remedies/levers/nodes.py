@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
+from planner.capacity.node_groups import template_of
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
 from planner.ground import words
 from planner.ground.quantity import format_amount
@@ -23,20 +23,19 @@ from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool, pool_label, zone
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, node_pool, out_of_use, pool_label, zone
 from planner.kubernetes.records import Amounts, FrozenMap, Node, PodSpec
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import named_nodes
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.room import kept_nodes
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import daemons_on, empty_copy
-from planner.scheduling.shape import Shape, Static, compile_shape
-
-T = TypeVar("T")
+from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
 # ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
@@ -52,12 +51,13 @@ def grown_by(cluster: Cluster, like: Node, number: int) -> Cluster:
 
 # ── how far it goes ──────────────────────────────────────────────────────────────────────────────────────────────────
 class Growing(Record):
-    """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
+    """A pool, by a node like those that it would add (`place`: see `NewNode`), and how many it may add; beyond that, `past` its limit."""
 
     template: Node
     pool: str
     most: int
     limit: NodePool | None
+    place: str = ""
 
 
 def growing(
@@ -65,8 +65,12 @@ def growing(
 ) -> Iterator[Growing]:  # fmt: skip
     """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""
     pool_by_name, nodes_wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
-    for template in _templates(cluster, shapes, cut):
-        name = pool_key(template)
+    new_by_name: dict[str, NewNode] = {}
+    # `Knobs.arounds` looks at the last first: of places that do equally well the first is told, as in the list of ways out.
+    for new in (new for shape in shapes for places in new_nodes(cluster, shape, cut) for new in reversed(places)):
+        new_by_name.setdefault(new.template.name, new)
+    for new in new_by_name.values():
+        name = pool_key(new.template)
         limit = pool_by_name.get(name)
         room = None if past_limits or limit is None else limit.room_by_hand(capacity_of(cluster, limit))
         most = nodes_wanted if room is None else min(nodes_wanted, room)
@@ -74,21 +78,12 @@ def growing(
             most = limits.NODES.most
             cut.append(limits.NODES.reached(pool=name))
         if most:
-            yield Growing(template=template, pool=name, most=most, limit=limit)
+            yield Growing(template=new.template, pool=name, most=most, limit=limit, place=new.place)
 
 
 def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
     """With how many more nodes each pod that may need one has its own: more than that help no pod."""
     return max(1, sum(revision.after.pods_wanted for revision in revisions) + len(cluster.waiting))
-
-
-def _templates(cluster: Cluster, shapes: Sequence[Shape], cut: list[str]) -> list[Node]:
-    """One node of each pool that matches a pod and is large enough for it when empty."""
-    templates: dict[str, Node] = {}
-    for shape in shapes:
-        for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
-            templates.setdefault(pool_key(node), node)
-    return _first_pools(list(templates.values()), cut)
 
 
 class NewNode(Record, eq=False):
@@ -98,23 +93,60 @@ class NewNode(Record, eq=False):
     place: str
 
 
-def _by_place(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
-    """Of each such pool, by its name, what a new node may be like: one of each place that the pod tells apart, up to a limit. A pod that
-    each node judges alone tells no places apart."""
-    keys = () if shape.is_plain else _topology_keys(shape.spec)
-    pools: dict[str, dict[tuple[str, ...], list[Node]]] = {}
-    for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
-        where = (zone(node), *(node.labels.get(key, "") for key in keys))
-        pools.setdefault(_pool_or_size(node), {}).setdefault(where, []).append(node)
-    places = []
-    for pool, by_place in sorted(pools.items()):
-        new_nodes = [NewNode(template=min(nodes, key=_size), place=_place_words(where, keys) if len(by_place) > 1 else "")
-                for where, nodes in sorted(by_place.items())]  # fmt: skip
-        new_nodes = new_nodes[:1] if shape.is_plain else new_nodes
-        if len(new_nodes) > limits.PLACES_OF_A_POOL.most:
-            cut.append(limits.PLACES_OF_A_POOL.reached(number=len(new_nodes), pool=pool))
-        places.append(new_nodes[: limits.PLACES_OF_A_POOL.most])
-    return _first_pools(places, cut)
+def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
+    """Of each pool, by its name, what a new node that takes the pod may be like: one of each place that the pod tells apart, and of each
+    machine that Karpenter chooses among, the smallest first; up to a limit. A pod that each node judges alone tells no places apart."""
+    keys = None if shape.is_plain else _topology_keys(shape.spec)
+    takes = np.zeros(cluster.node_count, dtype=np.int64)
+    matching = _matching(cluster, shape, cut)
+    takes[matching] = seats(shape, cluster.allocatable)[matching]
+    pools = []
+    for pool, by_place in cluster.remember(_by_place, keys).items():
+        likes = {where: _like(cluster, shape, numbers, takes, cut) for where, numbers in by_place.items()}
+        new = [
+            NewNode(template=like, place=_place_words(where, keys) if keys is not None and len(by_place) > 1 else "")
+            for where, like in likes.items()
+            if like is not None
+        ]
+        new.sort(key=lambda one: _size(one.template) if _is_chosen(one.template) else ())
+        if len(new) > limits.PLACES_OF_A_POOL.most:
+            cut.append(limits.PLACES_OF_A_POOL.reached(number=len(new), pool=pool))
+        pools += [new[: limits.PLACES_OF_A_POOL.most]] if new else []
+    if len(pools) > limits.POOLS.most:
+        cut.append(limits.POOLS.reached(number=len(pools)))
+    return pools[: limits.POOLS.most]
+
+
+def _is_chosen(node: Node) -> bool:
+    """Whether what is added beside it is chosen for the pod: by Karpenter, or by a person who adds a machine to no pool. An autoscaler,
+    and a person who resizes a pool, get what the pool's template says."""
+    return not node_pool(node) or bool(brings_of(pool_label(node)))
+
+
+def _by_place(cluster: Cluster, keys: tuple[str, ...] | None) -> dict[str, dict[tuple[str, ...], list[int]]]:
+    """Of each pool its nodes by machine, where it is chosen for the pod; by zone and by what the labels `keys` say (None: wherever they
+    are). Of nodes without a pool those of a size are alike."""
+    pools: dict[str, dict[tuple[str, ...], list[int]]] = {}
+    for number, node in enumerate(cluster.nodes):
+        where = () if keys is None else (zone(node), *(node.labels.get(key, "") for key in keys))
+        where = (machine_type(node) if _is_chosen(node) else "", *where)
+        pool = node_pool(node) or f" {sorted(node.allocatable.items())}"
+        pools.setdefault(pool, {}).setdefault(where, []).append(number)
+    return {pool: dict(sorted(by_place.items())) for pool, by_place in sorted(pools.items())}
+
+
+def _like(cluster: Cluster, shape: Shape, numbers: Sequence[int], takes: IntArray, cut: list[str]) -> Node | None:
+    """Which of the nodes `numbers` of a pool a new one is like; None where that one doesn't take the pod. `takes`: how many such pods each
+    takes when empty."""
+    if not takes[numbers].any():
+        return None
+    is_chosen = _is_chosen(cluster.nodes[numbers[0]])
+    nodes = {number: cluster.nodes[number] for number in numbers if takes[number] or not is_chosen}
+    template = template_of(list(nodes.values()))
+    rooms = {int(takes[number]) for number, node in nodes.items() if not out_of_use(node)}
+    if len(rooms) > 1 and not is_chosen and not (named_nodes(shape.spec) or HOSTNAME in shape.spec.node_selector):
+        cut.append(f"nodes of pool {node_pool(template)} aren't alike: a new one is taken to be like {template.name}")
+    return template if takes[cluster.node_index[template.name]] else None
 
 
 def _topology_keys(spec: PodSpec) -> tuple[str, ...]:
@@ -131,7 +163,7 @@ def _size(node: Node) -> tuple[bool, tuple[tuple[str, int], ...], str]:
 
 def _place_words(where: tuple[str, ...], keys: tuple[str, ...]) -> str:
     names = ("zone", *(key.rpartition("/")[2] for key in keys))
-    return ", ".join(f"{name} {value}" for name, value in zip(names, where, strict=True) if value)
+    return ", ".join(f"{name} {value}" for name, value in zip(names, where[1:], strict=True) if value)
 
 
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
@@ -152,17 +184,6 @@ def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
         if name not in pool_keys
     ]
     return nodes
-
-
-def _first_pools(pools: list[T], cut: list[str]) -> list[T]:
-    if len(pools) > limits.POOLS.most:
-        cut.append(limits.POOLS.reached(number=len(pools)))
-    return pools[: limits.POOLS.most]
-
-
-def _pool_or_size(node: Node) -> str:
-    """A node's pool; of nodes without one those of a size are alike."""
-    return node_pool(node) or f" {sorted(node.allocatable.items())}"
 
 
 def _pushes_daemons(cluster: Cluster, place: int) -> bool:
@@ -197,7 +218,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         return
     nodes_wanted = most_wanted(case.cluster, case.revisions)
     most = min(nodes_wanted, limits.NODES.most)
-    for templates in _by_place(case.cluster, case.shape, case.reached):
+    for templates in new_nodes(case.cluster, case.shape, case.reached):
         tried = [
             (new_node, fewest(range(1, most + 1), partial(_with_nodes, case, new_node.template)))
             for new_node in templates
