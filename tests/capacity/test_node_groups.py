@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from planner.capacity.node_groups import Sizes, node_groups
+from planner.capacity.node_groups import Sizes, node_groups, template_of
 from planner.capacity.node_pools import pools
 from planner.capacity.unseen_node_groups import growing
 from planner.ground.vocabulary import CPU, NVIDIA_GPU, ZONE
@@ -15,6 +15,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
+from planner.scheduling.empty_node import bare_copy
 from planner.sources import node_pools
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
@@ -72,3 +73,10 @@ def test_a_zone_without_a_node_is_a_group_like_the_others() -> None:
     assert [sizes.room(one) for one in groups] == [0, 2]
     sizes.added[groups[1].key] += 1
     assert sizes.room(groups[1]) == 1
+
+
+def test_a_new_node_is_like_the_first_of_its_pool_that_takes_pods() -> None:
+    cordoned, first, second = snapshot(node("a", cordoned=True), node("b"), node("c")).nodes
+    assert template_of([cordoned, first, second]) is first
+    assert template_of([cordoned]) is cordoned, "the last resort"
+    assert template_of([bare_copy(first, "planned"), second]) is second
