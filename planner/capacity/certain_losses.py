@@ -219,7 +219,7 @@ class Counting:
                 self._open, self._state = {}, State(cluster)
             terms = (*shape.anti_affinity, *self._state.terms_about(shape, self._state.anti))
             is_plain = (replace(shape, anti_affinity=()) if shape.anti_affinity else shape).is_plain
-            # Anti-affinity by hostname is decided on the node itself. A wider domain (a zone) also hangs on pods of
+            # Anti-affinity by hostname is decided on the node itself. A wider domain (a zone) also depends on pods of
             # other nodes.
             is_local = is_plain and all(
                 len(cluster.domains(term.topology_key).values) == cluster.node_count for term in terms

@@ -24,7 +24,7 @@ from planner.rollout.prepared_change import compiled
 
 
 class VerdictChange(Record):
-    """A workload whose own rollout would go otherwise."""
+    """A workload with another verdict than before."""
 
     workload: str
     before: Verdict

@@ -107,8 +107,9 @@ def parse_change(text: str) -> Change:
     try:
         kind = ChangeKind(word.strip())
     except ValueError:
-        forms = ", ".join(sorted(ChangeKind))
-        raise ChangeError(f'"{text[:60]}" is not a change', fix=f"Begin with one of {forms}") from None
+        near = next((kind for kind in ChangeKind if re.match(rf"{kind}\b", word)), None)
+        fix = f"Write it like {_KINDS[near].form}" if near else f"Begin with one of {', '.join(sorted(ChangeKind))}"
+        raise ChangeError(f'"{text[:60]}" is not a change', fix=fix) from None
     is_file = kind is ChangeKind.APPLY
     target, equals, value = (suffix.strip(), "", "") if is_file else (piece.strip() for piece in suffix.partition("="))
     if (

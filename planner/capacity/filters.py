@@ -201,4 +201,11 @@ def _check(what: str, names: Iterable[str], existing: Iterable[str]) -> None:
     choices = sorted(set(existing))
     for name in names:
         if name not in choices:
-            raise InputError(f'there is no {what} "{name[:60]}" in the snapshot', where=what, fix=choice(name, choices))
+            several = (
+                f"Repeat the option: -n {' -n '.join(name.split(','))}"
+                if "," in name and set(name.split(",")) <= set(choices)
+                else ""
+            )
+            raise InputError(
+                f'there is no {what} "{name[:60]}" in the snapshot', where=what, fix=several or choice(name, choices)
+            )

@@ -14,7 +14,7 @@ from planner.rollout.answers import Verdict
 
 
 class FleetCluster(Record):
-    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes; what hangs on nodes or pods that
+    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes; what depends on nodes or pods that
     weren't seen is None too."""
 
     cluster: str

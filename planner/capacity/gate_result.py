@@ -191,7 +191,7 @@ def _pods_of(snapshot: Snapshot, workload: Workload | None, replicas: int | None
 
 
 def _pods(snapshot: Snapshot, change: Revision, replicas: int) -> tuple[Pods, Pods]:
-    """The same of what it was (of an object that is placed, whose place the new ones take) and of what it becomes, of all its templates;
+    """The same of what it was (of a placed object: the new pods take its place) and of what it becomes, of all its templates;
     none while it is suspended, unless a queue resumes it."""
     placed = change.placed
     if placed is None:

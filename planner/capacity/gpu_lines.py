@@ -149,10 +149,10 @@ def unoffered_words(lines: Iterable[GpuModelLine]) -> str:
         if line.unoffered
     ]
     number = sum(line.unoffered for line in lines)
-    whose = plural(
+    state = plural(
         number, "its device plugin is away, or it is unhealthy", "the device plugin is away, or they are unhealthy"
     )
-    return f"{listing(parts, most=len(parts))} can't be used: {whose}" if parts else ""
+    return f"{listing(parts, most=len(parts))} can't be used: {state}" if parts else ""
 
 
 def _called(cluster: Cluster, name: str) -> str:

@@ -49,7 +49,7 @@ def as_far_as_known(rollout: RolloutResult, unknown: Sequence[Unknown]) -> Rollo
     return replace(
         rollout,
         verdict=Verdict.UNKNOWN,
-        headline=Text("whether it finishes hangs on what isn't known"),
+        headline=Text("whether it finishes depends on what isn't known"),
         sentence=Text(f"not known: {decisive.what}. Without that, {verb}{rollout.sentence}"),
         ties=None,
     )
@@ -71,7 +71,7 @@ def grown(
 
 
 def of_todays_nodes(rollout: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
-    """What is stuck in a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do
+    """What is stuck on nodes of pools that may grow, as far as the input says: only that today's nodes won't do
     may be proven."""
     names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
     if rollout.ties is None or not names:

@@ -167,7 +167,7 @@ def grow(
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
     foreign = strangers(pools)
-    # Pools whose limits are known come first: a pool without a known limit is only asked where these don't do.
+    # Pools with known limits come first: a pool without a known limit is only asked where these don't do.
     for tried_pools in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not tried_pools:
             continue
@@ -474,7 +474,7 @@ class _Scaling:
         ]
 
     def missing(self, waiting: Shape) -> str:
-        """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
+        """What isn't known of pools that might take the pod; "" where that makes no difference."""
         of = {pool.name: pool for pool in self._pools}
         pairs = [(str(missing), of[missing.pool]) for missing in self._missing]
         reasons = [
@@ -549,7 +549,7 @@ def _past(growth: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int
 
 
 def _too_small(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Shape) -> list[str]:
-    """The pools that may grow and whose new node is one that the pod may run on, with too little of what it asks for even empty.
+    """The pools that may grow, with nodes that the pod may run on, with too little of what it asks for even empty.
 
     Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator` ("wouldn't fit if a new node is added").
     """

@@ -181,7 +181,7 @@ def fits(cluster: Cluster, pod_shapes: Iterable[PodShape], *, most: int = LIMITS
 
 
 def _shapes_of(cluster: Cluster, request: PodShape) -> tuple[list[Shape], Shape]:
-    """Of the pods whose claims are there already, one after another, and of all that come after them."""
+    """Of the pods with claims that exist, one after another, and of all that come after them."""
     *retained, last = (
         _offered_so(
             cluster, request.sharing,
@@ -193,7 +193,7 @@ def _shapes_of(cluster: Cluster, request: PodShape) -> tuple[list[Shape], Shape]
 
 
 def _in_turn(retained: Sequence[Shape], shape: Shape) -> Iterator[_Group]:
-    """Pods by themselves: those whose claims are there already first."""
+    """Pods by themselves: those with existing claims first."""
     return ([(member, 1)] for member in chain(retained, repeat(shape)))
 
 

@@ -63,7 +63,7 @@ class PodShape(Record):
     sharing : how the nodes offer its accelerator that it is counted on; None where the scheduler's rules alone decide
     beside : (spec, labels, how many) of the pods without which one such pod doesn't work: a group is counted whole
     keeps_apart : whether such groups keep each other away in a way that isn't counted
-    retained : specs of the pods that come first, whose claims are there already: a StatefulSet's next ordinals that were scaled down once
+    retained : specs of the pods that come first, with claims that exist: a StatefulSet's next ordinals that were scaled down once
     claims : what each pod after those gets claims of its own from
     """
 

@@ -2,7 +2,7 @@
 
 At the end of a rollout all its pods are on nodes, and the lender has his again. Counted are amounts and static filters alone, with
 everybody who may go left out: whom the workload may push out, who may push it out again once he was scaled down for it, who may end or be
-scaled on its own, and whose rollout is under way. So it is a bound for every order, strategy, loan and move.
+scaled on its own, or in the middle of a rollout. So it is a bound for every order, strategy, loan and move.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _usd(cluster: Cluster, large: IntArray, nodes: int, price: Callable[[Node, i
 
 class _Bound(Record, kw_only=False, eq=False):
     """Pods on nodes that only a plan asks to go. `pods`: of each its node, the row of `amounts` (int64[kind, resource]) that it asks
-    for, its priority, the number of its owner's key, whether that lends, and where it may be, one of `wheres`, whose bits are nodes, or
+    for, its priority, the number of its owner's key, whether that lends, and where it may be, one of `wheres` (each bit a node), or
     nowhere else; int64[column, pod]."""
 
     pods: IntArray
@@ -132,12 +132,12 @@ def _bound(cluster: Cluster) -> _Bound:
                 # may take these away.
                 if key in moving or number in leaves or autoscalers_of(snapshot, key):
                     continue
-                whose, stays = workload_by_key.get(key), goes_with_its_node(pod) or pod.owner is None
-                if whose is None and not stays:
+                owner, stays = workload_by_key.get(key), goes_with_its_node(pod) or pod.owner is None
+                if owner is None and not stays:
                     continue  # it is not known what its controller does
                 if where == NOWHERE and not stays:
                     where = wheres.setdefault(_where(cluster, group), len(wheres))
-                is_lent = whose is not None and whose.traits.surges_freely
+                is_lent = owner is not None and owner.traits.surges_freely
                 at = NOWHERE if stays else where
                 pods.append((node, kind, priority, keys.setdefault(key, len(keys)), is_lent, at))
     columns = np.array(pods, dtype=np.int64).reshape(-1, 6).T

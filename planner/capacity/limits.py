@@ -38,7 +38,7 @@ class CapacityLimits(Record):
     nodes_brought: int = 512  # that autoscalers are looked at bringing for one rollout
     # queues
     pods_let_in: int = 200  # of those that Kueue lets in, for which places are looked for
-    queues_asked: int = 60  # queues for whose first one it is looked up what would let it in
+    queues_asked: int = 60  # queues: what would admit the first workload of each is looked up
     # scale ups
     event_characters: int = 300  # of an event's message
     # seats

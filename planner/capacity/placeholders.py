@@ -55,7 +55,7 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
         return ()
     first = {
         "apiVersion": SCHEDULING_API, "kind": "PriorityClass", "metadata": {"name": _CLASS}, "value": _PRIORITY,
-        "preemptionPolicy": "Never", "description": "Room that is kept for pods whose node is lost",
+        "preemptionPolicy": "Never", "description": "Room that is kept for the pods of a lost node",
     }  # fmt: skip
     return (
         ("As CapacityBuffers, for a cluster autoscaler that knows them", _documents(buffers)),

@@ -59,7 +59,7 @@ class PoolOffer(Record):
 
 
 class PoolLine(Record):
-    """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first. What hangs on
+    """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first. What depends on
     pods is None where they weren't seen."""
 
     pool: NodePool

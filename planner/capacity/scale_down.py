@@ -1,7 +1,7 @@
 """Which nodes go again once a rollout is done: those of the pools that grew on which no pod is any more, or few.
 
 cluster-autoscaler takes a node away that was unneeded for ``--scale-down-unneeded-time``, not before ``--scale-down-delay-after-add``
-(both 10 minutes) after it added the last one, and never below the pool's minimum. Unneeded is one that is used below 0.5, of whose pods
+(both 10 minutes) after it added the last one, and never below the pool's minimum. Unneeded is a node used below 0.5, with pods that
 all fit elsewhere; what is used is the larger of CPU and memory that pods ask for, those of DaemonSets too, on a node with GPUs these
 alone. Pods without an owner, of kube-system, and with a directory or an emptyDir of the node keep it.
 
@@ -10,7 +10,7 @@ Source: kubernetes/autoscaler `cluster-autoscaler/core/scaledown/eligibility/eli
 `isScaleDownInCooldown`, `config/flags/flags.go`.
 
 Karpenter takes an empty node away ``consolidateAfter`` (a NodePool's, 0 s) after its last pod came or went, and 15 s in which it looks
-twice; with ``WhenEmptyOrUnderutilized``, the default, one whose pods fit elsewhere, too. Its budgets (10% of a NodePool's nodes at once)
+twice; with ``WhenEmptyOrUnderutilized``, the default, also a node with pods that fit elsewhere. Its budgets (10% of a NodePool's nodes at once)
 and replacing a node by a cheaper one aren't played.
 
 Source: kubernetes-sigs/karpenter `pkg/controllers/disruption/emptiness.go`, `consolidation.go` `consolidationTTL`, `pkg/apis/v1/nodepool.go`.
@@ -133,7 +133,7 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
         else []
     )
     used = {i: _used(simulation.state, i) for i in pods if pods[i]}
-    # Karpenter has no threshold of use: WhenEmptyOrUnderutilized takes any node whose pods fit elsewhere (1.1: more
+    # Karpenter has no threshold of use: WhenEmptyOrUnderutilized takes any node with pods that fit elsewhere (1.1: more
     # than a full node), WhenEmpty none with pods (0).
     limit = _THRESHOLD if karpenters is None else 1.1 if karpenters.consolidates_used else 0.0
     # The empty nodes are gone by then: the pods of a node that is emptied later must fit on nodes that stay.

@@ -34,7 +34,7 @@ from planner.scheduling.shape import Static, compile_shape
 
 
 class PendingSeats(Record):
-    """Pods that wait for a node, of one workload or of several that need the same. `needs`: what one asks for; `nodes`: those whose pods
+    """Pods that wait for a node, of one workload or of several that need the same. `needs`: what one asks for; `nodes`: those with pods that
     hold its place, because they match it and are large enough; `holders`: whose pods hold the most there, as (workload, pods)."""
 
     workloads: tuple[str, ...]

@@ -76,7 +76,7 @@ class NodeSeats(Record):
 
 @collector.resting()
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
-    """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
+    """Nodes with GPUs as rows of seats, by pool and name; the pod on each, and the workload with a next pod that would fit."""
     cluster = compiled(snapshot)
     state = State(cluster)
     takers, seats_by_node = _takers(cluster, state), _held(cluster)
@@ -145,7 +145,7 @@ def _held(cluster: Cluster) -> dict[tuple[int, str], list[Seat]]:
 
 
 def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
-    """(node, resource) → the workloads that ask for it and whose next pod fits there now."""
+    """(node, resource) → the workloads that ask for it and have a next pod that fits there now."""
     open_to: dict[Likeness, list[int]] = {}
     takers: dict[tuple[int, str], list[str]] = {}
     for workload in cluster.snapshot.workloads:

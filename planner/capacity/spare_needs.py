@@ -189,7 +189,7 @@ def _places(cluster: Cluster, workload: Workload) -> int:
 
 
 def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str, ...]:
-    """Whose pods wait for GPUs and could go to `node`, as namespace/name; not the workload's own."""
+    """The workloads with pods that wait for GPUs and could go to `node`, as namespace/name; without the workload itself."""
     keys = workload_keys(cluster.snapshot)
 
     def is_one(pod: Pod) -> bool:

@@ -53,7 +53,7 @@ class Scope(StrEnum):
 
 
 class Fewer(Record):
-    """Pods of one workload. `groups`, `group_size`: of one whose pods work in groups, how many of these aren't whole then."""
+    """Pods of one workload. `groups`, `group_size`: of a workload that works in groups, how many of these aren't whole then."""
 
     workload: str
     pods: int
@@ -82,7 +82,7 @@ class Loss(Record):
     missing : pods fewer than before once all is at rest; `whose`: by workload
     waiting : of these, successors that wait for a node
     unattached : of these, successors that have a node and wait there for a volume that another node has
-    unknown : of these, whose controller isn't played: whether they come back isn't known
+    unknown : of these, of owners that aren't played: whether they come back isn't known
     preempted, pushed : pods that are preempted, their number and their workloads
     seconds : until the last that comes back is Ready
     spare : the cheapest that was found with which no client is left waiting; empty where none was, or none is needed
@@ -156,7 +156,7 @@ class Survival(Record):
     doubts: tuple[Doubt, ...] = ()
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
-        """How many nodes there are, or of them those whose loss isn't survived."""
+        """How many nodes there are, or of them those that are single points of failure."""
         node_losses = (loss for loss in self.losses if loss.scope is Scope.NODE and (loss.gpus or not with_gpus))
         return sum(loss.alike for loss in node_losses if loss.is_broken or not broken)
 
@@ -290,7 +290,7 @@ def _told(cluster: Cluster, lost: _Lost, outcome: LossOutcome, spare: tuple[Spar
 
 
 def fewer_of(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY) -> tuple[Fewer, ...]:
-    """Whose pods are fewer, most first."""
+    """The workloads with fewer pods, most first."""
     return tuple(
         Fewer(workload=key, pods=pods[key], groups=torn.get(key, (0, 1))[0], group_size=torn.get(key, (0, 1))[1])
         for key in sorted(pods, key=lambda key: (-pods[key], key))
@@ -369,7 +369,7 @@ class _SpareSearch:
     def __init__(self, player: LossPlayer, book: PriceBook | None) -> None:
         self.player, self.cluster = player, player.cluster
         self._most = player.plays + LIMITS.losses_with_spare
-        self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
+        self._in_vain: Counter[str] = Counter()  # pool → nodes that no spare was found for
         self._known: dict[frozenset[tuple[Shape, int]], Spares] = {}
         kinds: dict[tuple[str, str], int] = {}
         for place, node in enumerate(self.cluster.nodes):

@@ -59,7 +59,7 @@ _WORK_UNITS: Final = 3_000_000
 
 class LaterEvents(Record):
     """What happens beside a rollout. `manifests`: the texts of what is applied later, in the order of those events; `limits`:
-    how far pools may grow, where it is given; `first`: workloads whose change isn't meant where all others come later."""
+    how far pools may grow, where it is given; `first`: workloads left out of "all changes come later"."""
 
     first: tuple[str, ...] = ()
     later: tuple[Later, ...] = ()
@@ -187,7 +187,7 @@ def _upgraded(case: ChangeCase, later_event: Later, prepared: Prepared) -> tuple
 
 
 def _check_upgrades(cluster: Cluster, planned: Sequence[Planned]) -> None:
-    """What else happens to nodes of a pool that is upgraded hangs on how far it is then.
+    """What else happens to nodes of a pool that is upgraded depends on how far it is then.
 
     Raises
     ------
@@ -578,7 +578,7 @@ def _flies(cluster: Cluster, key: str) -> bool:
 
 
 def _scaled(later_event: Later, revision: Revision | None) -> Planned:
-    """Replicas of a workload whose controller has begun."""
+    """Replicas of a workload that its controller has begun on."""
     key, replicas = (
         revision.after.key if revision is not None else later_event.change.target,
         int(later_event.change.value),

@@ -290,7 +290,7 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
 
 
 def _daemons_told(snapshot: Snapshot, pods: Counter[str], sign: int) -> Snapshot:
-    """The snapshot whose DaemonSets say so many pods more or fewer, by key: else each that is at rest counts as midway."""
+    """The snapshot with so many pods more or fewer in its DaemonSets, by key: else each that is at rest counts as midway."""
     return replace(
         snapshot,
         workloads=tuple(
@@ -467,7 +467,7 @@ def _waiting(snapshot: Snapshot) -> int:
 
 # ── nodes that don't answer ──────────────────────────────────────────────────────────────────────────────────────────
 def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
-    """Its pods aren't Ready, and who doesn't tolerate that for ever is evicted: the object stays, and its controller makes another."""
+    """Its pods aren't Ready, and who doesn't tolerate that forever is evicted: the object stays, and its controller makes another."""
     names = case.nodes()
     taken_at = case.snapshot.taken_at
     nodes = case.remade(names, lambda node: silenced(node, taken_at))

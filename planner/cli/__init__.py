@@ -21,7 +21,7 @@ from typing import Final
 
 import click
 
-from planner.cli import options, pager, stream, waiting
+from planner.cli import options, pager, stream, usage_errors, waiting
 from planner.ground import collector, parallel_parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
@@ -49,7 +49,7 @@ _NO_QUESTIONS: Final = {
 }  # fmt: skip
 """Commands that ask no question of the hall."""
 _LISTS: Final = ("prices",)
-"""Those of them whose answer may be long."""
+"""Those of them that may print a long answer."""
 
 _MODULES: Final = {
     question_entry.named or name.replace("_", "-"): name
@@ -88,7 +88,6 @@ _OLD: Final = {"anonymise": "anonymize", "savings": "spot"}
 """Commands by the names they had, which go on working."""
 _ALIASES: Final = {"costs": {"--spot": "spot"}}
 """Options that asked a command for another one's answer, which go on doing so."""
-_CLUSTERS: Final = "Give demo, a FILE of kubectl get … -A -o json, or context:NAME of your kubeconfig"
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -107,7 +106,7 @@ def _with_quiet(command: click.Command) -> click.Command:
         command.params.append(
             options.HeadedOption(
                 ["--quiet", "-q"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
-                help="No warnings and no progress on standard error; errors are told.",
+                help="No warnings and no progress on standard error; only errors.",
             )
         )  # fmt: skip
     return command
@@ -178,7 +177,9 @@ class _Commands(click.Group):
                     arguments if is_kept else [word for word in arguments if word not in asks],
                 )
         if not first.startswith("-") and self.get_command(ctx, first) is None:
-            instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands")
+            instead = usage_errors.command_hint(args[0]) or choice(
+                args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands"
+            )
             raise click.UsageError(f"No such command {args[0]!r}. {instead}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -216,7 +217,7 @@ class _Commands(click.Group):
                 hidden.hidden = True
                 home.add_command(hidden, old)
         elif all(word not in param.opts for param in home.params):
-            epilog = f"Instead: {question_entry.line[0].lower()}{question_entry.line[1:]} Its options: headroom {name_of(question_entry)} --help"
+            epilog = f"Instead: {question_entry.line} Its options: headroom {name_of(question_entry)} --help"
             home.params.append(
                 options.HeadedOption([word], is_flag=True, expose_value=False, is_everyday=True, help=epilog)
             )
@@ -241,7 +242,7 @@ class _Commands(click.Group):
 @click.option("--no-pager", is_flag=True, is_eager=True, expose_value=False, callback=_unpaged,
               help="Print a long answer at once; else it goes through PAGER on a terminal.")  # fmt: skip
 @click.option("--unpacked-limit", metavar="SIZE", envvar="HEADROOM_UNPACKED_LIMIT",
-              help="The most of files and archives that is read and unpacked, such as 8Gi; else 4Gi. At most twice as "
+              help="How much of files and archives is read and unpacked at most, such as 8Gi; else 4Gi. At most twice as "
               "much memory is needed.")  # fmt: skip
 @click.option("--accelerators", metavar="FILE", envvar="HEADROOM_ACCELERATORS",
               help="Your own accelerator resources and node labels, YAML or JSON; they stand before the built-in ones.")  # fmt: skip
@@ -320,20 +321,13 @@ def kubectl_plugin() -> None:
     main(argv)
 
 
-def _hinted(error: click.ClickException) -> click.ClickException:
-    """The error; of a CLUSTER that is missing with what may stand there."""
-    if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("cluster", "clusters"):
-        return click.MissingParameter(_CLUSTERS, error.ctx, error.param)
-    return error
-
-
 def _run(argv: list[str] | None) -> int:
-    """The status of the command, whose known errors are told."""
+    """The status of the command; known errors are printed."""
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        _hinted(error).show()
+        usage_errors.hinted(error).show()
         return ExitStatus.BAD_INPUT
     except HeadroomError as error:
         if _is_interrupt(error):

@@ -47,7 +47,7 @@ class _Write(click.ParamType[Any]):
               is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
 @options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
 @options.option("", "--chart", type=click.Path(exists=True, file_okay=False), metavar="DIR", is_everyday=True,
-              help="Without CLUSTER: the chart's folder, of which helm template printed it; each cure is told as its values too.")  # fmt: skip
+              help="Without CLUSTER: the folder of the chart that helm template rendered. Each cure is printed as its values too.")  # fmt: skip
 @policy_option
 @options.asked(GateSettings)
 @question_commands.taking(*_WANTS)
@@ -55,7 +55,7 @@ class _Write(click.ParamType[Any]):
 @options.option("Output", "--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
               is_everyday=True, help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
 @click.option("--rows", type=click.Choice([*QUESTION.tables, FACTS]), default="workloads", show_default=True,
-              help="What rows of CSV stand for.")  # fmt: skip
+              help="What each row of CSV is.")  # fmt: skip
 @options.option("Output", "--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
               is_everyday=True, help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
 def command(
@@ -84,7 +84,9 @@ def command(
     if is_alone:
         options.need("CLUSTER", _OF_A_CLUSTER)
     elif chart is not None:
-        raise InputError("cures are told as values without CLUSTER only", where="--chart", fix="Leave CLUSTER out")
+        raise InputError(
+            "--chart prints cures as values, and works without CLUSTER only", where="--chart", fix="Leave CLUSTER out"
+        )
     policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
     clusters = [] if cluster is None else [_read(cluster)]
@@ -130,7 +132,7 @@ def _read(cluster: str) -> Snapshot:
     Raises
     ------
     InputError
-        For a file without nodes and pods whose objects no API server has written.
+        For a file without nodes and pods that no API server has written.
     """
     if manifests.is_manifest(cluster):
         what = "is read as CLUSTER, and holds manifests: no node, no pod, nothing that an API server has written"

@@ -48,6 +48,7 @@ def _short(part: GatedWorkload) -> str:
     if room is None or room.need in _SHORT:
         return _SHORT[room.need] if room is not None else "not known"
     room_text = count(room.places, f"more {room.unit}", f"more {room.unit}s") if room.places else ""
+    room_text += " a node" if room.is_per_node else ""
     return " and ".join(filter(None, (room_text, "the same node" if room.needs_same_node else "")))
 
 
@@ -98,7 +99,7 @@ def after(verdict: GateAnswer) -> list[str]:
 
 
 def with_values(gate_answer: GateAnswer, chart: HelmChart, places: Mapping[str, SourceLine]) -> GateAnswer:
-    """The answer with each cure as values of the chart whose template made the workload, or why they aren't known."""
+    """The answer with each cure as values of the chart that made the workload, or why they aren't known."""
 
     def told(part: GatedWorkload, cure: ManifestCure) -> ManifestCure:
         patch = yaml.safe_load(yaml.safe_load(cure.kustomize)["patches"][0]["patch"])

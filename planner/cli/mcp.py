@@ -61,7 +61,7 @@ _OWN: Final = ("action", "details", "help")  # what a tool takes beside its acti
 _COMMON: Final = (
     "workload", "manifest", "replicas", "max_surge", "max_unavailable", "strategy", "then", "changes", "shape", "namespace", "service",
 )  # fmt: skip
-"""Settings whose types stand in the tools; of the others the names do."""
+"""Settings with their types in the tools; the others have only names."""
 _LINES_SHOWN: Final = 10
 _LETTERS_OF_A_LINE: Final = 500  # of a line
 _SAME_LETTERS: Final = 40  # a cell as long that the sentence has already is left out

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from planner.cli import usage_errors
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record
 from planner.ground.settings import Setting, made, settings_of
@@ -57,7 +58,7 @@ def option(heading: str, *names: str, is_everyday: bool = False, **attributes: A
 
 
 class ShortHelp(click.Command):
-    """A command whose help is a screen: of many options it names those that people type, and ``--help-all`` names every one."""
+    """A command with one screen of help: of many options it names those that people type, and ``--help-all`` names every one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """With ``--help-all`` beside ``--help``, where the short help leaves options out."""
@@ -73,10 +74,14 @@ class ShortHelp(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Old names of options are read as those of today."""
         words = [word.partition("=") for word in args]
-        ctx.meta[_WORDS] = tuple(
-            args
-        )  # an option whose value is being completed ends the parsing before CLUSTER is known
-        return super().parse_args(ctx, ["".join((OLD_FLAGS.get(name, name), *more)) for name, *more in words])
+        ctx.meta[_WORDS] = tuple(args)  # completing an option's value ends the parsing before CLUSTER is known
+        if (twice := usage_errors.namespace_twice(ctx, [name for name, *_ in words])) is not None:
+            raise twice
+        ctx.allow_extra_args = True
+        extra = super().parse_args(ctx, ["".join((OLD_FLAGS.get(name, name), *more)) for name, *more in words])
+        if extra and not ctx.resilient_parsing:
+            raise usage_errors.extra_arguments(ctx, extra)
+        return extra
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The everyday options, all of few, or all under their headings."""
@@ -277,15 +282,21 @@ class _Number(click.ParamType[Any]):
         return number
 
 
+_NO_SOURCE: Final = frozenset({"the default", "assumed: not given"})
+
+
 def _help(setting: Setting) -> str:
     """``Nodes in all (nodes). Else from the cluster.``; for one without a source its help and default."""
     unit = f" ({setting.unit})" if setting.unit else ""
     if setting.source:
         source = f"from {setting.source}" if setting.source.startswith(("the ", "how ", "what ")) else setting.source
-        default_text = (
-            f"Else {source}." if setting.assumed is None else f"Default {setting.assumed:g}: {setting.source}."
-        )
-        help_text = f"{setting.label}{unit}. {default_text}"
+        if setting.source in _NO_SOURCE:  # "Default 60: assumed: not given" tells no more than the number
+            default_text = "" if setting.assumed is None else f"Default {setting.assumed:g}."
+        elif setting.assumed is None:
+            default_text = f"Else {source}."
+        else:
+            default_text = f"Default {setting.assumed:g}: {setting.source}."
+        help_text = f"{setting.label}{unit}. {default_text}".rstrip()
     else:
         help_text = setting.help + (" Repeatable." if setting.is_many else "")
     default = [f"default: {setting.default_text}"] if setting.default_text else []

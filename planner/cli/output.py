@@ -42,13 +42,13 @@ def printing(question: Question[Any, Any]) -> Options:
     """``--output``, ``--rows`` and, for a list, ``--fail-on``."""
     named = [*question.tables, FACTS]
     rows = option("Output", "--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
-                        help="What rows of CSV and Markdown stand for.")  # fmt: skip
+                        help="What each row of CSV and Markdown is.")  # fmt: skip
     return together(*([fail_on_option(question)] if question.states else []), rows, output_option)
 
 
 def fail_on_option(question: Question[Any, Any]) -> Options:
     """``--fail-on`` for a list of the question's states."""
-    help_text = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
+    help_text = f"Fail if the list has one of: {', '.join(question.states)}. Join several by commas."
     return option(
         "Output", "--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=help_text
     )
@@ -80,7 +80,7 @@ def show(
     rows: str = "",
     also: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print `answer` as asked; `text` prints the words, `rows` of another question stand for its first ones. Where it hangs on a list
+    """Print `answer` as asked; `text` prints the words, `rows` of another question stand for its first ones. Where it depends on a list
     that wasn't seen, that is printed."""
     rows = rows if rows in (*question.tables, FACTS) else ""
     clusters = [snapshots] if isinstance(snapshots, Snapshot) else snapshots

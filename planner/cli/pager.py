@@ -20,7 +20,7 @@ from planner.cli import stream, waiting
 
 NO_PAGER: Final = "headroom.no_pager"  # of a click context's meta
 _HEIGHTS: Final = 2  # a longer answer than so many times the terminal's height is paged
-_LINES: Final = 24  # of a terminal whose height isn't known
+_LINES: Final = 24  # of a terminal of unknown height
 
 
 class _Held:

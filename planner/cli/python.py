@@ -211,7 +211,7 @@ def ask(
     HeadroomError
         For a question or setting that there isn't, values that are impossible, and input that can't be read.
     NotKnownError
-        Where the answer hangs on objects that the cluster's input lacks.
+        Where the answer depends on objects that the cluster's input lacks.
     """
     question, question_settings = prepared(name, about, settings)
     snapshot, other_snapshots = cluster.snapshot, tuple(cluster_read.snapshot for cluster_read in others)

@@ -23,7 +23,7 @@ _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
 @click.command("report", cls=options.ShortHelp)
 @click.argument("cluster")
 @click.option("--to", "files", multiple=True, required=True, metavar="FILE",
-              help="Where it is written; the name's end says how: .html, .md, .csv, .json; repeatable.")  # fmt: skip
+              help="Where it is written; the extension is the format: .html, .md, .csv, .json; repeatable.")  # fmt: skip
 @click.option("--before", metavar="CLUSTER", help="An earlier snapshot: the review then begins with what changed.")
 @options.asked(ReportSettings)
 @question_commands.taking(*_WANTS)
@@ -52,7 +52,7 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
 def _form(name: str) -> str:
     form = FORMATS.get(Path(name).suffix.lower())
     if form is None:
-        raise InputError("its end says no form", where=name, fix=f"Give it one of {', '.join(FORMATS)}")
+        raise InputError("its extension names no format", where=name, fix=f"Give it one of {', '.join(FORMATS)}")
     return form
 
 

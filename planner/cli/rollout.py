@@ -56,7 +56,7 @@ _OF_ONE: Final = (
 )
 _PRICES: Final = ("own_prices", "discounts", "commitments")
 
-_MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
+_MOST_STEPS: Final = 3  # plans printed with their steps; --script prints any plan's
 _MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, and of more than these the first
 
 
@@ -179,7 +179,7 @@ def _of_all(snapshot: Snapshot, inputs: Inputs, values: Mapping[str, Any]) -> in
 
 
 def _book(called: question_commands.Called, *, is_asked: bool) -> PriceBook | None:
-    """The prices; None where only the environment names a file of them, and it can't be read: the verdict doesn't hang on it."""
+    """The prices; None where only the environment names a file of them, and it can't be read: the verdict doesn't depend on it."""
     try:
         return question_commands.book_of(called.values)
     except HeadroomError:

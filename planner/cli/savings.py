@@ -23,7 +23,7 @@ from planner.spot.own_history import from_files, own_history
 _OPTIONS: Final = options.together(
     click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended."),
     click.option("--gaps", "gaps_file", type=FILE, metavar="FILE",
-                 help="Observed gaps from a loss until a node was to be had again: CSV, hours,ended."),
+                 help="Observed gaps from a loss until a node was available again: CSV, hours,ended."),
     options.option("", "--history", "histories", multiple=True, metavar="FROM",
                  is_everyday=True, help="When your own spot nodes came and went: store:URL, store:URL#cluster, or a CLUSTER with such Events; repeatable."),
     prometheus_options(what="When your own spot nodes came and went, from kube_node_created and kube_node_labels here.", days=30),

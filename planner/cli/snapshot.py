@@ -45,7 +45,7 @@ def command(
 ) -> int:
     """Keep each CLUSTER in a store: the whole snapshot, its nodes, pools, workloads and pods, and every answer's facts.
 
-    For a cron job. What was said to be written is written; the same snapshot is written once. No environment values,
+    For a cron job. The same snapshot is written once; a snapshot that is named as written is on disk. No environment values,
     arguments, Secrets or log lines are kept. Exits 1 where one of several could not be kept; the others are.
     """
     one_reader_of_stdin(*clusters)

@@ -96,7 +96,7 @@ def there(url: str) -> Store:
     Raises
     ------
     InputError
-        Where it is a folder that isn't there: a mistyped path would be an empty store for ever, and a CronJob's status 0.
+        Where it is a folder that isn't there: a mistyped path would be an empty store forever, and a CronJob's status 0.
     """
     store = Store(url)
     if not store.is_there():

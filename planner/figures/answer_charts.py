@@ -173,7 +173,7 @@ def _stranded(sizes: Sequence[SizeFragments], noun: str) -> Chart:
 
 
 def _costs(answer: Any) -> Iterator[Chart]:
-    """The dearest first; of what isn't requested it is known whose it is not."""
+    """The dearest first; what isn't requested has no owner."""
     pools = sorted((pool for pool in answer.pools if pool.usd_per_month), key=lambda pool: -pool.usd_per_month)
     idle = [pool.idle.total if pool.idle else 0.0 for pool in pools]
     parts = (

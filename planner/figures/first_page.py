@@ -14,7 +14,7 @@ from planner.questions.report import Report
 
 
 class FirstPageLine(NamedTuple):
-    """`question`: whose chapter has more; "" where none has."""
+    """`question`: the chapter that has more; "" where none has."""
 
     about: str
     said: str

@@ -28,7 +28,7 @@ def short(names: Sequence[str]) -> list[str]:
 
 
 def ticks(names: Sequence[str]) -> dict[str, Any]:
-    """For an axis whose categories are these names, each `plain`: `short`, and whole where one points."""
+    """For an axis with these names as categories, each `plain`: `short`, and whole where one points."""
     if all(len(name) <= LONGEST for name in names):
         return {}
     return {

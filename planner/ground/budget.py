@@ -16,8 +16,8 @@ from planner.ground.records import dataclass
 QUESTION_UNITS = 120_000_000
 SEARCH_UNITS = QUESTION_UNITS // 12
 """Of a search within a question, such as which nodes would help: about ten seconds. The answer doesn't wait for a search that goes on
-for ever."""
-LIST_UNITS = 5 * QUESTION_UNITS  # of a question whose parts are questions of their own, all together: about ten minutes
+forever."""
+LIST_UNITS = 5 * QUESTION_UNITS  # of a question made of other questions, all together: about ten minutes
 TOO_LARGE = "too large to play through"
 _GLANCE_UNITS = 20_000  # between two looks whether the answer is still wanted
 

@@ -38,7 +38,7 @@ class InputError(HeadroomError):
 
 
 class NotKnownError(InputError):
-    """What was given is right, and lacks what the answer hangs on."""
+    """What was given is right, and lacks what the answer depends on."""
 
 
 class QuantityError(InputError, ValueError):

@@ -1,4 +1,4 @@
-"""Records: frozen values, told apart by what they hold, whose fields are given by name.
+"""Records: frozen values, compared by what they hold, with fields given by name.
 
 A `Record` is made by msgspec and is a dataclass to readers, compares, replaces or asks `dataclasses.fields`, and to
 mypy; a class and an instance cost a tenth of the standard library's. A start of ``headroom`` makes some 600 classes and reading

@@ -44,6 +44,7 @@ class Setting(Record):
     is_private : a text of the user's that may hold anything, passwords too: it is written out nowhere, its digest stands
         for it in documents and links (`written`)
     form : how it is written, in capitals: ``FILE``, ``A=B,C=D``
+    default_words : its default as people write it, where that isn't the value: ``1.36``
     is_everyday : the command's short help names it; ``--help-all`` names every one
     is_workload : it names workloads, as people type them (`planner.kubernetes.workload_names`)
     """
@@ -61,6 +62,7 @@ class Setting(Record):
     source: str = ""
     group: str = ""
     form: str = ""
+    default_words: str = ""
     option: str = ""
     short: str = ""
     optional: bool = False
@@ -89,8 +91,8 @@ class Setting(Record):
     @property
     def default_text(self) -> str:
         """The default as it would be written; "" where there is none, or nothing is off, empty or worked out."""
-        if self.default is None or isinstance(self.default, bool):
-            return ""
+        if self.default_words or self.default is None or isinstance(self.default, bool):
+            return self.default_words
         return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
 
     @property
@@ -150,6 +152,7 @@ def setting(
     source: str = "",
     group: str = "",
     form: str = "",
+    default_words: str = "",
     option: str = "",
     short: str = "",
     optional: bool = False,

@@ -109,7 +109,7 @@ class Listing(Record, Generic[A, R]):
     Attributes
     ----------
     items : what stands behind the rows, in the order in which they are shown; the attribute of that name where it isn't given
-    columns : may hang on the answer; without any it is no table, and people are told its lines
+    columns : may depend on the answer; without any it is no table, and people are told its lines
     title : over it, where an answer has several
     empty : what is said where there is none; "" leaves the listing out
     line : a row as a sentence, where the words are too many for columns; what stands before a tab stands in one column, what

@@ -30,7 +30,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\
 class Text:
     """Words for people, made last from what was decided: they can be shown and joined, and nothing can be read out of them.
 
-    There is no ``in``, no ``split`` and no ``startswith``, so that mypy and Python refuse a decision that hangs on a
+    There is no ``in``, no ``split`` and no ``startswith``, so that mypy and Python refuse a decision that depends on a
     sentence: the fact stands in a field beside it. `str` and f-strings give the words to what shows them; empty words are
     false.
     """
@@ -109,7 +109,7 @@ def plural(number: float, singular: str, many: str = "") -> str:
     return singular if number == 1 else many or f"{singular}s"
 
 
-_SPELLED: Final = ("HTTP", "MPI", "MX", "XGB")  # kinds that begin with letters whose names begin with a vowel
+_SPELLED: Final = ("HTTP", "MPI", "MX", "XGB")  # kinds that begin with a letter that is spoken with a vowel first
 
 
 def with_article(name: str) -> str:

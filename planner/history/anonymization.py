@@ -195,7 +195,7 @@ class _Walk(Record, kw_only=False):
         return self._text(field, value) if isinstance(value, str) else value
 
     def _record(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Of a requirement, taint or toleration about a label whose values everybody has, the values stay too."""
+        """Of a requirement, taint or toleration about a label with values that all clusters have, the values stay too."""
         stays = ("value", "values") if is_valued(str(record.get("key"))) else ()
         return {key: child if key in stays else self.of(child, key) for key, child in record.items()}
 

@@ -47,7 +47,7 @@ def _parts_of_tables() -> set[str]:
     texts = [value for value in ours if isinstance(value, str)]
     texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
     texts += [accelerator.resource for accelerator in tables().accelerators]
-    texts += [*VALUED, *ATTACHING]  # whether volumes attach hangs on the driver's name where no CSIDrivers are kept
+    texts += [*VALUED, *ATTACHING]  # whether volumes attach depends on the driver's name where no CSIDrivers are kept
     texts += [listed_kind.group for listed_kind in LISTED.values()] + [
         OLD_GROUP
     ]  # an owner's tells its kind from another project's
@@ -75,7 +75,7 @@ VALUED: Final = (
     vocabulary.NVIDIA_GPU_REPLICAS,
     vocabulary.NVIDIA_SHARING_STRATEGY,
 )
-"""Label keys whose values everybody has: zones, machine types, GPU models, how a node was bought."""
+"""Label keys with values that all clusters have: zones, machine types, GPU models, how a node was bought."""
 _OF_MACHINES: Final = (
     "karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-", "karpenter.azure.com/sku-", "karpenter.k8s.gcp/instance-",
     "karpenter.kwok.sh/instance-", "cloud.google.com/machine-family", "cloud.google.com/gke-gpu-driver-version",

@@ -68,7 +68,7 @@ def path_of(partition: Partition, name: str) -> str:
 
 
 def partition_of(path: str) -> Partition | None:
-    """The partition whose entry may be at `path`. Who may write below one cluster's folder names no other's
+    """The partition that may have its entry at `path`. Who may write below one cluster's folder names no other's
     (``manifest/cluster=a/cluster=b/day=…``)."""
     partition = Partition.in_path(path)
     return partition if partition is not None and path.rpartition("/")[0] == f"{FOLDER}/{partition.path}" else None

@@ -156,7 +156,7 @@ def _spelled_as(old: Any, new: Any, *, is_amount: bool = False) -> Any:
 
 
 def _are_named(value: Any, name: str) -> TypeGuard[list[Object]]:
-    """Whether it is a list of objects whose field `name` can tell one from another."""
+    """Whether it is a list of objects that a field `name` tells apart."""
     return isinstance(value, list) and all(
         isinstance(element, dict) and isinstance(element.get(name), str | int | None) for element in value
     )

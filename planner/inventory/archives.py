@@ -441,7 +441,7 @@ class _StreamFile:
 
 
 def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
-    """Frames of a codec that pyarrow has; a frame whose window is larger than 128 MiB is refused (zstd's own default)."""
+    """Frames of a codec that pyarrow has; a frame with a window larger than 128 MiB is refused (zstd's own default)."""
     try:
         import pyarrow as pa  # only what is packed so pays for it
     except ModuleNotFoundError:
@@ -564,7 +564,7 @@ def _member(content: Forward, label: str, walk: Walk) -> Iterator[ArchiveFile]:
 
 
 def _check_directory(stream: BinaryIO, name: str) -> None:
-    """Refuse a zip archive whose list of files alone would fill the memory: `zipfile` reads it at once."""
+    """Refuse a zip archive if its list of files alone would fill the memory: `zipfile` reads it at once."""
     size = stream.seek(0, _FROM_END)
     stream.seek(max(0, size - 65_557))  # the end record, and the longest comment after it
     tail = stream.read()

@@ -154,7 +154,7 @@ def _if_open(
 
 
 def _by_numbers(text: str, content: Any, opened: list[str]) -> list[tuple[tuple[str, ...], Any]] | None:
-    """Of a rolling update whose template has a value for each number, with no condition about it."""
+    """Of a rolling update with a value for each number in its template, under no condition."""
     limits = content.get("rollingUpdate") if isinstance(content, dict) else None
     if not isinstance(limits, dict) or opened or re.search(r"\{\{-?\s*(?:if|with|range|else|end)\b", text):
         return None

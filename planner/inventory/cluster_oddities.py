@@ -38,7 +38,7 @@ _NAMED = 3  # names spelt out in a finding about many
 
 
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """Everything the checks find in `snapshot`, after the problems met while reading it. What hangs on nodes or pods that weren't
+    """Everything the checks find in `snapshot`, after the problems met while reading it. What depends on nodes or pods that weren't
     seen isn't said: without them every node is empty, and none has room."""
     applicable_checks = (rule for rule in CHECKS if snapshot.if_known(True, *_HANG_ON.get(rule, ())))
     return snapshot.problems + tuple(
@@ -110,7 +110,7 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
-    """Objects of kinds whose rollout isn't modelled: their pods are counted where they run, and nothing else is said of them."""
+    """Objects of kinds that aren't played: their pods are counted where they run, and nothing else is said of them."""
     above = unjudged_above(snapshot)
     for owner in unjudged(snapshot):
         owner_keys = frozenset(owner.keys)
@@ -171,7 +171,7 @@ def _unoffered(snapshot: Snapshot) -> dict[str, list[Node]]:
 
 
 def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
-    """Nodes whose bound pods ask for more than is allocatable: capacity shrank, or pods were bound by hand."""
+    """Nodes with bound pods that ask for more than is allocatable: capacity shrank, or pods were bound by hand."""
     nodes = {node.name: node for node in snapshot.nodes}
     excess: dict[str, list[Node]] = defaultdict(list)
     for name, requested in _held_by_node(snapshot).items():
@@ -303,14 +303,14 @@ def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
-    """Deployments whose rollouts are paused: a change starts nothing."""
+    """Deployments with a paused rollout: a change starts nothing."""
     for workload in snapshot.workloads:
         if workload.is_paused and workload.traits.can_pause:
             yield finding("deployment-paused", workload.key, command=commands.resume(workload.key))
 
 
 def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
-    """Workloads whose selector selects the pods of another one: their controllers work against each other."""
+    """Workloads that select the pods of another one: their controllers work against each other."""
     by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
     by_namespace: dict[str, list[Workload]] = defaultdict(list)
     selecting = [controller for controller in snapshot.workloads if not controller.traits.is_batch]
@@ -358,7 +358,7 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
 
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
-    """PodDisruptionBudgets whose number or share can't be read. The API server refuses them; the disruption controller
+    """PodDisruptionBudgets with a number or share that can't be read. The API server refuses them; the disruption controller
     fails on them (SyncFailed) and lets no pod go, so that they count here, as such."""
     for budget in snapshot.pod_disruption_budgets:
         for field, value in (("minAvailable", budget.min_available), ("maxUnavailable", budget.max_unavailable)):

@@ -22,7 +22,7 @@ NOT_RECORDED: Final = "by-rules"
 
 
 class ChangeCourse(Record):
-    """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: whose place they take, `leaving`: the uids of
+    """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: the pods that give them their place, `leaving`: the uids of
     those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop. `ignored`:
     nothing comes of it, ever, and why."""
 
@@ -95,7 +95,7 @@ def course(
         return _grown(snapshot, live_object, UpdateEffect.STAYS, updates, sets, more)
     if not is_same and way is UpdateEffect.BESIDE:
         if {pod.role for pod in given_object.pods} - {pod.role for pod in live_object.pods}:
-            return None  # which of the groups is the new one hangs on their order
+            return None  # which of the groups is the new one depends on their order
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), old=old)
     if not is_same and way is UpdateEffect.AFTER:
         return ChangeCourse(way=way, updates=updates, sets=tuple(sets), old=old, leaving=below)
@@ -127,7 +127,7 @@ def _grown(
 
 
 def _is_same(manifest_object: Unplayed, live_object: Unplayed, *, is_fixed: bool = False) -> bool:
-    """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied.
+    """Whether a manifest says nothing new of what the pods depend on: what it leaves out was filled in, unless it had been applied.
     `is_fixed`: of what may not change while it is suspended."""
     new_leaves, live_leaves = (
         leaves_of(side.fixed_of_pods if is_fixed else side.said_of_pods) for side in (manifest_object, live_object)

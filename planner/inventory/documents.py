@@ -330,7 +330,7 @@ def _json_part(view: memoryview, where: str) -> Part:
 def _list_part(
     where: str, items: list[Any], list_kind: str, api_version: str, first: int = 1, metadata: Any = None
 ) -> Part:
-    """A List of anything, or a typed one, whose items don't say their kind and which is that kind's whole list or a page of
+    """A List of anything, or a typed one: its items don't say their kind, and it is that kind's whole list or a page of
     it."""
     kind = list_kind.removesuffix("List")
     page = _page(metadata)

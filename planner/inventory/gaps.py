@@ -3,7 +3,7 @@
 A list that was cut off looks like a shorter one, and a cluster of which half the pods are missing like one that is half
 empty. So readers says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
 are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, and how many pods a controller
-counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
+counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that depends on
 it takes for not known (`planner.inventory.input_report.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody
 may see them.
 
@@ -62,7 +62,7 @@ class PodTally:
                     lasting_of[owner.kind, owner.api_group, key] += 1
 
     def take_off(self, pods: Iterable[Pod]) -> None:
-        """Count them no more; who has none left is forgotten, or what ended would be kept for ever."""
+        """Count them no more; who has none left is forgotten, or what ended would be kept forever."""
         for counts, fewer in zip(self._counts, PodTally(pods)._counts, strict=True):
             counts.subtract(fewer)
             for key in fewer:
@@ -77,7 +77,7 @@ class PodTally:
 def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: PodTally | None = None) -> Snapshot:
     """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
 
-    `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces. `tally`: of
+    `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster: its lists are of all namespaces. `tally`: of
     its pods, where that is known.
     """
     partial = dict(snapshot.reading.partial)
@@ -168,7 +168,7 @@ def _uncounted(
 ) -> Iterator[tuple[str, str]]:
     """Controllers that count more of what they own than is there, Ready ones too; by owner's key, how many are and are Ready.
 
-    Both: a pod that was made after the pods were listed isn't Ready at once, and one whose readiness comes and goes is there.
+    Both: a pod that was made after the pods were listed isn't Ready at once, and one that is Ready now and then is there.
     """
     lost = [
         owner.status_replicas - pod_counts[owner.key]

@@ -1,7 +1,7 @@
 """An object that makes a Deployment of what it says, changed by a manifest: the Deployment is rolled out as any other.
 
 What the manifest says of the pods is merged into the Deployment that is there, as its controller merges it into the runtime's
-containers. Only a change of one Deployment whose runtime, numbers and other parts stay is answered; everything else isn't known.
+containers. Only a change of one Deployment that keeps its runtime, numbers and other parts is answered; everything else isn't known.
 """
 
 from __future__ import annotations

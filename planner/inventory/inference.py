@@ -1,7 +1,7 @@
 """What a snapshot lacks and its other objects tell: ReplicaSets by the pods they own.
 
 A Deployment names its ReplicaSets after the hash of the pod template and labels their pods with it (kubernetes
-`pkg/controller/deployment/sync.go` `getNewReplicaSet`), so that pods tell which ReplicaSets have any, and whose they are.
+`pkg/controller/deployment/sync.go` `getNewReplicaSet`), so that pods tell which ReplicaSets have any, and their owners.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class ServerLoad(Record):
 
 
 class Unseen(Record):
-    """A kind whose objects weren't seen, which is not that there are none.
+    """A kind without its objects in the input; there may be some.
 
     `sentence` says so, `lacking` what answers lack without, "" where nothing in this cluster needs them.
     """
@@ -199,8 +199,8 @@ def without_workloads(snapshot: Snapshot) -> str:
         lacking = [POD.name, *absent]
         return f"Not known: the input holds no {words.listing([several(kind) for kind in lacking], most=None)}. To add them: {get_command(lacking)}"
     if not owners or not absent:
-        whose = "whose rollout is played" if unjudged(snapshot) else "that rolls out"
-        return f"The snapshot holds no workload {whose}."
+        which = "that Headroom plays" if unjudged(snapshot) else "that rolls out"
+        return f"The snapshot holds no workload {which}."
     return (
         f"Not known: the input holds no {words.listing([several(kind) for kind in absent], most=len(absent))}; its pods are of "
         f"{words.count(len(owners), 'workload')}. To add them: {get_command(absent)}"
@@ -218,7 +218,7 @@ def _why_unseen(snapshot: Snapshot, kind: str, state: Presence) -> tuple[str, st
 
 
 def listed_in(snapshot: Snapshot) -> tuple[Listed, ...]:
-    """Of the kinds whose rollout isn't played those that a cluster has to do with: listed, refused, or the owner of pods."""
+    """Of the kinds that aren't played those that a cluster has to do with: listed, refused, or the owner of pods."""
     seen_kinds = {(unplayed.kind, unplayed.api_group) for unplayed in snapshot.unplayed}
     owners = {kind_in(key).name for unjudged_owner in unjudged(snapshot) for key in unjudged_owner.keys}
     listed_by_kind = {
@@ -291,7 +291,7 @@ def _to_add(snapshot: Snapshot, but: Collection[str]) -> list[str]:
 
 
 def is_whole(snapshot: Snapshot) -> bool:
-    """Whether all that was given was used, and nothing is lacking that verdicts hang on."""
+    """Whether all that was given was used, and nothing is lacking that verdicts depend on."""
     reading = snapshot.reading
     is_used = reading.objects == reading.used and not reading.foreign and not reading.passed_over
     return is_used and all(severity is Severity.INFO for severity, _ in missing(snapshot).values())

@@ -49,7 +49,7 @@ def of_document(document: Mapping[str, Any]) -> KubeletConfiguration | None:
 
 
 def of_topology(document: Mapping[str, Any]) -> KubeletConfiguration | None:
-    """What a NodeResourceTopology says of the kubelet of the node whose name it has: its attributes, or before v1alpha2 the policy and the
+    """What a NodeResourceTopology says of the kubelet of the node of the same name: its attributes, or before v1alpha2 the policy and the
     scope in one word (``SingleNUMANodePodLevel``)."""
     listed = document.get("attributes")
     attributes = (
@@ -93,7 +93,7 @@ def _configuration(settings: Mapping[Any, Any], *, gives_whole_cores: bool = Fal
 
 
 def node_of(where: str, names: Collection[str]) -> str:
-    """The node whose name a file's path tells (``hosts/NODE/configz.json``, ``configz-NODE.json``), of nodes of one cluster; the only node
+    """The node that a file's path names (``hosts/NODE/configz.json``, ``configz-NODE.json``), of nodes of one cluster; the only node
     there is; "" where neither tells."""
     *folders, file = where.split("/")
     own = [name for name in names if name in folders]

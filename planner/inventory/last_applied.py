@@ -33,7 +33,7 @@ _BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply
 def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
     """The fields of ``metadata.labels``, ``metadata.annotations`` (those that are kept) and ``spec`` that were applied, as JSON; ""
     where the object doesn't say. `metadata` loses what told it: values aren't kept, and names of environment variables are sealed
-    anew in each process, so that a snapshot's digest can't hang on them."""
+    anew in each process, so that a snapshot's digest can't depend on them."""
     if metadata is None:
         return ""
     applied_fields = _of_annotation(metadata.annotations)

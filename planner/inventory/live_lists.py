@@ -72,7 +72,7 @@ NOTHING_CHANGED: Final = WatchedChanges(is_whole=True)
 
 
 class _LastSeen(NamedTuple):
-    """An object as it was last told; where it can't be read a problem, whose text is the digest."""
+    """An object as it was last told; where it can't be read a problem, with its text as the digest."""
 
     record: Any
     digest: bytes

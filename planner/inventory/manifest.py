@@ -143,7 +143,7 @@ class AppliedWorkload(Record):
 
 
 class PlacedWorkload(Record):
-    """An object of a manifest whose pods are known and whose rollout isn't: `workload` has its name and first template."""
+    """An object of a manifest with known pods that isn't played: `workload` has its name and first template."""
 
     workload: Workload
     placed: Placed
@@ -155,7 +155,7 @@ class PlacedWorkload(Record):
 
 
 class UnknownObject(Record):
-    """An object of a manifest whose pods aren't known, or not what becomes of them.
+    """An object of a manifest without known pods, or without a known end for them.
 
     `key` is ``Kind/namespace/name``, `what` why, as a sentence without a full stop. `gpus`: what it asks for at least.
     `may_help`: whether it may also free room.
@@ -215,7 +215,7 @@ def read_manifest(
             findings.append(finding(code, _key(kind, *_named(document)), events=", ".join(hooks.events(document))))
             continue
         row = templated(str(document.get("kind")), str(document.get("apiVersion") or ""))
-        # First whether another kind carries it out: KServe makes a Deployment of an InferenceService, whose strategy then decides.
+        # First whether another kind carries it out: KServe makes a Deployment of an InferenceService, and the Deployment's strategy decides.
         if row is not None and (rolled := _through(row, document, snapshot)) is not None:
             workloads[rolled.after.key] = rolled
             findings.append(_by_rules_of(row, document))
@@ -539,7 +539,7 @@ def _leaves_out(before: Workload, after: Workload, manifest_object: Object) -> b
 def _autoscaled(
     snapshot: Snapshot, then: Snapshot, workloads: Mapping[str, AppliedWorkload]
 ) -> tuple[dict[str, AppliedWorkload], list[UnknownObject]]:
-    """The workloads whose replicas the manifest's autoscalers set as soon as they look, and nothing else of the manifest does."""
+    """The workloads that the manifest's autoscalers scale as soon as they look, and nothing else of the manifest does."""
     current_autoscalers, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
     for key in dict.fromkeys(autoscaler.target for autoscaler in acting(then) if autoscaler not in current_autoscalers):
         applied_workload = workloads.get(key)
@@ -761,7 +761,7 @@ def _without_added(document: Object, live_object: Unplayed, row: Templated) -> U
 def read_written(
     row: Templated, after: Object, before: Object | None, snapshot: Snapshot
 ) -> AppliedWorkload | PlacedWorkload | UnknownObject:
-    """What a write of one object does, whose kind has a row: `after` and `before` (None: it is new) whole, as the API server has them.
+    """What a write of one object of a kind with a row does: `after` and `before` (None: it is new) whole, as the API server has them.
 
     One whose last change the snapshot doesn't show may be in the midst of it, and what another does then was read of no project: it isn't
     known, unless it says nothing new. (Of kinds that are played the controllers go on from what the snapshot shows.)
@@ -786,7 +786,7 @@ def read_written(
 
 
 def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
-    """What ``kubectl scale`` does to an object that is there, whose kind has a row with such a subresource."""
+    """What ``kubectl scale`` does to an object that is there, of a kind with such a subresource in its row."""
     live_object = _there_now(snapshot, key, row.group)
     if live_object is None or row.scales not in {pod.role for pod in live_object.pods}:
         return _unknown("number", key)
@@ -975,7 +975,7 @@ _WHY: Final = typed_json.decode(table_beside(__name__, "manifest.json"), dict[st
 def _without_gangs(
     objects: Iterable[tuple[int, str, Object]], unknown: list[UnknownObject]
 ) -> list[tuple[int, str, Object]]:
-    """The objects whose pods aren't scheduled as a group; the others are added to those that aren't known."""
+    """The objects without pods that are scheduled as a group; the others are added to those that aren't known."""
     others = []
     for number, kind, document in objects:
         key, gangs = _key(kind, *_named(document)), gangs_asked(document)

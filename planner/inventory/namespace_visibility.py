@@ -1,11 +1,11 @@
 """A cluster as a user sees it who may see some namespaces only: the others' load stays, their names go.
 
-What is worked out has to be right, and hangs on everybody's pods: they hold room, keep others away, are preempted and made
+What is worked out has to be right, and depends on everybody's pods: they hold room, keep others away, are preempted and made
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
 order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, labels,
 messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
 Kueue's queues, cohorts and flavors are of those who share them, and go whole, with the Workloads of hidden namespaces: who waits for what
-hangs on everybody's, so that answer is not known to who doesn't see all.
+depends on everybody's, so that answer is not known to who doesn't see all.
 Nodes and what else belongs to no namespace are everybody's, and so are the words in them: a label's key, a class or a resource that
 neither they nor anything seen has, and only hidden pods ask for, has another name.
 """
@@ -225,7 +225,7 @@ class _Names:
         )
 
     def attachment(self, attached_volume: VolumeAttachment) -> VolumeAttachment:
-        """The attachment of a volume, whose claim may be another's."""
+        """The attachment of a volume; its claim may be another namespace's."""
         is_hidden = attached_volume.volume_name in self._volumes
         return (
             replace(attached_volume, volume_name=self._name(attached_volume.volume_name))
@@ -242,7 +242,7 @@ class _Names:
         return replace(disk, name=self._name(disk.name), claim=claim, labels=FrozenMap(labels), handle="")
 
     def event(self, record: Event) -> Event:
-        """An event that is seen, whose message may name what isn't; of one about what is everybody's (a node's kernel killed a
+        """An event that is seen, with a message that may name what isn't; of one about what is everybody's (a node's kernel killed a
         process of whomever) stay the names of what is seen."""
         resource_kind = READ.get(record.object_kind)
         if resource_kind is None or resource_kind.is_namespaced:
@@ -350,7 +350,7 @@ class _Names:
 
 @cache
 def _defaults(record: Any) -> dict[str, Any]:
-    """What stands in a field whose value is hidden from other namespaces."""
+    """What stands in a field that is hidden from other namespaces."""
     return {field.name: field.default for field in fields(record)}
 
 

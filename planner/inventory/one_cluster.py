@@ -11,7 +11,7 @@ from planner.kubernetes.kinds import NODE
 _NAMESPACE: Final = "Namespace"
 _SYSTEM: Final = "kube-system"  # its uid is what tools take for the cluster's own: it lives as long as the cluster
 TELLING: Final = frozenset({NODE.name, _NAMESPACE})
-"""Kinds whose objects tell one cluster from another."""
+"""Kinds with objects that tell one cluster from another."""
 
 
 class OneCluster:

@@ -169,7 +169,7 @@ CUT_OFF = "it is cut off or damaged"
 REFUSAL = "api-refusal"
 """The code of the finding that a file holds the API server's refusal."""
 NO_KIND = "kind not told"
-"""What objects count as, among other kinds, whose kind can't be told."""
+"""What objects of an unknown kind count as, among other kinds."""
 
 
 class NotAnObject(InputError):
@@ -201,7 +201,7 @@ def build_snapshot(
         Kept as they are, and read after `parts`, which may have added to them. `problems` come before what reading
         the objects finds. `passed_over`: why → how many files weren't looked into.
     versions : mapping, optional
-        Of a live cluster, whose kinds are each listed in all namespaces: kind → resourceVersion, read after `parts`.
+        Of a live cluster, with each kind listed in all namespaces: kind → resourceVersion, read after `parts`.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def _sampled(shared: Shared, raw: Item, read: ReadObject) -> ReadObject:
 def read_unplayed_object(
     shared: Shared, raw_object: Item, kind: str, api_version: str
 ) -> tuple[model.Unplayed, bytes] | None:
-    """An object whose rollout isn't played, and its digest; None of one that makes no pods, is damaged, or is too large to be one."""
+    """An object that isn't played, and its digest; None of one that makes no pods, is damaged, or is too large to be one."""
     head = {"kind": kind, "apiVersion": api_version}
     if makes_no_pods(head) or (isinstance(raw_object, _TEXTS) and len(memoryview(raw_object)) > LIMITS.unplayed_bytes):
         return None
@@ -351,7 +351,7 @@ class Reader:
         unplayed: Iterable[model.Unplayed] = (),
         told_apart: Collection[str] = (),
     ) -> Reader:
-        """One that has read these records already (`planner.inventory.live_lists`). `told_apart`: kinds whose names and uids are known to
+        """One that has read these records already (`planner.inventory.live_lists`). `told_apart`: kinds with names and uids that are known to
         differ."""
         reader = cls()
         reader.found, reader._digest, reader.presence = dict(found), digest, dict(presence)

@@ -1,4 +1,4 @@
-"""Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
+"""Pods with a template from another object: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
 configurations that it names, or a TrainJob's, by its runtime.
 
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.template_digests`); those of the manifest count before them. A
@@ -223,11 +223,11 @@ def _is_object(value: object) -> bool:
 _POD_SPECS: Final = ("template", "worker")
 _WITHIN: Final = ("prefill", "router", "scheduler")
 _SAID: Final = ("replicas", "minReplicas", "scaling", "parallelism", "pool", *_POD_SPECS, *_WITHIN)
-"""Fields of an LLM service that its pods hang on."""
+"""Fields of an LLM service that its pods depend on."""
 
 
 def _sealed_parts(spec: Mapping[str, Any]) -> Object:
-    """What its pods hang on, with what isn't kept of their specs sealed."""
+    """What its pods depend on, with what isn't kept of their specs sealed."""
     sealed_parts: Object = {}
     for key in _SAID:
         value = spec.get(key)

@@ -189,7 +189,7 @@ def _selected(spec: Any) -> set[str]:
 
 
 def _karpenter(question: _ReferringObject) -> Iterator[Unsure]:
-    """Karpenter replaces nodes whose pool or class changed (drift), as their disruption budget lets it."""
+    """Karpenter replaces nodes after a change of their pool or class (drift), as their disruption budget lets it."""
     kind = str(question.document.get("kind"))
     pools = [node.labels[KARPENTER_NODE_POOL] for node in question.snapshot.nodes if KARPENTER_NODE_POOL in node.labels]
     affected_pools = [pool for pool in pools if kind != "NodePool" or pool == question.name]

@@ -92,7 +92,7 @@ def is_sealed(value: Any) -> bool:
 
 
 def _is_directive(key: str) -> bool:
-    """A directive of a patch whose value names fields; those that name values (`$setElementOrder/env`) are hidden too."""
+    """A directive of a patch that names fields; those that name values (`$setElementOrder/env`) are hidden too."""
     return key[:1] == "$" and "/" not in key
 
 

@@ -9,7 +9,7 @@ process is started, and the program's name) by `planner.inventory.parse`, and dr
 
 Every field may be absent or null, which Kubernetes treats alike. Field names follow the API's JSON (camel case).
 Source of the names: k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `resource/v1` (and v1beta1,
-v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `node/v1`, `autoscaling/v2`, `admissionregistration/v1`,
+v1beta2, of different shapes), `storage/v1`, `scheduling/v1`, `node/v1`, `autoscaling/v2`, `admissionregistration/v1`,
 `metrics.k8s.io/v1beta1`.
 
 Annotations are evaluated where they stand (no ``from __future__ import annotations``): msgspec would compile the text of each, some
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class Present(Wire):
-    """An object whose presence matters and whose content doesn't."""
+    """An object that matters by being there, whatever it holds."""
 
 
 # ── metadata and selectors ───────────────────────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import PersistentVolume, Snapshot, Volume
 
 ATTACHING: Final = typed_json.decode(table_beside(__name__, "attachable_volumes.json"), dict[str, str])
-"""CSI drivers whose CSIDriver says that they attach → where it stands."""
+"""CSI drivers with a CSIDriver that says that they attach → where it stands."""
 _MANY: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
 
 

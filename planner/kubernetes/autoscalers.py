@@ -63,7 +63,7 @@ def lowest(autoscaler: HorizontalPodAutoscaler) -> int:
 
 
 def _wakes(autoscaler: HorizontalPodAutoscaler) -> bool:
-    """Whether it looks at a workload of 0 replicas: KEDA, and a HorizontalPodAutoscaler whose own minimum is 0, which the API server takes
+    """Whether it looks at a workload of 0 replicas: KEDA, and a HorizontalPodAutoscaler with minimum 0, which the API server takes
     where HPAScaleToZero is on (by default since 1.37).
 
     Source: kubernetes `pkg/controller/podautoscaler/horizontal.go` `reconcileAutoscaler` (ScalingDisabled where minReplicas isn't 0).

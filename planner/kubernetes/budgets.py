@@ -25,7 +25,7 @@ Named = TypeVar("Named", PodDisruptionBudget, Workload)
 MORE_THAN_ONE = "the pod has more than one PodDisruptionBudget, which eviction does not support"
 
 Scales = Mapping[str, tuple[str, int]]
-"""Key of a pod's controller → (key of the controller whose scale counts, its scale)."""
+"""Key of a pod's controller → (key of the controller that is scaled, its scale)."""
 
 
 class Covered(NamedTuple):
@@ -36,7 +36,7 @@ class Covered(NamedTuple):
 
 
 class BudgetStatus(Record):
-    """What the disruption controller writes. `unscaled`: key of a controller whose scale it can't find ("" none);
+    """What the disruption controller writes. `unscaled`: key of a controller without a scale that it can find ("" none);
     then `desired` and `expected` are 0 and no eviction is allowed (`failSafe`)."""
 
     healthy: int

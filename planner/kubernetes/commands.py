@@ -119,7 +119,7 @@ def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> st
     """Evict a pod from a node, asking again while a budget refuses (429, for half an hour), until it is gone: one shell command of
     several. Any other refusal ends it, as it ends ``kubectl drain`` (`staging/src/k8s.io/kubectl/pkg/drain/drain.go`).
 
-    One that is gone already, or whose name another pod on another node has by now (a StatefulSet's), isn't asked for; and that
+    One that is gone already, or came back under its name on another node (a StatefulSet's), isn't asked for; and that
     pod isn't waited for, as ``kubectl wait --for=delete`` would by its name. Once it is gone its controller has had two seconds at
     least to count its pods anew, so that who waits for that number doesn't read the one before.
     """

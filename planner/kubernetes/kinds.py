@@ -163,7 +163,7 @@ WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, ROLLOUT, LEADER_W
 """What a person names and changes: the kinds of `Snapshot.workloads`."""
 
 PLAYED: Final = tuple(kind for kind in WORKLOADS if kind.rolls_out)
-"""Those whose rollouts are played."""
+"""Those that are played."""
 ROLLING: Final = tuple(kind for kind in PLAYED if not kind.is_custom)
 """Those of them that every cluster has."""
 PARTS: Final = (REPLICA_SET,)

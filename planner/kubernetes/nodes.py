@@ -210,7 +210,7 @@ def out_of_use(node: Node) -> str:
     """Why no new pod is placed on the node, `CORDONED` or `NOT_READY`; "" where pods may be: only there anything is free.
 
     Source: ``spec.unschedulable`` (plugins/nodeunschedulable), and the NoSchedule taint that the node lifecycle controller gives
-    a node whose condition Ready isn't True (`is_ready`).
+    a node without the condition Ready True (`is_ready`).
     """
     if node.is_cordoned:
         return CORDONED
@@ -292,7 +292,7 @@ def noun_of(resource: str, how: Sharing, *, is_only: bool = True, number: int = 
 
 
 def mig_profile(node: Node) -> str:
-    """``1g.10gb`` of a node all of whose GPUs are cut into such slices that stand as whole GPUs: MIG's strategy "single", and
+    """``1g.10gb`` of a node with all GPUs cut into such slices that stand as whole GPUs: MIG's strategy "single", and
     GKE's partition size; "" else."""
     match = _MIG_PRODUCT.search(node.labels.get(NVIDIA_GPU_PRODUCT, ""))
     return match[1] if match else str(node.labels.get(GKE_GPU_PARTITION_SIZE, ""))

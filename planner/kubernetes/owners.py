@@ -22,7 +22,7 @@ _MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 
 
 def owners_of(snapshot: Snapshot) -> Owners:
-    """The owners of the snapshot's ReplicaSets and workloads, of objects whose rollout isn't played, and of pods that own such."""
+    """The owners of the snapshot's ReplicaSets and workloads, of objects that aren't played, and of pods that own such."""
     makers = (snapshot.unplayed, snapshot.replica_sets, snapshot.every_workload)
     owners = {record.key: record.owner for controllers in makers for record in controllers}
     leaders = {pod.owner.uid for pod in snapshot.made if pod.owner is not None and pod.owner.kind == POD.name}
@@ -135,7 +135,7 @@ def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
 
 
 class Unjudged(Record):
-    """Objects of one kind whose rollout isn't played, and what the pods below them hold."""
+    """Objects of one kind that isn't played, and what the pods below them hold."""
 
     kind: str
     keys: tuple[str, ...]
@@ -174,7 +174,7 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
 
 
 def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    """Those of them whose kind is in no table, and whose pods hold GPUs: it is not known when they go, or whether they come back."""
+    """Those of a kind in no table, with pods that hold GPUs: it is not known when they go, or whether they come back."""
     return tuple(
         unjudged_kind
         for unjudged_kind in unjudged(snapshot)
@@ -184,7 +184,7 @@ def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
 
 @once_a_snapshot
 def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
-    """For each pod that isn't finished and is of an object whose rollout isn't played: its uid → that object's key.
+    """For each unfinished pod of an object that isn't played: its uid → that object's key.
 
     The topmost of the table's kinds counts (a RayService, though a RayCluster stands between), else the pod's workload, where its
     kind isn't known at all, or is another project's and wasn't listed.

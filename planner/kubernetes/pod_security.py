@@ -126,7 +126,7 @@ def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
 
 
 def _profiles(spec: PodSpec, of: Callable[[SecurityContext], str | None]) -> tuple[str, list[str]]:
-    """Whose profile is neither the runtime's default nor of the node, and what these are."""
+    """The containers with a profile that is neither the runtime's default nor of the node, and these profiles."""
 
     def is_bad(context: SecurityContext) -> bool:
         return of(context) not in (None, "RuntimeDefault", "Localhost")

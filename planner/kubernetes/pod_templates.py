@@ -1,4 +1,4 @@
-"""Kinds whose pods can be told from their own fields: where each has its pod templates, and how many pods of each.
+"""Kinds with pods that their own fields tell: where each has its pod templates, and how many pods of each.
 
 A kind is added by its row in ``pod_templates.json``: a word with a star stands for the list of words that is called so there, and a
 `note` is for people. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet
@@ -136,14 +136,14 @@ class Templated(Record):
         stands neither here (with a dot behind it: as long as it says nothing) nor in `sets`, `groups` and `suspend` may do so: its pods aren't told; () of Kubernetes' own kinds
     defaults, schema : (where, ``name=value`` there) that the schema of its CRD writes into an object that says nothing, each of which
         means what nothing means; and the project's version whose CRD that is, "" of one that wasn't read
-    notes : the same of annotations and labels, as `KnownNotes` has them; asked of those that its project, or one that it hangs on, reads
+    notes : the same of annotations and labels, as `KnownNotes` has them; asked of those that its project, or one that it depends on, reads
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` names none; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
     assumes, where : what of its pods isn't counted, as a sentence without a full stop; only of such documents (None: of all)
     composes : what tells its pods where paths and counts don't; `sets` is empty then
     counted : the pods that Kueue counts beyond its sets, and why it counts others; None: its sets are what it counts
-    scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
+    scales : the role that ``kubectl scale`` counts; None where its kind has no such subresource
     """
 
     kind: str
@@ -182,7 +182,7 @@ class Placed(Record):
 
     `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
-    `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
+    `idle`: why it makes none now; `is_assumed`: that it changes nothing depends on what was applied before.
     `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these; `not_taken`: why its webhook refuses it.
     `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
     `exclusive`: the node label of whose values each group has one for itself, "" where it shares them (LeaderWorkerSet).
@@ -277,7 +277,7 @@ TRAINING_GROUP: Final = "trainer.kubeflow.org"
 TRAINING_RUNTIMES: Final = {"TrainingRuntime": True, "ClusterTrainingRuntime": False}
 """The same of kinds that give a TrainJob its Jobs."""
 BASE: Final = "LLMInferenceServiceConfig"
-"""The kind whose fields others are laid over."""
+"""The kind that others are laid over."""
 BASE_NAMESPACE: Final = "kserve"
 """Where one is looked for that the object's own namespace doesn't have: kserve `pkg/constants` `KServeNamespace`."""
 
@@ -292,7 +292,7 @@ def resource_of(row: Templated) -> str:
 
 
 def templated(kind: str, api_version: str) -> Templated | None:
-    """The row of a kind, None for one whose pods its own fields don't tell; nor do those of a version that isn't served, where one is
+    """The row of a kind, None where its own fields don't tell its pods; nor do those of a version that isn't served, where one is
     named."""
     group, _, version = api_version.rpartition("/")
     row = _BY_KIND.get((kind, group))

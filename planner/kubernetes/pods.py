@@ -135,7 +135,7 @@ class LearntStart(Record):
 def start_seconds(pod: Pod, since: float | None) -> float | None:
     """Seconds from `since` to the pod's Ready; None where its Ready time doesn't tell of its start.
 
-    That is so for pods that aren't Ready, for those whose containers restarted (Ready tells of the last restart), and
+    That is so for pods that aren't Ready, for those with restarts (Ready tells of the last one), and
     for those that became Ready again long after.
     """
     if (

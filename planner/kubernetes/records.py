@@ -580,7 +580,7 @@ class PodsAlike(Record):
 
 
 class Unplayed(Record):
-    """An object of a kind whose rollout isn't played: what tells whether a manifest says the same of its pods.
+    """An object of a kind that isn't played: what tells whether a manifest says the same of its pods.
 
     Attributes
     ----------
@@ -590,9 +590,9 @@ class Unplayed(Record):
         ``kubectl apply`` noted (`planner.inventory.template_digests.leaves`), comparable within one process; "" of nothing
     runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
-    paths_of_pods, applied_of_pods : digests of the paths alone of what its pods hang on, in the object and in what was applied
+    paths_of_pods, applied_of_pods : digests of the paths alone of what its pods depend on, in the object and in what was applied
     fixed_of_pods : of a kind that may change in part while it is suspended, the same as `said_of_pods` without that part
-    said_of_pods, way, concurrency : of a kind whose changes are modelled (`planner.kubernetes.updates`): digests of what its pods hang on, and
+    said_of_pods, way, concurrency : of a kind with modelled changes (`planner.kubernetes.updates`): digests of what its pods depend on, and
         what its fields say that choose what becomes of them
     """
 
@@ -787,7 +787,7 @@ class AdmissionPolicyBinding(Record):
 class ResourceQuota(Record):
     """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
 
-    `scopes` and `scope_selector` (requirements whose key is the scope's name) limit which pods count.
+    `scopes` and `scope_selector` (requirements with the scope's name as key) limit which pods count.
     """
 
     namespace: str
@@ -1376,7 +1376,7 @@ class Snapshot:
     others: tuple[Workload, ...] = ()
     """Those that the reader may not see, by other names (`inventory.namespace_visibility`): counted, never listed."""
     made: tuple[Workload, ...] = ()  # that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
-    unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of unknown kinds
+    unplayed: tuple[Unplayed, ...] = ()  # objects of kinds that aren't played, and of unknown kinds
     replica_sets: tuple[ReplicaSet, ...] = ()
     controller_revisions: tuple[ControllerRevision, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
@@ -1440,7 +1440,7 @@ class Snapshot:
         return presence is not None and presence.is_lacking
 
     def if_known(self, value: V, *kinds: str) -> V | None:
-        """`value`, which hangs on the lists of `kinds`; None where one of them wasn't given, not all of it, or was refused.
+        """`value`, which depends on the lists of `kinds`; None where one of them wasn't given, not all of it, or was refused.
 
         What is missing isn't nothing: without its pods a node isn't empty, and without nodes there is no room to tell.
         """

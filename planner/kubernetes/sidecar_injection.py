@@ -85,7 +85,7 @@ def _sees(hook: AdmissionHook, namespace: Labels, labels: Labels) -> bool:
 
 
 def _newest_proxy(pods: Iterable[Pod]) -> Container | None:
-    """The proxy of the pod that was made last, of those whose annotations don't say its resources."""
+    """The proxy of the pod that was made last, of those without its resources in their annotations."""
     proxies = [
         (pod.created_at or 0.0, pod.namespace, pod.name, container)
         for pod in pods

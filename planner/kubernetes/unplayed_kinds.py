@@ -1,4 +1,4 @@
-"""The lists of objects whose rollout isn't played: what the API server, kubectl and a ClusterRole call each.
+"""The lists of objects that aren't played: what the API server, kubectl and a ClusterRole call each.
 
 They are made of the rows of `planner.kubernetes.pod_templates`, so a kind that gets a row there is listed, watched, allowed and reviewed
 without a line elsewhere. Most clusters have few of them: a group that the server doesn't have isn't asked for.
@@ -22,7 +22,7 @@ from planner.kubernetes.pod_templates import (
 
 class Listed(Record):
     """One list. `versions`: of its group, the first that is served is read; `asks_webhook`: whether a write of one is reviewed;
-    `scales`: the set whose pods ``kubectl scale`` counts, None without that subresource."""
+    `scales`: the set that ``kubectl scale`` counts, None without that subresource."""
 
     kind: str
     group: str

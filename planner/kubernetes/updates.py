@@ -37,18 +37,18 @@ class Updates(Record):
     Attributes
     ----------
     way : what the controller does where no field says otherwise
-    project, source : whose rule, and in which files it is read
-    pods_at : the paths that its pods hang on; what changes elsewhere moves none
+    project, source : the project of the rule, and its files
+    pods_at : the paths that its pods depend on; what changes elsewhere moves none
     counts : paths below these that are numbers of pods, and others that its controller leaves out of the comparison; ``[]`` after a
         name means each of a list
     by_field, ways : a field, and which way each of its values means; a value that isn't there isn't modelled
     one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
-    while_suspended : paths below `pods_at` that may change while it is suspended, of one whose webhook refuses to change others
+    while_suspended : paths below `pods_at` that may change while it is suspended, of a kind with a webhook that refuses to change others
     has_fixed_number : whether a number of pods that changes is refused as another template is
     leaves_numbers : whether numbers of pods that alone change stay as they run
     grows_at : a list of groups to which others may be added at its end: these are made beside what runs, and nothing else moves
-    held : paths whose values have to stay for an answer: what other object the pods come from
-    through : of a kind that makes Deployments: the one role whose Deployment, ``{name}-{role}``, is known
+    held : paths that have to stay as they are for an answer: what other object the pods come from
+    through : of a kind that makes Deployments: the one role with a known Deployment, ``{name}-{role}``
     model, container : a field of that role which is a container, and the name of it
     """
 
@@ -78,7 +78,7 @@ class Updates(Record):
         return text_at(document, self.by_field)
 
     def hung_on(self, document: Mapping[str, Any], *, is_suspended: bool = False) -> dict[str, Any]:
-        """What of a document its pods hang on, by path, without the numbers; and without what may change while it is suspended."""
+        """What of a document its pods depend on, by path, without the numbers; and without what may change while it is suspended."""
         omitted_paths = [path.split(".") for path in (*self.counts, *(self.while_suspended if is_suspended else ()))]
         return {path: _without(at(document, path), path.split("."), omitted_paths) for path in self.pods_at}
 
@@ -88,7 +88,7 @@ class Updates(Record):
 
 
 NOT_MODELLED: Final = Updates(way=UpdateEffect.UNKNOWN, project="", source="", pods_at=())
-"""Of a kind of which nothing is told: its pods hang on nothing that is known."""
+"""Of a kind of which nothing is told: its pods depend on nothing that is known."""
 
 
 def _rule(row: Mapping[str, Any]) -> Updates:

@@ -1,7 +1,7 @@
-"""Which feature gates are on by default, by Kubernetes' minor version, as far as a rule here hangs on them.
+"""Which feature gates are on by default, by Kubernetes' minor version, as far as a rule here depends on them.
 
 What is recorded was recorded with `RECORDED`. The snapshot has no version of the API server: its nodes' newest kubelet stands for it,
-which is of the same version or an earlier one (version skew policy). A field whose gate is off is dropped by the API server, so that an
+which is of the same version or an earlier one (version skew policy). The API server drops a field while its gate is off, so that an
 object in the cluster that has it shows the gate to be on, whatever the default is.
 
 Sources: kubernetes `pkg/features/kube_features.go` of 1.28 to 1.36 and `pkg/scheduler/.../features` of 1.37 (each gate's `Version`,
@@ -31,13 +31,13 @@ LAST: Final = 37
 
 
 class Gate(Record):
-    """A feature gate that a rule hangs on.
+    """A feature gate that a rule depends on.
 
     Attributes
     ----------
     on_since : the first minor version that has it on by default; None: none up to `LAST`
     known_since : the first that has it at all
-    rule : what hangs on it, in a few words
+    rule : what depends on it, in a few words
     otherwise : what the planner does where it is off and nothing shows it to be on
     fields : where an object asks for it beside its pods, as paths below ``spec``
     exceptions : minor versions in which it is on in some patch releases only, or is carried out by other rules than the recorded
@@ -104,7 +104,7 @@ _ASKS: Final[Mapping[str, Callable[[PodSpec], bool]]] = {
 modelled, on or off."""
 
 GATES: Final = typed_json.decode(table_beside(__name__, "versions.json"), tuple[Gate, ...])
-"""Every gate that a rule hangs on."""
+"""Every gate that a rule depends on."""
 GANGS: Final = next(gate for gate in GATES if gate.name == "GenericWorkload")
 MAX_UNAVAILABLE: Final = next(gate for gate in GATES if gate.name == "MaxUnavailableStatefulSet")
 

@@ -42,7 +42,7 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
     """
     parts = name.strip().split("/")
     if len(parts) == 3:
-        kind = _kind(parts[0]) or parts[0]
+        kind = kind_written(parts[0]) or parts[0]
         workload = snapshot.workload("/".join((kind, *parts[1:])))
         return workload.key if workload is not None else name
     keys = [record.key for record in snapshot.workloads]
@@ -60,7 +60,7 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
 
 
 def nearest(name: str, keys: Iterable[str]) -> list[str]:
-    """Keys whose written forms are like `name` or hold its last part, the likeliest first; at most three."""
+    """Keys with written forms that are like `name` or hold its last part, the likeliest first; at most three."""
     written: dict[str, list[str]] = {}
     for key in keys:
         kind, namespace, own = key.split("/", 2)
@@ -97,7 +97,7 @@ def _with_keys(settings: Any, path: tuple[str, ...], snapshot: Snapshot, namespa
     return settings if changed == value else replace(settings, **{path[0]: changed})
 
 
-def _kind(word: str) -> str:
+def kind_written(word: str) -> str:
     """The kind that `word` stands for, in lower case; "" where it is none."""
     word = _SHORT.get(word.lower(), word.lower()).partition(".")[0]
     kind_by_form = {form: kind.name.lower() for kind in WORKLOADS for form in (kind.name.lower(), kind.resource)}
@@ -108,4 +108,4 @@ def _fits(key: str, parts: list[str], namespaces: Collection[str]) -> bool:
     kind, namespace, own = key.split("/", 2)
     if parts[-1] != own or (namespaces and namespace not in namespaces):
         return False
-    return len(parts) == 1 or (len(parts) == 2 and (parts[0] == namespace or _kind(parts[0]) == kind.lower()))
+    return len(parts) == 1 or (len(parts) == 2 and (parts[0] == namespace or kind_written(parts[0]) == kind.lower()))

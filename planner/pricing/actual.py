@@ -156,7 +156,7 @@ class Invoice:
         amount = row.get("ConsumedQuantity") if row.get("ConsumedUnit") else row.get("PricingQuantity")
         is_beside = row.get("ServiceCategory") in ("Networking", "Storage") or _is_beside(sku, unit)
         seller = str(row.get("ProviderName") or row.get("ServiceProviderName") or "").lower()
-        is_told = unit in _HOURS and amount not in (None, "") and "google" not in seller  # whose hours are cores'
+        is_told = unit in _HOURS and amount not in (None, "") and "google" not in seller  # Google counts hours of cores
         return BillLine(
             resources=_names(row.get("ResourceId"), row.get("ResourceName")),
             sku=sku,

@@ -96,7 +96,7 @@ def allocate(
     ----------
     costs : nodes with a price
     nodes : node name → node
-    holdings : None where the pods weren't seen: whose the nodes are isn't known
+    holdings : None where the pods weren't seen: the nodes' owners aren't known
     name_of : node name → what lines are added up by in place of the holder (a pool)
     """
     return [_line(name, share, cents, node) for node, name, share, cents in shares(costs, nodes, holdings, name_of)]

@@ -42,7 +42,7 @@ class NotIn(Record, kw_only=False):
 
 class ClusterBill(ClusterCost):
     """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
-    weren't seen they say that whose it is isn't known."""
+    weren't seen they say that the owner isn't known."""
 
     by: str
     bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price

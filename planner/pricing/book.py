@@ -241,7 +241,7 @@ def compose(
 
 
 def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -> PriceTable:
-    """The rows of `tables` whose machine and region have a newer total in the log of price changes.
+    """The rows of `tables` with a newer total for machine and region in the log of price changes.
 
     How a new total is shared out between vCPUs, memory and GPUs the log doesn't tell: the parts of a price that moved are
     left out.

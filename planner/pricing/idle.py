@@ -188,7 +188,7 @@ def _held_idle(
 
 
 _GONE_SECONDS: Final = 3 * 3_600.0
-"""A GPU whose last reading is older isn't measured any more: the longest step of readings."""
+"""A GPU with an older last reading isn't measured any more: the longest step of readings."""
 
 
 def _idle_since(gpu_use: GpuUse) -> float:

@@ -154,7 +154,7 @@ class GpuModel(Record):
 class OwnedCommitment(Record):
     """A commitment that the account owns: so many nodes of a machine type in a region. `usd_per_hour`: of a node; None: the
     book's price of the term. With a `discount` it is a plan of USD an hour (AWS' and Azure's savings plans): `usd_per_hour` is spent each
-    hour on machines whose type fits the pattern `machine_type`, in any region where `region_id` is "", at so much off the price on demand."""
+    hour on machines of a type that fits the pattern `machine_type`, in any region where `region_id` is "", at so much off the price on demand."""
 
     commitment_id: str
     machine_type: str
@@ -308,7 +308,7 @@ class PriceReason(StrEnum):
     NOT_IN_REGION = "not_in_region"  # the book has the type, elsewhere
     NO_PROVISIONING_PRICE = "no_provisioning_price"  # … but not bought in this way
     UNKNOWN_GPU = "unknown_gpu"
-    UNKNOWN_GPU_COUNT = "unknown_gpu_count"  # shared GPUs whose physical number isn't told
+    UNKNOWN_GPU_COUNT = "unknown_gpu_count"  # shared GPUs of an unknown physical number
     NO_GPU_PRICE = "no_gpu_price"
     NO_LOCAL_SSD_PRICE = "no_local_ssd_price"
     EXTENDED_MEMORY = "extended_memory"  # custom types with extended memory: a SKU of its own

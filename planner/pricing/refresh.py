@@ -163,7 +163,7 @@ def _check_values(book: PriceBook, single: dict[UnitKey, UnitPrice]) -> tuple[li
 def _check_hosts(
     book: PriceBook, single: dict[UnitKey, UnitPrice]
 ) -> tuple[dict[UnitKey, UnitPrice], list[Disagreement]]:
-    """Families whose unit prices the book doesn't hold (A2, A3, G2, …): their machines' vCPUs and memory must add up."""
+    """Families without unit prices in the book (A2, A3, G2, …): their machines' vCPUs and memory must add up."""
     bad: dict[tuple[str, str, Provisioning], str] = {}
     for row in book.machines.values():
         product = host_product(row.machine_type)

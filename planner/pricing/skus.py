@@ -52,7 +52,7 @@ class Rejection(StrEnum):
 
     OTHER_RESOURCE = "other_resource"  # network, licences, disks, TPUs, images: not asked for
     OTHER_PRODUCT = "other_product"  # premiums, sole tenancy, reservations, suspended VMs, calendar mode
-    UNKNOWN_PRODUCT = "unknown_product"  # a vCPU, memory or GPU SKU whose description isn't understood
+    UNKNOWN_PRODUCT = "unknown_product"  # a vCPU, memory or GPU SKU with a description that isn't understood
     USAGE_TYPE = "usage_type"  # the usage type contradicts the description
     UNIT = "unit"
     CURRENCY = "currency"

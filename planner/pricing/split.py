@@ -103,7 +103,7 @@ class GpuShares:
         if len(sizes) < 2:
             return None
         ratio = VCPU_USD_PER_HOUR / GIB_USD_PER_HOUR
-        # By parts of each price: else the largest machine, whose disks and network are dearer, tells all.
+        # By parts of each price: else the largest machine, with its dearer disks and network, tells all.
         parts = np.array([(shape.gpus / usd, (shape.vcpus * ratio + shape.gib) / usd) for _, shape, usd in sizes])
         solution, _, rank, _ = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=1e-6)
         return float(solution[0]) if rank == 2 and min(solution) > 0 else None

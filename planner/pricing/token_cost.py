@@ -23,7 +23,7 @@ from planner.pricing.model import PriceBook
 
 
 class TokenShare(StrEnum):
-    """Whose line of the bill it is."""
+    """The owner of this line of the bill."""
 
     SERVES = "serves tokens"
     OTHERS = "other pods, shared pods and unused commitments"

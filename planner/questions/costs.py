@@ -27,15 +27,15 @@ from planner.questions.question import NOTHING, Inputs, Question, Want, known_bo
 class CostsSettings(Record):
     by: str = setting(
         NAMESPACE, form="namespace|label:NAME|pool|workload",
-        is_everyday=True, help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
+        is_everyday=True, help="How the bill is shared out: to namespaces, the values of a label of pods (else of their namespace), "
         "node pools or workloads.",
     )  # fmt: skip
     count_usage: bool = setting(
-        False, label="Count what is used", is_everyday=True, help="Who uses more than it requests bears what it uses, as OpenCost counts."
+        False, label="Count what is used", is_everyday=True, help="A workload that uses more than it requests pays for its use, as in OpenCost."
     )  # fmt: skip
     share_idle: bool = setting(
         False, label="Share idle and shared",
-        is_everyday=True, help="Who uses the nodes bears what is idle and what all share, by weight.",
+        is_everyday=True, help="The workloads share idle and system cost, by what each bears.",
     )  # fmt: skip
     filter: Filter = settings_within(Filter)
 

@@ -56,7 +56,7 @@ class DiffSettings(Record):
 
 
 class WorkloadDifference(Record):
-    """A workload whose own rollout goes otherwise, that is new (`before` None) or gone (`after` None). `sentence` is then's."""
+    """A workload with another verdict than before, that is new (`before` None) or gone (`after` None). `sentence` is then's."""
 
     workload: str
     before: Verdict | None

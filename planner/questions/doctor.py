@@ -19,7 +19,7 @@ from planner.rollout import recordings
 
 
 class Weight(StrEnum):
-    """What hangs on a kind that isn't there."""
+    """What depends on a kind that isn't there."""
 
     DECIDES = "decides"  # verdicts
     MATTERS = "matters"  # an answer lacks something
@@ -88,7 +88,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, inputs: Inputs = NOTHI
 
 
 def _listed(snapshot: Snapshot, one: Listed) -> KindRead:
-    """One of the kinds whose rollout isn't played, of those that the cluster has to do with."""
+    """One of the kinds that aren't played, of those that the cluster has to do with."""
     objects = sum((each.kind, each.api_group) == (one.kind, one.group) for each in snapshot.unplayed)
     presence = snapshot.presence.get(one.name, Presence.PRESENT if objects else Presence.ABSENT)
     is_there = presence is Presence.PRESENT
@@ -128,7 +128,7 @@ def _codes(inventory: DoctorAnswer) -> dict[str, str]:
 
 
 def _is_needless(kind_read: KindRead) -> bool:
-    """It isn't in the input, and no answer about this cluster hangs on it."""
+    """It isn't in the input, and no answer about this cluster depends on it."""
     return kind_read.presence is Presence.ABSENT and kind_read.weight is Weight.NOTHING
 
 
@@ -180,7 +180,7 @@ QUESTION: Final = Question(
     codes=_codes,
     about="""What can be read of the cluster, what is missing, the answers without it, and the exact rights to add.
 
-    Exits 4 where something is missing that verdicts hang on.
+    Exits 4 where verdicts depend on something that is missing.
     """,
     wants=(Want.LOAD,),
     status=_status,

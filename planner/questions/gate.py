@@ -62,8 +62,8 @@ class GateSettings:
         False, on_command=False, help="Ask what room each rollout needs wherever it runs, and not whether this cluster has it.",
     )  # fmt: skip
     kubernetes_minor: int = setting(
-        RECORDED, name="kubernetes_version", form="VERSION", parse=read_minor,
-        help="The Kubernetes version to judge by where no CLUSTER is given, such as 1.36.",
+        RECORDED, name="kubernetes_version", form="VERSION", default_words=f"1.{RECORDED}", parse=read_minor,
+        help="The Kubernetes version to judge by where no CLUSTER is given.",
     )  # fmt: skip
     deploy_timeout: float | None = setting(
         None, unit="seconds", form="TIME", parse=read_timeout, optional=True,

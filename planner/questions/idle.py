@@ -1,4 +1,4 @@
-"""GPUs that pods hold and don't use: whose, since when, and what they cost; apart from those that not asked for."""
+"""GPUs that pods hold and don't use: owner, since when, cost; apart from those that no pod requests."""
 
 from __future__ import annotations
 

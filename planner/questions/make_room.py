@@ -44,7 +44,11 @@ class MakeRoomSettings:
         help="Places for pods of this shape, not for pending ones: gpu=8,cpu=64,memory=256Gi.",
     )
     until: str = setting(
-        "", form="shape=TEXT", is_everyday=True, help="The same, as what one defragments until.", parse=_until
+        "",
+        form="shape=TEXT",
+        is_everyday=True,
+        help="The same as --shape: places to free up by defragmenting.",
+        parse=_until,
     )
     count: int = setting(1, least=1, most=500, is_everyday=True, help="How many places, with --shape or --until.")
     least: MoveObjective = setting(

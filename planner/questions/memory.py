@@ -93,7 +93,7 @@ class MemoryWhatIf(Record):
     """The same cluster after a change.
 
     `differences` are those of the changed workload and its nodes, or of every pod where only settings change;
-    `moved_pods` counts other pods whose rank moves. `cured` and `caused` are the risks that go and come. `rollout` is
+    `moved_pods` counts other pods with another rank. `cured` and `caused` are the risks that go and come. `rollout` is
     None where nothing is rolled out.
     """
 
@@ -289,7 +289,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(Figure("memory_risks", lambda answer: len(answer.findings), "findings"),),
     listings=(_NODES, _NODE, _PODS, _CONTAINERS, _CLASSES, _RISKS),
-    about="""Who is evicted and OOM-killed first, and what lands in every container's cgroup.
+    about="""Which pods are evicted or OOM-killed first, and the cgroup values of each container.
 
     With --workload it says what another request or limit would change, and whether the rollout of it completes: exit
     status 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known).

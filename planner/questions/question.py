@@ -55,14 +55,14 @@ EXIT: Final = {
 
 
 class Inputs(Record):
-    """What was given beside the snapshot. What is not given is unknown, and so is what hangs on it."""
+    """What was given beside the snapshot. What is not given is unknown, and so is what depends on it."""
 
     limits: tuple[PoolLimits, ...] = ()  # how far node pools may grow, from files and clouds
     book: PriceBook | None = None
     usages: tuple[Usage, ...] | None = None  # use over time, of the first snapshot; None: PodMetrics count
     stats: tuple[NodeMemoryStats, ...] = ()  # the kubelets' own metrics
     lives: tuple[Life, ...] = ()  # observed lives of spot VMs
-    gaps: tuple[Life, ...] = ()  # observed times from a loss until a spot VM was to be had again
+    gaps: tuple[Life, ...] = ()  # observed times from a loss until a spot VM was available again
     own_history: OwnHistory | None = None  # of one's own spot nodes; its lives and gaps count where none are given
     gpu_uses: tuple[GpuUse, ...] | None = None  # how busy GPUs were
     token_uses: tuple[TokenUse, ...] = ()  # what models served
@@ -152,7 +152,7 @@ class Question(Record, Generic[S, A]):
     first_rows : the rows that are else meant; without it those of the first listing
     about, wants : of the command that is made of it, where it has no words of its own: its help, what it takes
     script : what its steps are as a shell script, from the answer and where it comes from; empty without steps
-    tells : kinds whose lack it tells itself
+    tells : missing kinds that it names itself
     facts : the answer as flat facts, those that no figure and no column has
     tables : name → the answer as rows; the first is what CSV and Markdown show where nothing else is asked for
     status : the exit status of the answer by itself
@@ -160,12 +160,12 @@ class Question(Record, Generic[S, A]):
     state_of : for a list, the states that are in the answer
     hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
     parts_hang_on : kinds without which a part of the answer isn't known, and the rest is right
-    lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
+    lists : kinds that it answers for object by object: without them it is no answer for all, and right for the rest
     is_of_lists : nothing of it is known where no workload was listed that pods tell of
     leaves_open : whether some part of the answer says that it isn't known
     version : of its document
     is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
-    stands : whether an answer hangs on none of `hangs_on` after all, as a change that moves no pod
+    stands : whether an answer depends on none of `hangs_on` after all, as a change that moves no pod
     """
 
     name: str
@@ -245,7 +245,7 @@ class Question(Record, Generic[S, A]):
         )
 
     def not_known(self, snapshots: Snapshot | Sequence[Snapshot], answer: A | None = None) -> NotKnownError | None:
-        """Why there is no answer: a list it hangs on wasn't seen, and an unseen list is not an empty one."""
+        """Why there is no answer: a list it depends on wasn't seen, and an unseen list is not an empty one."""
         if answer is not None and self.stands(answer):
             return None
         for snapshot in _each(snapshots):
@@ -256,12 +256,12 @@ class Question(Record, Generic[S, A]):
             if self.is_of_lists and all(snapshot.lacks(kind.name) for kind in ROLLING):
                 lacking += [gap for gap in every if gap.kind in self.lists and gap not in lacking]
             if lacking and not self.is_by_parts:
-                why = f"not known: {told(lacking)}, and the answer hangs on them"
+                why = f"not known: {told(lacking)}, and the answer depends on them"
                 return NotKnownError(why, where=snapshot.source, fix=how_to_add(lacking))
         return None
 
     def lacks(self, snapshot: Snapshot) -> list[Unseen]:
-        """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks where pods tell that there
+        """Kinds this depends on that weren't seen. One that it lists and that isn't in the input lacks where pods tell that there
         are such objects, and where there are no pods to tell."""
         needed = {*self.hangs_on, *self.parts_hang_on}
         gaps = [gap for gap in unseen(snapshot) if gap.kind in needed or gap.kind in self.lists]
@@ -306,7 +306,7 @@ def document(
 
     Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds, money is USD a month
     where nothing else is said. Of private settings it holds digests. `also`: documents of other questions that were answered along with it. ``not_seen`` names
-    the kinds that weren't seen, and ``result`` is null where the answer hangs on one. Its JSON Schema is in docs/schemas.
+    the kinds that weren't seen, and ``result`` is null where the answer depends on one. Its JSON Schema is in docs/schemas.
     """
     clusters = _each(snapshots)
     return {

@@ -37,7 +37,7 @@ def answer(snapshot: Snapshot, settings: QueuesSettings, inputs: Inputs = NOTHIN
     """
     if missing := lacking(snapshot):
         kinds = listing([several(kind) for kind in missing], most=None)
-        raise NotKnownError(f"not known: the input holds no {kinds}, and the answer hangs on them",
+        raise NotKnownError(f"not known: the input holds no {kinds}, and the answer depends on them",
             where=snapshot.source, fix=f"To add them: {get_command(missing)}")  # fmt: skip
     return queues(snapshot, settings.changes, inputs.runs)
 

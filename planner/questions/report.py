@@ -34,7 +34,7 @@ from planner.rollout.film import Film
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
 _ENVIRONMENTS: Final = 6  # that are told side by side
-_MOST_LOST: Final = 500  # nodes whose losses are played one by one beside everything else
+_MOST_LOST: Final = 500  # nodes that are lost one by one beside everything else
 
 
 class ReportSettings(Record):

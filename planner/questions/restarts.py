@@ -36,7 +36,7 @@ class RestartsSettings(Record):
         least=0,
         most=1000,
         is_everyday=True,
-        help="Cures put to the engine at most: each is a simulated rollout.",
+        help="How many cures are simulated at most: each is a rollout.",
     )
     workload: str = setting("", short="-w", form="W", is_workload=True, is_everyday=True, help="Only this workload.")
     filter: Filter = settings_within(Filter)

@@ -41,7 +41,7 @@ class TrendsSettings(Record):
 
     time_zone: str = setting(
         "UTC", name="time_zone", parse=time_zone, form="NAME", label="Time zone",
-        help="Where days begin, and working hours (Monday to Friday, 8 to 18) are.",
+        help="The time zone of days and of working hours (Monday to Friday, 8 to 18).",
     )  # fmt: skip
     lead_days: int | None = setting(
         None, name="lead_days", least=0, most=1000, unit="days", optional=True, label="Lead time", form="DAYS",

@@ -65,7 +65,7 @@ def for_people(
     rows : from one of a question's tables
     shown : which columns, in this order, each with its heading ("" for its usual one); None for all of them. A column in
         which nothing is said (empty, unknown or "no" in every row) is left out, but for money: that a price is missing is said.
-    raw : columns whose values stay as they are
+    raw : columns with values that stay as they are
     unknown : columns of which it is said that nothing is known
     """
     said = [{name: cell if name in raw else words_of(name, cell, row) for name, cell in row.items()} for row in rows]

@@ -103,7 +103,7 @@ class _Writer:
         return room_made(self.case)
 
     def _knobs(self, levers: frozenset[Lever], *, past_limits: bool = False) -> Knobs:
-        if self.case.cluster.snapshot.lacks(DEPLOYMENT.name):  # how many nodes do hangs on who would take them
+        if self.case.cluster.snapshot.lacks(DEPLOYMENT.name):  # how many nodes do depends on who would take them
             levers -= {Lever.NODES}
         case_knobs = knobs(self.case, levers, self.pools, self.lacking, past_limits=past_limits)
         if Lever.MOVES not in levers:

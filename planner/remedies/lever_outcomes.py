@@ -40,7 +40,7 @@ class LeveredCluster:
         self.loans = loans  # workload → who is scaled to what while it rolls out
         self.turns = turns  # workload → who is rolled out before it, in that order, and what share each keeps
         self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
-        self._known: dict[Hashable, OwnRollout] = {}  # of this cluster, whose worlds share it
+        self._known: dict[Hashable, OwnRollout] = {}  # of this cluster; its worlds share it
 
     @cached_property
     def cluster(self) -> Cluster:

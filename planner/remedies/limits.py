@@ -99,6 +99,6 @@ GROWN: Final = Limit(16)  # clusters with more nodes that are remembered, for th
 
 # ── how much is told ─────────────────────────────────────────────────────────────────────────────────────────────────
 AWAITED: Final = Limit(5, "and {number:,} more that are rolling out")  # in flight, for which a command is printed
-UNMOVED: Final = Limit(5)  # workloads whose pods may not be moved, by name
+UNMOVED: Final = Limit(5)  # workloads with pods that may not be moved, by name
 NAME_LETTERS: Final = Limit(120)  # of a name that was asked for and isn't there
 EVICTED_AT_ONCE: Final = Limit(16)  # pods of a stage that a script evicts beside each other

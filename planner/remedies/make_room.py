@@ -186,7 +186,7 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
     Raises
     ------
     InputError
-        For a workload none of whose pods wait, a shape that is none, and a change of what is there already.
+        For a workload without pending pods, a shape that is none, and a change of what is there already.
     NotKnownError
         When it isn't known what pods a change makes.
     TooLargeError
@@ -535,8 +535,8 @@ def _sentence(room_plan: MadeRoom, *, is_of_places: bool) -> str:
         least = "no plan needs fewer" if is_counted else "no plan costs less"
         words += f"; {least}{' (proven)' if room_plan.is_proven else ', as far as is known'}" if number else ""
     else:
-        whose = "any plan" if room_plan.is_most else "any plan for these"
-        words += f"; {whose} needs at least {f'{room_plan.at_least:,.0f}' if is_counted else weighed(room_plan.least, room_plan.at_least)}"
+        plans = "any plan" if room_plan.is_most else "any plan for these"
+        words += f"; {plans} needs at least {f'{room_plan.at_least:,.0f}' if is_counted else weighed(room_plan.least, room_plan.at_least)}"
     if started < room_plan.waiting:
         words += "; no moves start more (proven)" if room_plan.is_most else "; that no more can start isn't proven"
     if room_plan.held < room_plan.draws:

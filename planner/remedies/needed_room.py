@@ -263,7 +263,12 @@ def _patched(revision: Revision, patch: str) -> Revision:
 
 
 def _completes(snapshot: Snapshot, patches: Mapping[str, str]) -> bool:
-    return all(run.completed for run in _played(snapshot, patches))
+    """In every draw, with a node for each pod: LeaderWorkerSet 0.8 calls a group available while its workers are still pending, since
+    another rollout's pod took the node that they gave up."""
+    return all(
+        run.completed and all(pod.is_bound for key in patches for pod in run.pods[key])
+        for run in _played(snapshot, patches)
+    )
 
 
 # ── a change of what stands there ────────────────────────────────────────────────────────────────────────────────────
@@ -346,7 +351,7 @@ def roomier(files: Files, snapshot: Snapshot, places: Sequence[RoomPlace]) -> Sn
 def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> WorkloadNeed | None:
     """What the rollouts of all of these need that are applied one right after the other, each workload on nodes of its own: the fewest of
     their own places with which all complete in every draw. A place that one of them frees may be taken by another. None for fewer than
-    two; DaemonSets, whose pods would come to the others' nodes too, are asked alone."""
+    two; DaemonSets are asked alone: their pods would come to the others' nodes too."""
     keys = [
         key for key, single_need in singles.items()
         if single_need.need.need in (Need.NOTHING, Need.ROOM, Need.SAME_NODE) and not files.workloads[key].traits.is_per_node
@@ -375,7 +380,7 @@ def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> Workloa
                 continue
             rollout_result = _result(snapshot, keys, limits.DRAWS.most)
             if _is_sure(rollout_result):
-                need = RoomNeed(need=Need.ROOM if places else Need.NOTHING, places=total, pods=_pods_of(files, numbers),
+                need = RoomNeed(need=Need.ROOM if places else Need.NOTHING, places=total, pods=_pods_of(files, numbers), is_on_its_node=bool(places) and all(place.host is not None for place in places),
                                 is_proven=bool(rollout_result.ties and rollout_result.ties.proven), seconds=rollout_result.seconds)  # fmt: skip
                 return WorkloadNeed(need=need, result=rollout_result, places=places)
     why = Text("no room of their own was found with which all complete in every draw")
@@ -437,7 +442,7 @@ def _pods_of(files: Files, numbers: Mapping[str, int]) -> tuple[PodsToPlace, ...
 
 
 def _alike(stand: Stand) -> str:
-    """What two workloads have in common whose places are the same: what their pods request, and which nodes these may be."""
+    """What two workloads with the same places have in common: what their pods request, and which nodes these may be."""
     return str(
         (
             [(pod.role, sorted(pod.requests.items()), pod.device_words) for pod in stand.unit],

@@ -23,7 +23,7 @@ class PendingNode(Record):
 
     Attributes
     ----------
-    started : workloads whose pods start, each with how many
+    started : workloads with pods that start, each with how many
     usd_per_month : what the node adds to the bill; None without a price
     is_within_limit : whether the pool may grow by it, as far as its limit is known; a fixed size is resized by hand
     """

@@ -70,7 +70,7 @@ class PlanAnswer(Record):
     doubt: Text = NO_WORDS  # what wasn't looked at
     doubts: tuple[Doubt, ...] = ()  # of the nodes that it adds and of their number
     is_order_played: bool = False  # as a whole, each rollout after those before it; else each completes by itself
-    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
+    unjudged: tuple[Unjudged, ...] = ()  # not played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
     def turns(self) -> list[tuple[int, Turn]]:

@@ -63,7 +63,7 @@ class SpareNodes:
         taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
-            """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
+            """How many of them cost less than what is found already; of a pool without known prices, fewer."""
             numbers = range(1, limits.NODES.most + 1)
             cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
             return max(cheaper, default=0)

@@ -250,7 +250,7 @@ class FreeMeasures:
             self.state.take(key, [*order[1], order_measure(key, first, self.state.share)])
 
     def _who_only_waits(self, key: str) -> list[Workload]:
-        """Others none of whose pods is on a node, so that scaling them down for a while disturbs no pod."""
+        """Others without a pod on any node, so that scaling them down for a while disturbs no pod."""
         cluster, workloads = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
         others = (

@@ -97,7 +97,7 @@ class PlanState:
         return with_all(self.world, changes).state(key).keeps(self.share)
 
     def adopt(self, measure: Measure, effect: Effect, keys: Sequence[str]) -> None:
-        """Take a measure; `keys` are the workloads whose rollout it may help, in the order of all."""
+        """Take a measure; `keys` are the workloads that it may help, in the order of all."""
         lacking = [key for key in keys if not self.is_ready(key)]
         self.world = effect(self.world)
         self.states.update(self.world.states(keys))

@@ -102,7 +102,7 @@ class Player:
     def bound(self, plan: Plan) -> Costs:
         """What no run of the plan can be better than; of a plan without ways, whatever the changes' own are.
 
-        Of a Deployment whose pods are all Ready and that only gets a new template: the controller ends as many pods as may miss
+        Of a Deployment with all pods Ready that only gets a new template: the controller ends as many pods as may miss
         as its first step (`reconcileOldReplicaSets`), and each new pod is one of those missing, or of the surge, while it starts. For
         all others only that no more can be Ready than are today.
         """
@@ -141,7 +141,7 @@ class Player:
 
     @cached_property
     def _is_plain(self) -> tuple[bool, ...]:
-        """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
+        """Of each change, whether it is a Deployment's, with all pods Ready, that gets a new template and nothing else, with
         no pod waiting who could preempt them."""
         cluster, plain_flags = self.case.cluster, list[bool]()
         for place, revision in enumerate(self.case.revisions):

@@ -1,4 +1,4 @@
-"""The room of objects whose pods are all made anew: a RayService's clusters, a Knative Service's revisions. By the rules of their projects
+"""The room of objects that make all their pods anew: a RayService's clusters, a Knative Service's revisions. By the rules of their projects
 (`planner.kubernetes.updates`), which were read and not recorded: none of it is proven.
 
 Each role stands on nodes of its own, so that a head takes no worker's place: the list of pods is then the room, none of which can be left out.
@@ -40,7 +40,7 @@ def way_of(placed: PlacedWorkload, document: Object) -> UpdateEffect:
 
 
 def asked_anew(files: Files, placed: PlacedWorkload, document: Object) -> WorkloadNeed:
-    """The room of an object whose pods are made anew, beside the old ones or after them."""
+    """The room of an object that makes its pods anew, beside the old ones or after them."""
     row = templated(placed.workload.kind, str(document.get("apiVersion") or ""))
     assert row is not None  # `way_of` asks it
     sets = placed.placed.sets

@@ -80,6 +80,7 @@ SOURCE: Final = "no cluster"
 DAEMON_NODES: Final = 3
 _DOMAINS: Final = 3  # zones, where a spread or an affinity names them
 _HASH: Final = "1"
+_DEFAULT_CLASS: Final = ("StorageClass", "default")  # made where a claim names no class
 _DISK: Final = "attached-to-one-node"  # the driver of a volume of which the files don't tell the driver
 _NOT_MADE: Final = frozenset({NODE.name, POD.name, "Event", "PodMetrics", "Service", *AUTOSCALERS,
                               *(kind.name for kind in (*WORKLOADS, *PARTS))})  # fmt: skip
@@ -227,8 +228,11 @@ class Files:
             take("StorageClass", name or "", dict(late))
         if None in classes and not is_default:
             note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
-            take("StorageClass", "default", {**late, "metadata": note})
-        self.assumed = [f"{kind} {name}" for kind, name in object_by_name]
+            take(*_DEFAULT_CLASS, {**late, "metadata": note})
+        self.assumed = [
+            f"{kind} {name}" if (kind, name) != _DEFAULT_CLASS else "a default StorageClass"
+            for kind, name in object_by_name
+        ]
         self.assumed += sorted({name for owner in self.workloads.values() for name in self._referred(owner)})
         return list(object_by_name.values())
 
@@ -331,7 +335,7 @@ class Files:
         )  # fmt: skip
 
     def _one_node_claims(self, workload: Workload, spec: PodSpec) -> Iterator[str]:
-        """Claims that all its pods share and whose volume one node has at a time; a cloud's disk that its pods name themselves."""
+        """Claims that all its pods share, with a volume that one node has at a time; a cloud's disk that its pods name themselves."""
         claims = self._claims()
         for volume in spec.volumes:
             claim = claims.get((workload.namespace, volume.claim_name)) if volume.claim_name else None

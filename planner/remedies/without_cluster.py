@@ -101,7 +101,7 @@ def without_cluster(
     parts += [untold(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
-        together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files)),
+        together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files, is_asked_anew=any(part.room is not None for part in parts))),
         findings=tuple(finding for finding in files.manifest.findings if not finding.code.startswith(_LEFT_OUT)),
         doubts=each_once(doubt for part in parts for doubt in part.doubts),
     )  # fmt: skip
@@ -166,8 +166,8 @@ def _not_played(placed: PlacedWorkload) -> UnknownObject:
     )
 
 
-def _notes(files: Files) -> list[Text]:
-    if not files.workloads:
+def _notes(files: Files, *, is_asked_anew: bool) -> list[Text]:
+    if not files.workloads and not is_asked_anew:
         return [GIVEN]
     notes = [GIVEN, _SAME_REQUESTS]
     if files.assumed:
@@ -262,5 +262,8 @@ def _together_words(together: WorkloadNeed | None, singles: dict[str, WorkloadNe
             f"together, applied one right after the other, they need no spare room{' (proven)' if need.is_proven else ''}"
         )
     apart = sum(len(workload_need.places) for workload_need in singles.values())
-    of = f", {apart:,} if each had its own" if apart > need.places else ""
+    number = (
+        need.places if need.unit != "pod" else sum(pods.count for pods in need.pods)
+    )  # a group's place is several pods
+    of = f", {apart:,} if each had its own" if apart > number else ""
     return Text(f"together, applied one right after the other, they need {need.words}{of}")

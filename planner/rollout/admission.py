@@ -270,7 +270,7 @@ def unknown_security(cluster: Cluster, workload: Workload) -> str:
     if not more:
         return ""
     lacking = f"its Namespace {workload.namespace}" if cluster.snapshot.namespaces else "Namespaces"
-    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold {lacking}, whose labels say so"
+    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold {lacking}, and its labels say so"
 
 
 _STRICTEST = Policy(level="restricted")
@@ -302,7 +302,7 @@ class Admission:
         self.injection = SidecarInjection(snapshot)
         # what no quota has a say in, by namespace and a spec's id; the spec is kept, so its id is
         self._standing: dict[tuple[str, int], tuple[Refusal | None, PodSpec]] = {}
-        self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
+        self._own: set[str] = set()  # namespaces with a use of their own here, not shared with what it was forked from
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}

@@ -75,7 +75,7 @@ class Attachments:
             self._wants[volume.key].get(pod.node, {}).pop(pod.number, None)
 
     def deleted(self, pod: LivePod) -> None:
-        """A pod is deleted: one none of whose containers runs wants nothing any more."""
+        """A pod is deleted: without a running container it wants nothing any more."""
         if not pod.is_running:
             self.leave(pod)
 
@@ -197,8 +197,8 @@ def _users(cluster: Cluster) -> dict[ClaimKey, list[int]]:
 
 @once_a_cluster
 def sharing(cluster: Cluster) -> frozenset[int]:
-    """The snapshot's pods on nodes whose volume one node has at a time, and that aren't the only ones to use it: of two such pods that come
-    to different nodes one waits for ever."""
+    """The snapshot's pods on nodes with a shared volume that one node has at a time: of two such pods that come
+    to different nodes one waits forever."""
     pods, volumes, sharers = cluster.snapshot.pods, Volumes(cluster), set[int]()
     for key, indices in cluster.remember(_users).items():
         pod = pods[indices[0]]

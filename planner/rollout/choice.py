@@ -36,7 +36,7 @@ class Weights(Record):
         8, option="--weigh-availability", least=0, most=10, help="Pods Ready at the worst moment."
     )
     evictions: int = setting(
-        5, option="--weigh-evictions", least=0, most=10, help="Pods of others that are evicted on the way."
+        5, option="--weigh-evictions", least=0, most=10, help="Pods of other workloads that are evicted meanwhile."
     )
     time: int = setting(3, option="--weigh-time", least=0, most=10, help="Until the rollout is complete.")
     extra_gpus: int = setting(

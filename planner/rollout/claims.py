@@ -1,6 +1,6 @@
 """Claims that are made for pods: ResourceClaims and volume claims from templates, and what kube-scheduler makes itself.
 
-They count against quotas as the pods do. A pod whose claim a quota refuses is there all the same, and isn't tried until
+They count against quotas as the pods do. A pod with a claim that a quota refuses is there all the same, and isn't tried until
 the claim is made.
 """
 
@@ -78,7 +78,7 @@ class Claims:
         self.retry()
 
     def retry(self) -> None:
-        """Pods whose claims a quota refused try again."""
+        """Pods with claims that a quota refused try again."""
         waiting, self._without = self._without, []
         for other in waiting:
             if not (other.is_gone or other.is_terminating):

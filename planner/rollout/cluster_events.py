@@ -179,13 +179,13 @@ def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:
 
 
 def hear(simulation: Simulation) -> None:
-    """A pending pod looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
+    """A pending pod looks again, and a ReplicaSet with pods that a quota refused: in a cluster up to 1,000 s later."""
     retry_refused(simulation)
     simulation.rouse(simulation.cluster.remember(filler))
 
 
 def retry_refused(simulation: Simulation) -> None:
-    """ReplicaSets whose pods a quota refused try again: their delays are over."""
+    """ReplicaSets with pods that a quota refused try again: their delays are over."""
     for controllers in simulation.held_up.values():
         for resume in controllers:
             controller = resume()

@@ -2,7 +2,7 @@
 
 Its first moment is played, since there controllers race: how many pods are made before others act. From then on nothing
 moves but the Deployment's own pods. Each that starts is Ready a step later, each that ends is gone, and what that lets
-the Deployment do doesn't hang on which pod is first (`DeploymentController.course`). So 10,000 steps are 10,000 times some
+the Deployment do doesn't depend on which pod is first (`DeploymentController.course`). So 10,000 steps are 10,000 times some
 numbers. Where the pods are has no owner question but of who reads the placement: then it is played on (`Run.played_on`).
 """
 
@@ -63,7 +63,7 @@ def remainder(simulation: Simulation, workload: Workload, controller: RolloutCon
     ):
         return None
     if len({pod.shape.asks for pod in old}) > 1 or any(pod.shape.asks != shape.asks for pod in new):
-        return None  # what is held hangs on which of them are there
+        return None  # what is held depends on which of them are there
     if cluster.remember(_leaving)[shape.candidates].any() or _are_met(cluster, [*old, *new]):
         return None  # of the first it is told whether pods are there in the end
     to_come = controller.replicas - controller.new.replicas

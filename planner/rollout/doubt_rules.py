@@ -76,7 +76,7 @@ class Played(Record, eq=False):
 
     def nodes_of(self, revision: Revision) -> tuple[int, ...]:
         """Places of the nodes that new pods of a change may come to, as far as labels, taints and sizes tell: where they are in the end
-        isn't known of a run whose end was counted."""
+        isn't known of a run with a counted end."""
         after = revision.after
         shape = compile_shape(self.cluster, after.namespace, after.template.labels, made_spec(after))
         return tuple(shape.candidates[alike(self.cluster, shape).large].tolist())
@@ -88,7 +88,7 @@ def made_spec(workload: Workload) -> PodSpec:
 
 
 def missing_lists(played: Played) -> Iterator[Doubt]:
-    """Lists that weren't given, whose objects may change the verdict: ResourceQuotas and LimitRanges may refuse each pod of a rollout
+    """Missing lists with objects that may change the verdict: ResourceQuotas and LimitRanges may refuse each pod of a rollout
     that completes, autoscalers may set other replicas than a change does. kubectl leaves a kind without objects out of its List, so *none
     exist* and *not asked for* look the same. That Jobs weren't asked for shows where PriorityClasses lack, of which every cluster has some.
     A list that was refused or is cut off makes the verdict not known (`planner.rollout.unknowns`)."""
@@ -124,7 +124,7 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
 
 
 def presumed_drivers(played: Played) -> Iterator[Doubt]:
-    """Drivers whose volumes pods wait for, and that attach as far as their own manifests say: their CSIDrivers weren't read."""
+    """Drivers with volumes that pods wait for, and that attach as far as their own manifests say: their CSIDrivers weren't read."""
     run = played.run
     waits = (
         [wait.volume for revision in played.revisions for wait in volume_waits(run, revision.after.key)] if run else []
@@ -323,7 +323,7 @@ def decisive_doubts(cluster: Cluster, revisions: Sequence[Revision], *, is_done:
 
 
 def made_anew(cluster: Cluster, keys: Iterable[str]) -> list[Revision]:
-    """The workloads of these keys whose pods are made anew as they are, as evictions and losses do."""
+    """The workloads of these keys that make their pods anew as they are, as evictions and losses do."""
     workloads = workloads_by_key(cluster)
     return [
         Revision(before=workloads[key], after=workloads[key], has_new_template=False)

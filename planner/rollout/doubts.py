@@ -93,7 +93,7 @@ def check_answer(*, passes: bool, is_called_proven: bool, doubts: Sequence[Doubt
 
 
 def of_findings(findings: Iterable[Finding]) -> tuple[Doubt, ...]:
-    """What a manifest does to pods that are made later, as doubts: no verdict of today hangs on it."""
+    """What a manifest does to pods that are made later, as doubts: no verdict of today depends on it."""
     return tuple(
         Doubt(about=finding.object, why=Text(finding.what), could_change=Effect.NOTHING, advice=finding.fix)
         for finding in findings

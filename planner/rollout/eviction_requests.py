@@ -35,7 +35,7 @@ class Evictor:
 
     Attributes
     ----------
-    evicted : pods whose eviction was accepted
+    evicted : pods with an accepted eviction
     """
 
     def __init__(self, simulation: Simulation, evictions: Wanted) -> None:

@@ -27,7 +27,7 @@ from planner.scheduling.node_facts import node_pools
 from planner.scheduling.pod import LivePod
 
 WAITS, ELSEWHERE = -1, -2
-"""`Block.node` of a pod that waits, and of one whose node has no row."""
+"""`Block.node` of a pod that waits, and of one on a node without a row."""
 
 Span = tuple[int, int]
 """First seat, and the one after the last."""

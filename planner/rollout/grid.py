@@ -50,7 +50,7 @@ def played_axis(replicas: int) -> tuple[int, ...]:
 
 @part()
 def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyGrid:
-    """Every maxSurge × maxUnavailable for one Deployment of the scenario, whose other changes stay as they are.
+    """Every maxSurge × maxUnavailable for one Deployment of the scenario; its other changes stay as they are.
 
     Cells that aren't counted or proven are played in a few placements each, of which the worst moment is told; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its cell, however thin the
     axes are.
@@ -129,7 +129,7 @@ def play_cell(
 def _certain_cell(
     course: CertainCourse, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes
 ) -> GridCell:
-    """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
+    """A cell with a certain course. If that is stuck, it is for want of a seat that old pods hold."""
     gpus = requested_gpus(workload.template.spec)
     return GridCell(
         max_surge=surge,

@@ -1,4 +1,4 @@
-"""Who is not at rest: workloads that a snapshot shows midway, whose controllers go on by themselves.
+"""Who is not at rest: workloads that a snapshot shows midway, with controllers that go on by themselves.
 
 A controller is at rest when its pods are as many as they shall be, and of the revision they shall be, and no autoscaler sets other
 replicas as soon as it looks. Everyone else is played
@@ -160,7 +160,7 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
 
 @once_at_any_size
 def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
-    """``StatefulSets that weren't read``: kinds whose controllers are played and that weren't all listed, with pods on their way: not Ready,
+    """``StatefulSets that weren't read``: kinds that are played and weren't all listed, with pods on their way: not Ready,
     terminating, waiting, or of several revisions. What such a controller does next is not seen. Made once a cluster."""
     snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
     unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
@@ -178,7 +178,7 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
 
 
 def scalable(cluster: Cluster) -> Iterator[Workload]:
-    """Those that an autoscaler scales, and whose pods' makers are known."""
+    """Those that an autoscaler scales, with known makers of their pods."""
     snapshot = cluster.snapshot
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
     for key in dict.fromkeys(autoscaler.target for autoscaler in acting(snapshot)):
@@ -395,7 +395,7 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
     failing_images = set[tuple[str, str]]()
     unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
-    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # whose pods are not known
+    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # what becomes of their pods is not known
     for pod in unready:
         is_known = pod.node_name and pod.node_name not in silent and not pod.is_terminal
         if pod.owner is not None and is_known and not is_starting(pod):

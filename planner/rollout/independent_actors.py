@@ -131,7 +131,7 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
 
 
 def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
-    """Schedules that weren't listed and whose Jobs are there: the next is of the same pods, as far as anybody knows."""
+    """Schedules that weren't listed, with Jobs that are there: the next is of the same pods, as far as anybody knows."""
     is_listed = snapshot.presence.get("cronjobs.batch") is Presence.PRESENT
     read = {unplayed_object.kind for unplayed_object in snapshot.unplayed}
     latest: dict[str, tuple[Owner, Workload]] = {}
@@ -154,7 +154,7 @@ def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
 
 
 def _made_anew(cluster: Cluster) -> Iterator[int]:
-    """Places of pods that are ending, whose owner isn't played and may want others; one that isn't among those listed is gone."""
+    """Places of pods that are ending, of an owner that isn't played and may want others; one that isn't among those listed is gone."""
     snapshot, spaces = cluster.snapshot, going_spaces(cluster.snapshot)
     lists = {kind.name: (kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)}
     lists |= {name: (listed_kind.kind, listed_kind.group) for name, listed_kind in LISTED.items()}
@@ -319,7 +319,7 @@ def _expels(node: Node) -> tuple[str, ...]:
 
 
 def _stays(pod: Pod, node: Node, key: str) -> bool:
-    """Whether it tolerates the NoExecute taints of a key for ever (`pkg/controller/tainteviction/taint_eviction.go`)."""
+    """Whether it tolerates the NoExecute taints of a key forever (`pkg/controller/tainteviction/taint_eviction.go`)."""
     taints = (taint for taint in executing(node) if taint.key == key)
     for_ever = [toleration for toleration in pod.spec.tolerations if toleration.toleration_seconds is None]
     return all(any(tolerates(toleration, taint) for toleration in for_ever) for taint in taints)

@@ -78,7 +78,7 @@ def met_by(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[Kubele
 
 
 def doubt_words(refusal: KubeletRefusal) -> str:
-    """What a refusal says of a change whose pods may come there."""
+    """What a refusal says of a change with pods that may come there."""
     loop = f"; {refusal.loop_words}" if refusal.loop_words else ""
     return f"{refusal.words}: kube-scheduler doesn't look at that, and the new pods may be refused, too{loop}"
 
@@ -91,7 +91,7 @@ _MEMORY_TAINT: Final = Taint(key=TAINT_MEMORY_PRESSURE, value="", effect="NoSche
 
 
 class ExpectedRefusal(Record):
-    """Nodes whose kubelets may refuse new pods of a template, and why, as a clause."""
+    """Nodes with kubelets that may refuse new pods of a template, and why, as a clause."""
 
     nodes: tuple[str, ...]
     why: str
@@ -124,7 +124,7 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
 def _unaligned(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
     """Why the Topology Manager may refuse a pod; "" where it has nothing to align: one device, or nothing that is given out by NUMA node.
 
-    Devices count for every pod, CPUs and memory for a Guaranteed one whose managers are static. Each is aligned with the others, by
+    Devices count for every pod, CPUs and memory for a Guaranteed one under static managers. Each is aligned with the others, by
     container or over the pod. Which devices are on which NUMA node no object tells.
 
     Source: kubernetes `pkg/kubelet/cm/topologymanager/{scope_container,scope_pod,policy_single_numa_node,policy_restricted}.go`,

@@ -60,7 +60,7 @@ from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
-"""Kinds whose integration is on by default in every version; of others something of the cluster has to show it."""
+"""Kinds with an integration that is on by default in every version; of others something of the cluster has to show it."""
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
 _MADE: Final = _ALWAYS | _KUBEFLOW | _PODS
@@ -332,7 +332,9 @@ def _number(snapshot: Snapshot, revision: Revision) -> tuple[int, str]:
             return 0, ""  # what waits goes first: `getPodsToDelete` ranks pods without a node before others
         if without := _without_quota(snapshot, before):
             return 0, without
-        if _asks_more(revision):  # where all of them get quota beside all old ones, none hangs on what those give back
+        if _asks_more(
+            revision
+        ):  # where all of them get quota beside all old ones, none depends on what those give back
             return (0, _PASSES_MORE) if after.replicas > LIMITS.queued_pods else (after.replicas, "")
         surge = (
             max(1, rolling_limits(after)[0]) if revision.has_new_template else 0
@@ -558,7 +560,7 @@ def _opened(snapshot: Snapshot, pod: Pod, verdict: KueueVerdict) -> PodSpec | No
 
 
 def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[Finding, ...]:
-    """What Kueue does with what it lets in, and what that hangs on."""
+    """What Kueue does with what it lets in, and what that depends on."""
     return tuple(
         Finding(
             severity=Severity.INFO, code="queued", object=revision.after.key,

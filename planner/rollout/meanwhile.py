@@ -78,7 +78,7 @@ def _completes(run: Run) -> bool | None:
 
 
 def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[IndependentActor, ...]:
-    """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
+    """Autoscalers with metrics that may scale a changed workload, or others that it meets, with the rollout at their lowest and highest
     replicas; and what else may act on its own."""
     actors: list[IndependentActor] = []
     for place, revision in enumerate(revisions):

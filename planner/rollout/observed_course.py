@@ -64,7 +64,7 @@ class ObservedCourse(Record):
     meanwhile, disturbed_by : all that happened, in order; what of it happened before it was seen to stand still
     lowest_ready : fewest Ready pods, of all looks at least
     nodes_added : nodes that came since it began and hold pods of it
-    others : keys of other workloads whose spec changed since it began
+    others : keys of other workloads with a spec that changed since it began
     picture, moved_at : its pods in numbers, and when they last changed
     """
 
@@ -304,7 +304,7 @@ class _Between:
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
-        """Keys of workloads that came, went, or whose spec changed."""
+        """Keys of workloads that came, went, or changed in their spec."""
         was, is_now = (
             {workload.key: (workload.uid, workload.generation) for workload in look.workloads}
             for look in (self.before, self.now)
@@ -328,7 +328,7 @@ class _Between:
 
     @cached_property
     def quotas(self) -> frozenset[str]:
-        """Namespaces whose quotas were changed."""
+        """Namespaces with changed quotas."""
         was, is_now = (
             {(quota.namespace, quota.name): quota.hard for quota in look.resource_quotas}
             for look in (self.before, self.now)

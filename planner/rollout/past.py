@@ -446,7 +446,7 @@ class _Past:
         return is_waiting or workload.conditions.get("Progressing") == OVERDUE or self._idle_without_begin()
 
     def _idle_without_begin(self) -> bool:
-        """Of a rollout whose begin isn't shown: whether its pods have stood still."""
+        """Of a rollout without a known beginning: whether its pods have stood still."""
         if self.turn.began is not None:
             return False
         moved = [at for pod in self.turn.pods for at in (pod.created_at, _ready(pod)) if at is not None]

@@ -146,7 +146,7 @@ class Feasible:
     ----------
     lines : those of the snapshot, in the order of `Waiting.lines`
     may_try : which of them are tried at all: bool[line]
-    in_turn : the group whose lines are tried by what is feasible; others are woken by events
+    in_turn : the group with lines that are tried by what is feasible; others are woken by events
     found : called with a line that a node has become feasible for
 
     Attributes

@@ -26,7 +26,7 @@ def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
 
 
 def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
-    """The workloads whose own rollout would complete now and is stuck once the pods are placed, as one finding."""
+    """The workloads that could roll out now and are stuck once the pods are placed, as one finding."""
     placed = [
         revision.after.key
         for revision in revisions

@@ -40,7 +40,7 @@ class Pods:
     Attributes
     ----------
     by_index : index in the snapshot → the pod in motion
-    silent : places of nodes whose kubelet isn't heard → since when, on the run's clock: nothing starts or ends there
+    silent : places of nodes that don't answer → since when, on the run's clock: nothing starts or ends there
     out_of_service : places of nodes with the taint that lets pods end there all the same, and volumes be taken off
     starting, terminating : bound pods that become Ready, and that are gone, in the next tick
     maturing : those that are Ready, and not yet for their workload's ``minReadySeconds``
@@ -64,7 +64,7 @@ class Pods:
         self.by_owner: dict[str, list[LivePod]] = {}  # by owner's key; some may be gone: `in_motion` leaves them out
         self._thinned: set[str] = set()  # keys of owners with a gone pod still in there
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
-        self._whole: set[str] = set()  # uids of owners all of whose pods are in motion
+        self._whole: set[str] = set()  # uids of owners with every pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._tallies: dict[str, Tally] = {}  # by owner's key
         self._shapes: dict[tuple[str, int, int], Shape] = {}  # of the snapshot's pods
@@ -151,11 +151,11 @@ class Pods:
             self.starting.append(pod)
 
     def hangs(self, pod: LivePod) -> bool:
-        """Whether the pod is on a node whose kubelet isn't heard: it doesn't get Ready."""
+        """Whether the pod is on a node that doesn't answer: it doesn't get Ready."""
         return pod.node in self.silent
 
     def never_ends(self, pod: LivePod) -> bool:
-        """Whether it doesn't end either, once it is deleted: there nobody but a kubelet lets a pod go, unless the node is out of service."""
+        """Whether it doesn't end either, once it is deleted: there only a kubelet lets a pod go, unless the node is out of service."""
         return self.hangs(pod) and pod.node not in self.out_of_service
 
     def _is_on_silent(self, pod: Pod) -> bool:
@@ -163,7 +163,7 @@ class Pods:
         return bool(self.silent) and self.cluster.node_index.get(pod.node_name) in self.silent
 
     def silence(self, node: int, since: float) -> None:
-        """A node's kubelet isn't heard any more: its pods aren't Ready at once."""
+        """A node's kubelet stops answering: its pods aren't Ready at once."""
         self.silent[node] = since
         self.starting = [pod for pod in self.starting if pod.node != node]
         self.terminating = [pod for pod in self.terminating if not self.never_ends(pod)]
@@ -221,7 +221,7 @@ class Pods:
     def ripe(self) -> tuple[list[LivePod], list[LivePod]]:
         """Pods that become available in the tick that begins: before anything else in it, and at its end.
 
-        A DaemonSet whose pods all have an old one beside them, which is the one its status counts, learns of it a second
+        A DaemonSet with an old pod beside each new one, which is the one its status counts, learns of it a second
         late: the recorder's tick is over by then (kubernetes `pkg/controller/daemon/daemon_controller.go` `updatePod`,
         `updateDaemonSetStatus`).
         """
@@ -239,7 +239,7 @@ class Pods:
         sibling_pods = (p for p in self.on(pod.node) if p.owner == pod.owner and p is not pod)
         return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in sibling_pods)
 
-    # ── whose they are, and where ───────────────────────────────────────────────────────────────────────────────────
+    # ── their owners and nodes ───────────────────────────────────────────────────────────────────────────────────────
     def of(self, owner_key: str, uid: str) -> list[LivePod]:
         """All pods of an owner, the snapshot's included, that aren't gone."""
         if uid not in self._whole:
@@ -364,7 +364,7 @@ def unfinished(cluster: Cluster) -> list[int]:
 
 
 def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
-    """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+    """Indices of pods that aren't available yet by their owner's status: the last ones that got Ready."""
     snapshot, indices = cluster.snapshot, set[int]()
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     for owner in owners:

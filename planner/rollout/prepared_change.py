@@ -241,7 +241,7 @@ def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]
     problem = "; ".join(finding.what for finding in findings) or "it holds no workload"
     fix = next((finding.fix for finding in findings if finding.fix), "")
     what = f"the manifest asks for no pods: {problem}"
-    return ChangeError(what, fix=fix or "Give a workload, a Pod, or a kind whose pod template is known")
+    return ChangeError(what, fix=fix or "Give a workload, a Pod, or a kind with a known pod template")
 
 
 def pod_times_of(cluster: Cluster, revision: Revision) -> PodTimes:

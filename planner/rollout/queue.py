@@ -1,7 +1,7 @@
 """kube-scheduler's queue: which of the pods that wait is tried next, and which aren't tried until something happens.
 
 As in kube-scheduler a pod is **active** (never tried, or to be tried anew), **unschedulable** (refused, until an event
-that could help wakes it) or **gated** (not tried at all); pods **nominated** for a node, whose victims are still there,
+that could help wakes it) or **gated** (not tried at all); pods **nominated** for a node with their victims still on it,
 are kept by themselves. The order is priority, then who was refused, or made, longer ago. Who was refused in this very
 moment is in **backoff** and comes after all who weren't: a back-off lasts seconds, a tick as long as a pod takes to start
 or to end, so who was refused in an earlier tick backs off no more.
@@ -229,7 +229,7 @@ class SchedulingQueue:
             heappush(self._active, (-pod.priority, pod.arrived, pod))
 
     def let_in(self, pod: LivePod) -> None:
-        """A pod whose gate is gone."""
+        """A pod without its gate."""
         if pod in self._gated:
             self._gated.remove(pod)
             heappush(self._active, (-pod.priority, pod.arrived, pod))
@@ -308,7 +308,7 @@ class SchedulingQueue:
                 self.is_contested = others is None or self._depends([key for key, _ in (*candidates, *others)])
             self._tried_as, member = best
             pod = member.pod or self._bring(member.at)
-            # A nominated pod whose victims still end would be refused again: say so without a search, and go on to the next.
+            # A nominated pod would be refused again while its victims still end: say so without a search, and go on to the next.
             awaited_node = self.scheduler.awaited(pod)
             if awaited_node is None:
                 break
@@ -373,7 +373,7 @@ class SchedulingQueue:
             heappop(self._heap)  # the next of its line may go before who was served
             self._push(self._served)
         self._served = None
-        # Entries of the heap grow stale when a line's head is served or goes away: one whose key no longer holds is pushed anew.
+        # Entries of the heap grow stale when a line's head is served or goes away: an entry is pushed anew if its key no longer holds.
         while self._heap:
             key, _, line = self._heap[0]
             head = line.head() if line in self._feasible.lines else None
@@ -461,7 +461,7 @@ class SchedulingQueue:
         return line.is_woken
 
     def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
-        """Whose failures count for the pod: those of its shape, and of all that are alike."""
+        """The pods with failures that count for this pod: those of its shape, and of all that are alike."""
         if pod.nominated != NOWHERE or self.is_thorough:
             return ()
         return (pod.shape, alike(self.cluster, pod.shape)) if pod.shape.is_plain else (pod.shape,)
@@ -675,7 +675,7 @@ class SchedulingQueue:
         return {shape for shape in shapes if passes in shape.static[places]}
 
     def ever_waiting(self, is_meant: Callable[[Shape], bool]) -> list[LivePod]:
-        """Every pod that waited at some time, in the order they came. Of the snapshot's lines, whose pods all go to the same nodes, only
+        """Every pod that waited at some time, in the order they came. Of the snapshot's lines (all pods of a line go to the same nodes) only
         those of a shape that is meant."""
         line_of = self._waiting.line_of
         meant = [is_meant(line.shape) for line in self._waiting.lines]

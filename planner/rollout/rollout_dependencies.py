@@ -37,7 +37,7 @@ class _KindNumbers(Record, kw_only=False, eq=False):
 
 
 def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
-    """Equal for workloads whose rollouts are alike; None for one that is like no other."""
+    """Equal for workloads with alike rollouts; None for one that is like no other."""
     spec = workload.template.spec
     terms = spec.pod_affinity + spec.pod_anti_affinity
     # Volumes and devices are bound to objects with names of their own: what happens to the one says nothing of the other's.

@@ -1,5 +1,5 @@
 """What is told beside the room that a rollout needs: a deploy timeout that is shorter than its probes allow, a budget that no drain gets
-past, a shell that keeps SIGTERM from the program. No verdict hangs on it.
+past, a shell that keeps SIGTERM from the program. No verdict depends on it.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def rollout_warnings(snapshot: Snapshot, workload: Workload, cutoff: Cutoff | No
         if container.command_form in _SHELLS:
             grace = duration(float(workload.template.spec.termination_grace_period_seconds))
             yield Text(
-                f"container {container.name}: a shell keeps SIGTERM from the program, so each old pod ends after its grace period ({grace})"
+                f"container {container.name}: a shell may keep SIGTERM from the program, and each old pod then ends after its grace period ({grace}): put exec before it"
             )

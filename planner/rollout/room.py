@@ -112,7 +112,7 @@ def has_room(run: Run, shape: Shape, number: int) -> bool:
 def kept_nodes(run: Run, new: int) -> tuple[int, ...]:
     """Which of the last `new` nodes (0 is the first of them) have pods at the end, of any workload, that find no other node.
 
-    The fullest is looked at first. A node whose pods all find room elsewhere goes, so that of two half-full new nodes one stays.
+    The fullest is looked at first. A node goes if all its pods find room elsewhere, so that of two half-full new nodes one stays.
     """
     cluster, state = run.simulation.cluster, run.simulation.state
     first = cluster.node_count - new

@@ -131,7 +131,7 @@ class RoomNeed(Record):
         if self.need is Need.NEVER:
             return "completes on no cluster, however much room there is"
         if self.by_replicas:
-            sentence = f"needs while it rolls out {self._at_each_number}"
+            sentence = f"needs room while it rolls out: {self._at_each_number}"
         else:
             sentence = f"needs {self.words} while it rolls out" if self.places else ""
         if not self.needs_same_node:

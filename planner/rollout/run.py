@@ -78,8 +78,8 @@ class Revision(Record):
     is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
     `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits to be promoted, it
     is promoted once nothing else moves. `times`: how long its pods take, where something
-    else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
-    change is the workload's own. `queued`: what Kueue does with its pods, whose templates are as it lets them in; None where it has
+    else happens at a time. `rules`: the project with the rules, read and not recorded, that made this change of another object's; "" where the
+    change is the workload's own. `queued`: what Kueue does with its pods; their templates are as it lets them in; None where it has
     no say, or wasn't asked. `changes`: what changes the same workload later, whatever has become of this then, each against the one
     before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first. `keeps_replicas`:
     it says nothing of replicas: those stay that there are then, from wherever.
@@ -238,7 +238,7 @@ class Run:
         self.done = dict.fromkeys(self.moments, False)
         self.awaited: dict[str, dict[int, str]] = {key: {} for key in self.moments}
         self._passed: dict[str, list[Moment]] = {key: [] for key in self.moments}  # quiet moments that an event ended
-        self._early: dict[str, PodCounts] = {}  # of workloads whose change hasn't come: others may push their pods out
+        self._early: dict[str, PodCounts] = {}  # of workloads before their change: others may push their pods out
         self._waits = 0  # of the ticks, those in which nothing but time passed until an event
         self.is_cut = False
         self._counts: dict[str, PodCounts] = {}
@@ -441,7 +441,7 @@ class Run:
         now = self.later.pop(0)
         if isinstance(now, Happening) and now in self._stages:
             self._stages.remove(now)
-            return replace(now, words=f"{now.words}, with pods whose budgets never let them go")
+            return replace(now, words=f"{now.words}, with pods that budgets never let go")
         return now
 
     def _is_over(self, *, is_at_rest: bool = False) -> bool:

@@ -421,7 +421,7 @@ def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> R
     if result.verdict is not Verdict.UNKNOWN:  # nothing moves
         return result
     what = next(detail.what for _, detail in unknown if detail.may_help)
-    said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
+    said, headline = Text(f"not known: {what}"), Text("whether it finishes depends on what isn't known")
     parts = tuple(
         replace(
             workload, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,

@@ -1,4 +1,4 @@
-"""Nodes whose kubelet isn't heard: their pods aren't Ready, nothing ends there, and after a time they are evicted.
+"""Nodes that don't answer (no word of their kubelet): their pods aren't Ready, nothing ends there, and after a time they are evicted.
 
 Sources: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`monitorNodeHealth`, `MarkPodsNotReady`,
 `handleDisruption`), `pkg/controller/tainteviction/taint_eviction.go` (`processPodOnNode`, `getMinTolerationTime`).
@@ -52,7 +52,7 @@ def out_of_service(cluster: Cluster) -> frozenset[int]:
 
 
 def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
-    """How long such a pod stays on a node with a NoExecute taint before it is evicted, by default on one that doesn't answer; `inf`: for ever.
+    """How long such a pod stays on a node with a NoExecute taint before it is evicted, by default on one that doesn't answer; `inf`: forever.
 
     The first toleration that matches the taint counts (`GetMatchingTolerations`).
     """
@@ -116,7 +116,7 @@ def answering(cluster: Cluster, names: Sequence[str]) -> Cluster:
 
 
 def silenced(node: Node, since: float) -> Node:
-    """The node as the node lifecycle controller leaves it once its kubelet isn't heard."""
+    """The node as the node lifecycle controller leaves it once its kubelet doesn't answer."""
     conditions = FrozenMap({**node.conditions, "Ready": "Unknown"})
     taints = (*_without_taints(node).taints, *UNREACHABLE)
     return replace(node, taints=taints, conditions=conditions, silent_since=node.silent_since or since)

@@ -45,7 +45,7 @@ from planner.scheduling.state import State
 
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
 """Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
-_SLEEPS_ON = 0.5  # how often those whose pods were refused don't look in a tick in which there is room again
+_SLEEPS_ON = 0.5  # how often a controller with refused pods doesn't look in a tick in which there is room again
 
 
 _MADE: Final = re.compile(r"[0-9a-f]{16}")
@@ -100,7 +100,7 @@ class Simulation:
     ----------
     controllers : by key, those that come first first
     replacement : makes the controller that a preempted pod's owner has, which is played from then on
-    held_up : namespace → controllers whose pods a quota refuses: they begin when something of the namespace goes
+    held_up : namespace → controllers with pods that a quota refuses: they begin when something of the namespace goes
     refusals : owner's key → the API server's last refusal
     attachments : which nodes have volumes that one node holds at a time, and who waits for them
     choices : times a controller picked among equals
@@ -271,7 +271,7 @@ class Simulation:
         self.schedule()
 
     def _wake_held_up(self, namespace: str) -> None:
-        """Something of the namespace has gone, and with it what a quota counts: controllers whose pods the quota refused may try
+        """Something of the namespace has gone, and with it what a quota counts: controllers with pods that the quota refused may try
         again. No event tells a ReplicaSet so. It tries when its back-off of up to 1,000 s is over, which may be before or
         after others take what is free: with a seed it sometimes sleeps through this tick.
 

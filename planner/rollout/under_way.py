@@ -70,7 +70,7 @@ def _under_way(cluster: Cluster, flight: InFlight, past: PastRollout | None) -> 
 
 
 def _standing(cluster: Cluster, workload: Workload, past: PastRollout) -> UnderWay:
-    """A rollout whose controller has nothing to do, and that isn't done."""
+    """A rollout that isn't done, with a controller that has nothing to do."""
     cause, since = _cause(past), past.began_seconds
     does = "is rolling out"
     if workload.strategy.kind == ON_DELETE:

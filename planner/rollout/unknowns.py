@@ -111,7 +111,7 @@ def is_blind(cluster: Cluster, revision: Revision) -> bool:
 
 
 def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
-    """Whether and when Kueue lets the pods begin, and whom it evicts for them, hangs on its quotas."""
+    """Whether and when Kueue lets the pods begin, and whom it evicts for them, depends on its quotas."""
     after, templates = revision.after, [template for template, _ in revision.templates]
     if revision.queued is not None:
         if revision.queued.unknown:
@@ -141,7 +141,7 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 
 def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """Objects that the input has in several states, of which neither resourceVersion nor generation tells the latest: the order in a
-    file or a folder says nothing of it. Nodes and pods are everybody's, what has no namespace too; of workloads a rollout hangs on its own."""
+    file or a folder says nothing of it. Nodes and pods are everybody's, what has no namespace too; of workloads a rollout depends on its own."""
     after = revision.after
     for kind, space, name in snapshot.reading.contradicted:
         is_own = f"{kind}/{space}/{name}" == after.key
@@ -155,7 +155,7 @@ def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 
 @once_a_cluster
 def _on_silent(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
-    """Workload → its pods on nodes whose kubelet is silent, and where none but that lets a pod end."""
+    """Workload → its pods on nodes that don't answer, where only the kubelet lets a pod end."""
     silent = {node.name for node in cluster.snapshot.nodes if is_silent(node) and not is_out_of_service(node)}
     keys = workload_keys(cluster.snapshot) if silent else {}
     pods_by_owner: dict[str, list[Pod]] = {}
@@ -173,7 +173,7 @@ def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Sha
 
 
 def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """Of a change that is only placed: old pods on silent nodes, for whose end its new pods wait. Only a kubelet lets a deleted pod go.
+    """Of a change that is only placed: old pods on silent nodes; its new pods wait for their end. Only a kubelet lets a deleted pod go.
     Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
     (plugins/interpodaffinity). What a controller does that is played shows in the run."""
     after, pods = revision.after, _on_silent(cluster).get(revision.after.key, ())
@@ -200,14 +200,14 @@ def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[U
 
 @once_a_cluster
 def _out(cluster: Cluster) -> Mapping[int, Node]:
-    """The nodes whose kubelet starts no pod, by their places; those that answer later are closed until then."""
+    """The nodes that start no pod, by their places; those that answer later are closed until then."""
     closed = {place for place, bar in cluster.closed if bar == TAINT_UNREACHABLE}
     return {place: node for place, node in enumerate(cluster.nodes) if not (is_ready(node) or place in closed)}
 
 
 def _not_started(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """New pods that may be bound to a node whose kubelet starts none: they name it, or tolerate that it is out of use. On a silent node
-    those are played that stay there for ever; the others are evicted, each some time after it was bound, and may come there again."""
+    """New pods that may be bound to a node that starts none: they name it, or tolerate that it is out of use. On a silent node
+    those are played that stay there forever; the others are evicted, each some time after it was bound, and may come there again."""
     out = _out(cluster) if new is not None or revision.has_new_template else {}
     is_per_node = revision.after.traits.is_per_node
     for shape in _shapes(cluster, revision, new) if out else ():
@@ -406,7 +406,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
 
 
 def _of_version(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
-    """What hangs on feature gates that are off by default in the snapshot's version, and that nothing there shows to be on: the API
+    """What depends on feature gates that are off by default in the snapshot's version, and that nothing there shows to be on: the API
     server drops the fields, or refuses the pods (tolerations that compare: `ValidateTolerations`)."""
     minor = minor_of(snapshot) or RECORDED
     fix = "Ask the operator of the control plane"
@@ -416,7 +416,7 @@ def _of_version(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterat
     after = revision.after
     if after.traits.has_ordinals and after.strategy.max_unavailable is not None and max_unavailable_doubt(snapshot):
         yield Unknown(
-            what=f"what maxUnavailable of a StatefulSet does in 1.{minor} hangs on the release, and wasn't recorded "
+            what=f"what maxUnavailable of a StatefulSet does in 1.{minor} depends on the release, and wasn't recorded "
             f"(feature gate {MAX_UNAVAILABLE.name})",
             may_help=True,
             fix=f"Read the answer as that of 1.{RECORDED}",
@@ -487,5 +487,5 @@ def unplayed_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHoo
 
 
 def _of_scheduler(name: str) -> Unknown:
-    what = f'the pods are placed by the scheduler "{name}", whose rules Headroom doesn\'t know'
+    what = f'the pods are placed by the scheduler "{name}"; Headroom doesn\'t know its rules'
     return Unknown(what=what, may_help=True, fix="Read the answer as kube-scheduler's, which leaves these pods alone")

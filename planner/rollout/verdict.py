@@ -287,7 +287,7 @@ def volume_waits(run: Run, key: str) -> list[VolumeWait]:
 
 
 def _lacks_volume(run: Run, revision: Revision, waits: list[VolumeWait]) -> Impasse:
-    """Pods that have their nodes, and whose volume can't follow."""
+    """Pods that have their nodes, with a volume that can't follow."""
     after, wait, names = revision.after, waits[0], run.simulation.cluster.node_names
     number, volume = len({volume_wait.pod.number for volume_wait in waits}), volume_name(wait)
     node = names[wait.pod.node]
@@ -702,7 +702,7 @@ def _rivals(c: _Context) -> str:
     who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
     if any(
         waiter.pod is not None and waiter.pod.is_bound for waiter in rival_waiters
-    ):  # which of them hangs on a tie, and their order in the List
+    ):  # which of them depends on a tie, and their order in the List
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 

@@ -198,7 +198,7 @@ class Cluster:
         return groups, unbound
 
     def _kinds_of_requests(self) -> list[tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]]:
-        """Requests, scored requests, and the groups whose pods have them."""
+        """Requests, scored requests, and the groups of pods that have them."""
         kinds: dict[object, tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]] = {}
         by_parts: dict[tuple[int, ...], list[PodGroup]] = {}  # many specs differ in the node they name only
         for group in self.groups:

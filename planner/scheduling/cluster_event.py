@@ -26,17 +26,17 @@ class Happening(Record):
         one before at the latest
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
-    drains : of `closes`, names of nodes whose pods are evicted as their budgets let them while they are closed
+    drains : of `closes`, names of nodes to evict pods from, as their budgets let them, while they are closed
     closes, opens : names of nodes that take no pods any more because of `bar`, and of those that do again
     bar : why: a cordon, or a taint (its key)
     expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it; of one that puts pods out, for which
     tainted : names of nodes that get the taint and still take pods: those there are evicted when they tolerate `expels` no longer
     evicts : places in the snapshot of pods that are evicted, as their budgets let them
     leads_to : name of the node that the successor of those is to have: all others are cordoned until it is there
-    ends : key of a Job all of whose pods are done
+    ends : key of a Job with all its pods done
     ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
     quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
-    silences, answers : names of nodes whose kubelet isn't heard any more, or is again
+    silences, answers : names of nodes that stop answering, or answer again
     puts_out, silent_since, outlasts : name of a node that is silent since then, on the run's clock: pods there are deleted that tolerate it
         for no more than so many seconds
     numbers : of one that puts pods out for a taint of a node that answers, the numbers of the pods that it deletes

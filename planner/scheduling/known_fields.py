@@ -1,4 +1,4 @@
-"""What is known of an object's fields, for conditions over it. Apart from `partial_cel`, whose library takes longer to load than a verdict to
+"""What is known of an object's fields, for conditions over it. Apart from `partial_cel`: its library takes longer to load than a verdict to
 be played."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNKNOWN, ABSENT = UnreadField.UNKNOWN, UnreadField.ABSENT
 
 
 class ClosedFields(dict[str, Any]):
-    """An object whose fields are all known, but for those that it `may_have`; of a plain dict any other may be there."""
+    """An object with all its fields known, but for those that it `may_have`; of a plain dict any other may be there."""
 
     def __init__(self, members: Mapping[str, Any], may_have: frozenset[str] = frozenset()) -> None:
         super().__init__(members)

@@ -75,7 +75,7 @@ class Unheld(Record, eq=False):
 
 @once_a_cluster
 def unheld(cluster: Cluster) -> Unheld:
-    """What is left on each node; a node whose pods ask for more than it has lacks nothing elsewhere. Don't change it."""
+    """What is left on each node; a node with pods that ask for more than it has lacks nothing elsewhere. Don't change it."""
     free_amounts = np.maximum(cluster.allocatable - cluster.requested, 0) * machines(cluster)
     is_used = takes_pods(cluster)
     return Unheld(free=free_amounts * is_used, out_of_use=free_amounts * ~is_used)

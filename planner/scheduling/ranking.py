@@ -228,7 +228,7 @@ class Ranking:
         self.count -= 1
 
     def best(self) -> list[int]:
-        """The nodes whose score is the greatest, ascending; there is one."""
+        """The nodes with the greatest score, ascending; there is one."""
         classes = self._listed or self._list()
         class_scores = [score_class.best for score_class in classes]
         for more in self._fixed:

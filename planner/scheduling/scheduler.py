@@ -355,7 +355,7 @@ class Scheduler:
         return cached_attempt[1] if cached_attempt is not None and cached_attempt[0] == self._hangs_on(pod) else None
 
     def _hangs_on(self, pod: LivePod) -> object:
-        """What the refusal of a pod hangs on that only one node may take, while victims end there: equal as long as nothing has happened
+        """What the refusal of a pod depends on that only one node may take, while victims end there: equal as long as nothing has happened
         to that node; None where more counts. Each pod that goes anywhere has such a one tried again, of which a DaemonSet that preempts
         has as many as nodes."""
         node = pod.nominated
@@ -559,7 +559,7 @@ def _least(
     fits: Callable[[], bool],
 ) -> tuple[list[LivePod], int]:
     """Of pods that are all lifted who stays so, the most important first, and how many of them break a budget: each is put back,
-    those whose budget would break first, where all fits with it."""
+    those with a budget that would break first, where all fits with it."""
     violating, others = _split_by_budget(sorted(pods, key=_importance), budgets)
     victims: list[LivePod] = []
     violations = 0
@@ -580,7 +580,7 @@ def _importance(pod: LivePod) -> tuple[int, float]:
 def _split_by_budget(
     pods: list[LivePod], budgets: Callable[[str], list[Budget]]
 ) -> tuple[list[LivePod], list[LivePod]]:
-    """`filterPodsWithPDBViolation`: pods whose eviction would break a budget, and the others; order kept."""
+    """`filterPodsWithPDBViolation`: pods that break a budget by being evicted, and the others; order kept."""
     allowed: dict[Budget, int] = {}
     violating: list[LivePod] = []
     others: list[LivePod] = []

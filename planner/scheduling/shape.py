@@ -426,7 +426,7 @@ def _compile_same(cluster: Cluster, namespace: str, labels: Same[Labels], spec: 
 def _compile(
     cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec, default_selector: LabelSelector | None
 ) -> Shape:
-    """What hangs on labels is added to what pods of one template have in common."""
+    """What depends on labels is added to what pods of one template have in common."""
     required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
     compile_one = partial(compile_term, namespace=namespace, labels=labels)
     return replace(

@@ -51,7 +51,7 @@ class PodCount:
     matches: Callable[[str, Labels], bool]
     skips_terminating: bool
     by_node: IntArray
-    only_in: str | None  # the namespace whose pods alone match; None: of any
+    only_in: str | None  # the one namespace of pods that match; None: any
     known: dict[Shape, bool] = field(default_factory=dict)  # whether they match
     sums: dict[tuple[str, int], DomainSums] = field(default_factory=dict)
 
@@ -299,7 +299,7 @@ class State:
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember(_carried)
         self.held: list[int] = cluster.requested_total.tolist()  # by resource: requested, all nodes together
-        # tables of the cluster, whose arrays are copied before their first change
+        # tables of the cluster; an array is copied before its first change
         self.anti = dict(base.anti)
         self.likes = dict(base.likes)
         self.ports = dict(base.ports)

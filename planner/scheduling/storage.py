@@ -500,7 +500,7 @@ class Volumes:
         return self.cluster.remember(_snapshot_mounts)[driver, claim, node] + self._mounted[driver, claim, node]
 
     def over_limit(self, demand: StorageDemand) -> BoolArray:
-        """bool[node]: nodes whose CSI drivers can't attach as many volumes more as the pod needs."""
+        """bool[node]: nodes with CSI drivers that can't attach as many volumes more as the pod needs."""
         refused = np.zeros(self.cluster.node_count, dtype=np.bool_)
         for driver in dict.fromkeys(driver for driver, _ in demand.mounts):
             limit = self.cluster.remember(_limits, driver)

@@ -129,7 +129,7 @@ class Connections:
 
     # ── room ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _is_full(self, address: str) -> str | None:
-        """Whose connection has to go before one of `address` has room; None where there is room."""
+        """The address that has to lose a connection before one of `address` has room; None where there is room."""
         if len(self._of.get(address, ())) >= self.most_of_address:
             return address
         if len(self._open) < self.most:

@@ -385,7 +385,7 @@ def _autoscaled(request: Request, live_workload: Workload | None) -> AppliedWork
 
 
 def _asked(request: Request) -> tuple[str, str] | None:
-    """(kind, key) of the workload that is written, or whose autoscaler is; None for everything else."""
+    """(kind, key) of the workload that is written, or scaled by an autoscaler that is written; None for everything else."""
     if _is_autoscaler(request):
         autoscaler = _autoscaler(request)
         return (
@@ -431,7 +431,7 @@ def _is_off(request: Request, live_workload: Workload | None) -> bool:
     return "off" in (written, current_switch)
 
 
-# ── kinds whose rollout isn't played ──────────────────────────────────────────────────────────────────────────────────
+# ── kinds that aren't played ──────────────────────────────────────────────────────────────────────────────────────────
 def _other_kind(request: Request) -> tuple[Templated, str] | None:
     """The row and the key of the object that is written, where its kind is placed, or changes by rules that were read."""
     listed = _LISTED.get((request.resource.group, request.resource.resource))
@@ -540,7 +540,7 @@ def _applied(kind: str, request: Request, live_workload: Workload | None) -> App
 
 
 def _revision(snapshot: Snapshot, change: AppliedWorkload, live_workload: Workload | None) -> Revision | None:
-    """The change against the snapshot's own workload, whose pods are known; None where nothing of it would move.
+    """The change against the snapshot's own workload, with its known pods; None where nothing of it would move.
 
     One that the snapshot doesn't have is younger than it: asked as a new one it gets the places of its own old pods too.
     Stuck even so is stuck; anything else isn't known.

@@ -29,7 +29,7 @@ from planner.serve.processes.holder import Holder, Packed
 from planner.serve.review import API_VERSION, NO_POLICY, Silence, WebhookReview, read_request, review
 
 _SHARE_OF_TIME: Final = 0.8  # in which those before a question should be answered; the rest is its own
-_LATELY: Final = 16  # questions whose mean tells how long one takes
+_LATELY: Final = 16  # questions; their mean tells how long one takes
 LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less
 REMEMBERED_SECONDS: Final = 60.0  # at most: the watch shows a write much sooner
 _FIRST_SECONDS: Final = 10.0

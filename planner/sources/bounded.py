@@ -160,10 +160,18 @@ def opened(path: str | Path) -> BinaryIO:
             raise InputError(f"{what}, not a file", where=_shown(name), fix='Write it to a file, or give it as "-"')
         return Path(path).open("rb")
     except OSError as error:
+        if "://" in name:
+            raise address_refused(name) from None
         problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
         raise InputError(problem, where=_shown(name), fix="Check the path and its permissions") from None
     except ValueError:  # a NUL in it
         raise InputError("is no path", where=_shown(name), fix="Check the path") from None
+
+
+def address_refused(name: str) -> InputError:
+    """Of an address in the place of a file."""
+    fix = 'Download it first, or pipe it: curl -L ADDRESS, and give "-" in its place'
+    return InputError("is an address, and only files are read", where=_shown(name), fix=fix)
 
 
 def read_file(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:

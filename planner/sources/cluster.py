@@ -15,6 +15,7 @@ from planner.inventory import input_report
 from planner.inventory.archives import Content, Walk, inflated
 from planner.inventory.findings import finding
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.workload_names import kind_written
 from planner.sources import bounded, demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"
@@ -40,6 +41,9 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     """
     if spec in demo.EMBEDDED:
         return demo.EMBEDDED[spec]()
+    if spec == CONTEXT_PREFIX:
+        fix = "Write context:NAME; kubectl config get-contexts lists the names"
+        raise InputError("names no context", where=spec, fix=fix)
     if spec.startswith(CONTEXT_PREFIX):
         from planner.sources import kubernetes_api
 
@@ -47,11 +51,38 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     if names.is_place(spec):
         return _stored(spec, limit_bytes)
     places = _places(spec)
+    for place in places:
+        _check_is_there(place)
     if len(places) == 1 and _is_kept(spec):
         from planner.history import snapshot_bytes
 
         return replace(snapshot_bytes.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
+
+
+def _check_is_there(place: str) -> None:
+    """Refuse a path at which nothing is, with what may have been meant: an address, a context, a workload that belongs to -w."""
+    if place in (bounded.STDIN, *EMBEDDED) or bounded.exists(place):
+        return
+    if "://" in place:
+        raise bounded.address_refused(place)
+    kind, _, name = place.partition("/")
+    if name and kind_written(kind):
+        fix = f"CLUSTER comes first: demo, a FILE or context:NAME. Name the workload by -w {place}"
+    elif (context := place.rpartition(":")[2]) in _contexts():
+        fix = f"That is a context of your kubeconfig: write context:{context}"
+    else:
+        fix = "Check the path. A live cluster is written context:NAME"
+    raise InputError("can't be read: no such file or directory", where=place[:300], fix=fix)
+
+
+def _contexts() -> tuple[str, ...]:
+    """The kubeconfig's contexts; none where the client that reads it isn't installed (deploy/requirements-gate.txt)."""
+    try:
+        from planner.sources.kubeconfig import contexts
+    except ModuleNotFoundError:
+        return ()
+    return contexts()
 
 
 def bytes_to_read(spec: str) -> int:

@@ -211,7 +211,7 @@ def _client(configuration: client.Configuration) -> client.ApiClient:
 
 
 def _of_certificates(error: BaseException) -> str:
-    """What is wrong with whose certificate, in OpenSSL's words."""
+    """What is wrong with which certificate, in OpenSSL's words."""
     cause = next((argument for argument in error.args if isinstance(argument, ssl.SSLError)), error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"the server's certificate isn't trusted: {cause.verify_message}"

@@ -19,7 +19,7 @@ from kubernetes.config.kube_config import KubeConfigMerger
 
 from planner.ground.errors import SourceError
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
-from planner.ground.words import duration
+from planner.ground.words import choice, duration
 from planner.sources import bounded
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
@@ -86,9 +86,13 @@ def _configuration(context: str) -> client.Configuration:
                 config_file=_file(), context=context, client_configuration=configuration, persist_config=False
             )
     except _UNUSABLE as error:
-        contexts_text = ", ".join(contexts()) or "none"
-        fix = f"Contexts of the kubeconfig: {contexts_text}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
-        raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", fix=fix) from None
+        known = contexts()
+        near = choice(context, known, "Check KUBECONFIG")
+        fix = f"{near}. Contexts of the kubeconfig: {', '.join(known) or 'none'}. kubectl has to work with --context {shlex.quote(context)}"
+        why = str(error).rstrip(". ")
+        raise SourceError(
+            f"the context can't be used: {why}", where=f"context:{context}", fix=fix.replace("?.", "?")
+        ) from None
     finally:
         logging.getLogger().removeHandler(log_handler)
     if not configuration.api_key and not configuration.cert_file and (plugin := _plugin(context)):

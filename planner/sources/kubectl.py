@@ -312,7 +312,8 @@ def _checked(snapshot: Snapshot) -> Snapshot:
     worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)
     if snapshot.other_kinds:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(snapshot.other_kinds.items())[:5])
-        raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, fix=_GIVE)
+        fix = "It is a kubeconfig: write context:NAME" if set(snapshot.other_kinds) == {"Config"} else _GIVE
+        raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, fix=fix)
     if worst:
         first = worst[0]
         raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, fix=first.fix or _GIVE)

@@ -288,7 +288,7 @@ class Api:
         return parts
 
     def _follow(self, kind: str, path: str, answer: _Answer, number: int) -> tuple[list[Part], _Answer | None]:
-        """The pages from `answer` on, whose first item has `number`; with the 410 that ended them too early, or None."""
+        """The pages from `answer` on; its first item has `number`; with the 410 that ended them too early, or None."""
         parts: list[Part] = []
         empty, tokens = 0, set[str]()
         while answer.status == 200:
@@ -312,7 +312,7 @@ class Api:
             token = page.metadata.continue_ if page.metadata else None
             if not token:
                 return parts, None
-            if token in tokens:  # it names a place in the list: who comes to it again goes round for ever
+            if token in tokens:  # it names a place in the list: who comes to it again goes round forever
                 raise self._endless(path, "its list has no end: a continue token came twice")
             tokens.add(token)
             answer = self._get(path, self._query(token))

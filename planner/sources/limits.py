@@ -24,12 +24,12 @@ class SourceLimits(Record):
     journal_bytes: int = 4 * 2**20  # of a day: some 3,000 predictions with what came of them
     # kubernetes api
     pages: int = 20_000  # of one reading: ten million objects at the usual size
-    empty_pages: int = 20  # of one list, one after the other: a server may skip what is gone, not for ever
+    empty_pages: int = 20  # of one list, one after the other: a server may skip what is gone, not forever
     page_bytes: int = 256 * 2**20  # 500 objects of 512 KiB each; etcd takes 1.5 MiB of one
     # live
     refusals: int = 3  # of a watch, one after the other, before its kind is listed anew
     # manifests
-    located_characters: int = 8 * 2**20  # of a file whose lines are counted; beyond, objects have no line
+    located_characters: int = 8 * 2**20  # of a file with counted lines; beyond, objects have no line
     manifest_bytes: int = 2**20  # of a file named as CLUSTER that is looked at for whether it is a manifest
     # prometheus
     points: int = 720  # of a series

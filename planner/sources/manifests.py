@@ -28,6 +28,7 @@ EXTENSIONS: Final = (".json", ".yaml", ".yml")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN: Final = "-"
 _CHART_FILE: Final = "Chart.yaml"
+_TEMPLATE: Final = re.compile(r"\{\{-?\s*[.a-zA-Z(\"/]")  # an action of Go's templates, as Helm's files have them
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
@@ -59,13 +60,20 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
     places: dict[str, SourceLine] = {}
     refused: list[InputError] = []
     for name in names:
+        if "," in name and not bounded.exists(name) and all(map(bounded.exists, name.split(","))):
+            raise InputError(
+                "is no file: several were given",
+                where=name,
+                fix=f"Give each its own -f: -f {' -f '.join(name.split(','))}",
+            )
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
+            text = ""
             try:
                 text = _pasted(bounded.read_text(file, fix="Give JSON or YAML in UTF-8"))
                 objects_of(text, "standard input" if file == STDIN else file)
             except InputError as error:
-                refused.append(error)
+                refused.append(_of_template(file, text) or error)
                 continue
             texts.append(text)
             if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
@@ -105,6 +113,13 @@ def read_chart(name: str) -> HelmChart:
     return chart_of({path: text for path, text in texts.items() if path not in descriptions}, descriptions)
 
 
+def _of_template(file: str, text: str) -> InputError | None:
+    """Of a text that isn't YAML: it is one of Helm's templates, before Helm has rendered it."""
+    if _TEMPLATE.search(text) is None:
+        return None
+    return InputError("is a template of a Helm chart, not a manifest", where=file, fix="Give what helm template prints")
+
+
 def is_manifest(name: str) -> bool:
     """Whether a file holds objects as people write them: no node, no pod, and none that an API server has written, which gives each a uid
     and a time."""
@@ -131,6 +146,9 @@ def _in_folder(folder: Path, recursive: bool) -> list[str]:
     except OSError as error:
         problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
         raise InputError(problem, where=str(folder), fix="Check its permissions") from None
+    if (folder / _CHART_FILE).is_file():
+        fix = f"Give what it renders: helm template {folder} | headroom gate CLUSTER -f -, or without CLUSTER"
+        raise InputError("is a Helm chart: its files aren't what would be applied", where=str(folder), fix=fix)
     for path in paths:
         if path.name in KUSTOMIZATIONS:
             fix = f"Give what it builds: kubectl kustomize {path.parent} | headroom gate CLUSTER -f -"

@@ -53,7 +53,7 @@ def stated(snapshot: Snapshot, limits: Sequence[PoolLimits] = ()) -> tuple[PoolL
 
 
 def _with_machine(pool: PoolLimits) -> PoolLimits:
-    """A GKE pool whose machine type is known, with what such a node has."""
+    """A GKE pool of a known machine type, with what such a node has."""
     shape = machine_shape(pool.machine_type) if pool.source in (LimitSource.GCLOUD, LimitSource.GKE_API) else None
     if shape is None:
         return pool
@@ -165,7 +165,7 @@ def _instance_type(document: Mapping[str, Any]) -> InstanceType:
 
 
 def _offering(document: Any) -> Offering | None:
-    """None for one that isn't to be had."""
+    """None for one that isn't available."""
     offering_fields = {str(key).lower(): value for key, value in _mapping(document).items()}
     if not offering_fields or offering_fields.get("available") is False:
         return None

@@ -95,7 +95,7 @@ def of_upload(data: bytes, *, default: str = "", is_previous: bool = False) -> t
 
 
 class LogSource(Record):
-    """Whose log a file is, by its path. `is_framed`: of all containers of the pod, each in a frame."""
+    """The pod and container of a log file, by its path. `is_framed`: of all containers of the pod, each in a frame."""
 
     namespace: str
     pod: str
@@ -116,7 +116,7 @@ class LogSource(Record):
 
 
 def place_of(parts: tuple[str, ...]) -> LogSource | None:
-    """Whose log the file at this path is, None where the path doesn't tell."""
+    """The pod and container of the log at this path, None where the path doesn't tell."""
     *folders, name = parts
     stem, _, suffix = name.rpartition(".")
     if suffix not in ("log", "txt") or len(folders) < 2:

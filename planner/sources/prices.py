@@ -73,7 +73,7 @@ def list_file(cloud: Cloud) -> Path:
 
 @lru_cache(maxsize=1)
 def _embedded_lists() -> tuple[PriceList, ...]:
-    """Whose lines the tests have looked at, as `read_list` does."""
+    """Of lines that the tests have looked at, as `read_list` does."""
     return tuple(
         PriceList(
             seller=cloud.seller, source=f"{cloud.seller} on-demand list", text=_embedded(f"{cloud.prices}_ondemand.csv")

@@ -569,7 +569,7 @@ class Store:
         return deleted
 
     def _sweep(self, grace_seconds: float) -> int:
-        """Delete dominated entries whose time is over, then every old file that no entry names; nothing of a day of a cluster with
+        """Delete dominated entries after their time, then every old file that no entry names; nothing of a day of a cluster with
         an entry that can't be read, which may name any of its files."""
         now, named, removed_files = time.time(), set[str](), 0
         for partition, paths in self._partitions().items():
@@ -640,7 +640,7 @@ class Store:
                     return None
                 raise
             except InputError as error:  # who may write one cluster's folder of a shared store stops no other's history
-                self._refused[path] = error.with_traceback(None)  # whose frames would hold this store and its files
+                self._refused[path] = error.with_traceback(None)  # its frames would hold this store and its files
                 return None
 
         with self._told("read"):
@@ -755,7 +755,7 @@ def _told(url: str, verb: str) -> Iterator[None]:
 
 
 def _duckdb() -> Any:
-    """DuckDB, whose library (nanobind) writes a line of each of its objects that is there when the process ends. They all are, since the
+    """DuckDB: its library (nanobind) writes a line of each of its objects that is there when the process ends. They all are, since the
     collector looks through nothing then (`planner.ground.collector`): what libraries write after Python's own end goes nowhere."""
     import duckdb
 
@@ -805,7 +805,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _patient(url: str) -> str:
-    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where no server answers."""
+    """`url` of Google Cloud Storage: its client would else try for a quarter of an hour where no server answers."""
     parts = urlsplit(url)
     if _RETRY_LIMIT in parts.query:
         return url

@@ -76,7 +76,7 @@ def version_in(body: bytes | msgspec.Raw) -> str:
 def opened(
     connection: Connection, path: str, version: str, *, seconds: int, silence_seconds: float
 ) -> tuple[urllib3.BaseHTTPResponse, Iterator[WatchEvent]]:
-    """A watch of `path` from `version` on: the answer, whose connection may be shut down to end it, and its events.
+    """A watch of `path` from `version` on: the answer (shut its connection down to end it) and its events.
 
     Parameters
     ----------

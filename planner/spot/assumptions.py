@@ -32,7 +32,7 @@ class Work(StrEnum):
 
 
 class Fallback(StrEnum):
-    """What happens while no spot node is to be had."""
+    """What happens while no spot node is available."""
 
     WAIT = "wait"
     ON_DEMAND = "on-demand"

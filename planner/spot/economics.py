@@ -370,10 +370,14 @@ def _up_text(assumptions: Assumptions) -> str:
         return ""
     life, gap = mean_life_hours(assumptions), gaps_of(assumptions).mean_hours
     if gap == inf:
-        return "No spot node is ever to be had."
+        return "No spot node is ever available."
     if life == inf:
         return "No node is ever lost."
-    until = f"it takes {duration(gap * 3_600)} until the next is to be had" if gap else "the next is to be had at once"
+    until = (
+        f"it takes {duration(gap * 3_600)} until the next one is available"
+        if gap
+        else "the next one is available at once"
+    )
     return (
         f"On average a node is lost every {duration(life * 3_600)}, and {until}: up {availability_of(assumptions):.1%} of "
         "the time."

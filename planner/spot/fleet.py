@@ -96,7 +96,7 @@ class Move(Record):
     repacked_usd: float | None
     risk_pod_hours: float
     is_worth_it: bool  # it is part of the whole
-    p5_usd: float = 0.0  # as `expected_usd`, in months whose spot prices are the dearest and the cheapest of twenty
+    p5_usd: float = 0.0  # as `expected_usd`, in months with the dearest and the cheapest spot prices of twenty
     p95_usd: float = 0.0
     place: int = 0  # in the order of all moves, from 1
 
@@ -223,7 +223,7 @@ class _Prices:
         self._known: dict[object, Price] = {}
 
     def of(self, node: Node, own: Price, way: Provisioning) -> Price:
-        """The price of `node`, whose own price is `own`, bought in this way."""
+        """The price of `node`, bought in this way; its own price is `own`."""
         disks = sum(part.quantity for part in own.parts if part.kind is PartKind.LOCAL_SSD)
         machine = (own.machine_type, own.region_id, own.gpu_model, own.gpu_count, disks, way)
         if machine not in self._known:
@@ -309,7 +309,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
 
 
 def _refreshed(snapshot: Snapshot, names: Container[str]) -> str:
-    """What reads spot prices of the clouds of the nodes called so; of those whose list has none, the bill."""
+    """What reads spot prices of the clouds of the nodes called so; where the list has none, the bill."""
     named_nodes = [node for node in snapshot.nodes if node.name in names]
     nodes = [node for node in named_nodes if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
     commands_known = refresh_commands(nodes)
@@ -416,7 +416,7 @@ def _left(
     assumptions: Mapping[str, Any],
     fitness: Mapping[str, Suitability],
 ) -> tuple[Repacked, list[_Exact]]:
-    """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
+    """One pool after those have left that save something by leaving, and each leaving; `here`: workload → its pods in it."""
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
     most = {key: most for key in movers if (most := _most_to_a_node(snapshot, key)) is not None}
     packing = Packing(compiled(snapshot), kind.nodes, movers, most)

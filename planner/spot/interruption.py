@@ -1,6 +1,6 @@
 """How long spot nodes live and how long it takes until one is had again: distributions to draw from and to reckon with.
 
-A place in the pool is up and down by turns: a life, the loss that ends it, a gap until a node is to be had again, the
+A place in the pool is up and down by turns: a life, the loss that ends it, a gap until a node is available again, the
 next life (an alternating renewal process). Lives are exponential with a hazard per VM-hour, cut at 24 hours for
 preemptible VMs, or follow lives that were observed; gaps are exponential or follow observed ones. Real lives are far
 from exponential (coefficient of variation 1.8 to 3.2 in public traces: many short ones hide behind the mean), so
@@ -97,7 +97,7 @@ class Lives(Record, eq=False):
 
 
 class Gaps(Record, eq=False):
-    """The distribution of the time from a loss until a node is to be had again.
+    """The distribution of the time from a loss until a node is available again.
 
     `table` as in `Lives`, None for exponential gaps; `mean_hours` may be 0 (at once) and inf (never again).
     """

@@ -2,7 +2,7 @@
 
 A lane is one node's place in the pool. It has its month's work to do and does it on one node after another, however long
 that takes. Each step of the loop is one life of every lane and the gap that its loss begins: how long it lasts, what is
-kept of its work, how long no other node is to be had. The lanes of a run share its interruption rate, those of a zone
+kept of its work, how long no other node is available. The lanes of a run share its interruption rate, those of a zone
 its bulk losses with their gaps: that is what makes nodes vanish together. Where nodes of a zone only come and go
 together, and where pods only work together (a gang), they are one lane.
 """
@@ -101,7 +101,7 @@ _TALLIES: Final = tuple(field.name for field in fields(_Lanes))[:10]
 
 
 def simulate(assumptions: Assumptions) -> Months:
-    """`assumptions.runs` months of a pool all of whose nodes are spot; the same seed gives the same months.
+    """`assumptions.runs` months of a pool of spot nodes only; the same seed gives the same months.
 
     Raises
     ------
@@ -205,7 +205,7 @@ class _Chunk:
         run_of: Ints = lane // lanes
         self.gaps = gaps_of(assumptions)
         is_gang = assumptions.works_as_gang
-        # nodes whose losses a lane feels: a gang is one lane that stops with any of its nodes
+        # nodes that a lane feels the loss of: a gang is one lane that stops with any of its nodes
         alone, zones = moving_apart(assumptions) if is_gang else 1, _zone_rows(assumptions)
         self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
         bulk_rate = _bulk_rate(assumptions)
@@ -248,7 +248,7 @@ class _Chunk:
                 break
             cap, drawn = self.lives.cap_hours, self.lives.draw(self.rng, self.state.hazard)
             lives = np.minimum(drawn * self.state.life_pace, cap)
-            # what ends because a node may live no longer isn't lost: the next is to be had at once
+            # what ends because a node may live no longer isn't lost: the next is available at once
             gaps = np.where(lives < cap, self.gaps.draw(self.rng, lives.size) * self.state.gap_pace, 0.0)
             self._live(lives, self.assumptions.restart_hours, gaps, to_do)
         else:
@@ -378,7 +378,7 @@ class _Chunk:
     def _replace(
         self, interrupted: Booleans, gap: Floats, is_bulk: Booleans | None, standing: Booleans, longer: Floats
     ) -> None:
-        """No node is to be had in a gap: wait, or let an on-demand node stand in until spot is back.
+        """No node is available in a gap: wait, or let an on-demand node stand in until spot is back.
 
         `standing`: a stand-in is there already, and works for `longer` hours beside the gap.
         """

@@ -43,7 +43,7 @@ GAP_DRIFT: Final = 1.17
 """How far the mean life and the mean gap of one part of the time are from those of another, σ of the logarithm: between the halves of
 25 zones of public spot traces (skypilot-org/spot-traces 221da1ab; Wu et al., "Can't Be Late", NSDI 2024)."""
 _PRIOR_PARTS: Final = 0.03
-"""So many parts of one's own time the prior counts as. Zones whose parts differ show it within weeks (σ² 0.3 to 1.0 beyond chance in
+"""So many parts of one's own time the prior counts as. Zones with different parts show it within weeks (σ² 0.3 to 1.0 beyond chance in
 seven of eight traces), processes that are steady don't: with a tenth of a part their band of 9 in 10 held 98% of 200 worlds."""
 _PARTS: Final = 8
 _FEWEST_A_PART: Final = 8  # losses, for a mean that says something
@@ -322,7 +322,7 @@ def _only_told(
     events: dict[tuple[str, str], dict[NodeSign, list[float]]],
 ) -> Iterator[Spell]:
     """Nodes that only events know: gone before anybody looked. Their pool is that of nodes of the same instance group,
-    whose names are alike up to the last hyphen; of others nothing is known, not even whether they were spot nodes."""
+    with names alike up to the last hyphen; of others nothing is known, not even whether they were spot nodes."""
     kin = {(node.cluster, node.node.rpartition("-")[0]): node for node in watch.nodes}
     for (cluster, name), event_times in events.items():
         like = kin.get((cluster, name.rpartition("-")[0]))

@@ -163,7 +163,7 @@ def savings_detail(
     part: InWhole | None = None,
     refusal: Refusal | None = None,
 ) -> SavingsDetail:
-    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with if they are its;
+    """One workload on spot in full; `part`: what it has of the whole plan; the plan's nodes count if they are its own;
     `refusal`: why the engine finds no node with a patch."""
     part = part if part is not None and part.node_pools else None
     if part is not None and "hours_per_month" in derived.values:

@@ -1,4 +1,4 @@
-"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.serve.processes.identity`).
+"""Answers kept for a while, for all sessions: each by everything it depends on (`planner.serve.processes.identity`).
 
 The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
 share an entry, and copies records to look into them.
@@ -50,7 +50,7 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Input
     Raises
     ------
     HeadroomError
-        As the question; `NotKnownError` where it hangs on a list that wasn't seen.
+        As the question; `NotKnownError` where it depends on a list that wasn't seen.
     """
     _refuse(question, snapshot, inputs)
     return answer(question.answer, snapshot, settings, inputs)

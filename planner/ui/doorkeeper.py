@@ -4,8 +4,8 @@ Streamlit's own sign-in tells a page who asks; it leaves open what isn't a page 
 a session live for 30 days, and keeps a tab that is open as it is. Here:
 
 - only what the frontend needs to show a page is open: its files, its websocket, the ways to the provider and back. Every
-  other path, those of the future too, needs a user who is signed in, let in, and whose token still holds;
-- cookies whose time is up, or that signed out, are taken out before Streamlit sees them, so that no session goes on by them;
+  other path, those of the future too, needs a user who is signed in and let in, with a token that still holds;
+- expired cookies, and those that signed out, are taken out before Streamlit sees them, so that no session goes on by them;
 - a websocket ends with its person's token, and with a sign-out in whatever window;
 - a visitor who came by a link is led to it after the sign-in.
 
@@ -262,8 +262,8 @@ def _is_persons(name: str) -> bool:
     return name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))
 
 
-def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tuple[bytes, bytes]] | None:
-    """A sign-in's headers whose cookies hold what is asked of a user and no more; None where even that is too long.
+def _small(headers: list[tuple[bytes, bytes]], rules: access.Access) -> list[tuple[bytes, bytes]] | None:
+    """A sign-in's headers with cookies that hold what is asked of a user and no more; None where even that is too long.
 
     Tokens are left out where they are: they only spare a user a question at the provider's own sign-out.
     """
@@ -283,7 +283,7 @@ def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tup
     def keep(name: str, value: str) -> None:
         new_cookies[name] = signed(name, value).decode()
 
-    set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, access.needed(claims, whose), cookie_attr_size=200)
+    set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, access.needed(claims, rules), cookie_attr_size=200)
     tokens = {name: value for name, value in cookie_by_name.items() if name.startswith(TOKENS_COOKIE_NAME) and value}
     if _length(new_cookies | tokens) <= _MOST_COOKIE_BYTES:
         new_cookies |= tokens

@@ -65,7 +65,7 @@ def other_clusters() -> tuple[Snapshot, ...]:
 
 
 def upload() -> None:
-    """Another cluster beside this one, for services whose environments are clusters."""
+    """Another cluster beside this one, for services with clusters as environments."""
     with st.expander("Compare with another cluster", icon=":material/upload_file:"):
         st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
         for snapshot in uploads.ask("Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=(), read=_read):

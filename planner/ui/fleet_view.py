@@ -59,7 +59,7 @@ _SHOWN: Final = (
 
 
 def _alike(move: Move) -> Hashable:
-    """What is said of a move, but for whose it is: money to three digits, since cents that are left over have an owner."""
+    """What is said of a move, but for its owner: money to three digits, since cents that are left over have an owner."""
     amounts = (move.expected_usd, move.risk_pod_hours, move.freed_nodes, move.spot_nodes)
     return move.fitness, tuple(f"{amount or 0:.3g}" for amount in amounts)
 

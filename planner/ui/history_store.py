@@ -186,7 +186,7 @@ def history(back_to: float | None) -> History:
 
 
 def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:
-    """Those clusters whose part of the store can be read; of each other one it is said why it can't.
+    """Those clusters with a readable part of the store; of each other one it is said why it can't.
 
     Raises
     ------

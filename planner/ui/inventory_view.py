@@ -1,5 +1,5 @@
 """The dialog *Cluster*: another one, how to make a snapshot, what was read of this one and what was found; and the page of a link
-whose snapshot isn't at hand."""
+without its snapshot."""
 
 from __future__ import annotations
 

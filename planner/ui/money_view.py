@@ -128,7 +128,7 @@ def settled(snapshot: Snapshot, given: Inputs) -> SavingsAnswer | None:
 
 
 def age(bill: ClusterBill) -> None:
-    """How old the prices are, and whose."""
+    """How old the prices are, and who sells at them."""
     oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
     with frame.folded("How old the prices are", "age"):
         st.caption(literal(words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")))

@@ -74,7 +74,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
 
 @errors.part
 def notes(result: RolloutResult, snapshot: Snapshot, differs: str) -> None:
-    """What the verdict hangs on."""
+    """What the verdict depends on."""
     rooms = [
         pasted_manifest.room(part.workload, part.room.sentence) for part in result.workloads if part.room is not None
     ]

@@ -116,7 +116,7 @@ def grouped(
 ) -> None:
     """One listing of which alike items (`groups`) are one row, and each item by itself where one asks for it; few items, or those that
     are all different, at once. `called`: the column of their names, of which a row has the first and how many are like it; `sums`:
-    columns whose numbers are added up; of the others a cell says whether it is the same for all."""
+    columns with numbers that are added up; of the others a cell says whether it is the same for all."""
     items = [item for group in groups for item in group]
     if len(items) <= few or len(groups) == len(items):
         table(question, answer, name, items=items, opens=opens, key=key, has_note=False, **more)

@@ -57,7 +57,7 @@ def show(
     if not has_grid(rollout, snapshot):
         st.caption(
             "Only a Deployment, an Argo Rollout or a LeaderWorkerSet that has pods has other strategies to choose from; and the lists that "
-            "it hangs on have to be in the snapshot."
+            "it depends on have to be in the snapshot."
         )
         return
     grid, bare = _grid(snapshot, settings, rollout.workload), strategies.without_strategy(settings)

@@ -1,6 +1,6 @@
 """What a browser is told beside the pages, and whom the server answers: headers, and a check of the Host.
 
-Pages are Streamlit's; this stands before it, for HTTP and for the websocket alike. A page of another site whose name was
+Pages are Streamlit's; this stands before it, for HTTP and for the websocket alike. A page of another site with a name that was
 rebound to this machine's address (DNS rebinding) sends that name as its Host: names that aren't this server's are refused.
 Addresses can't be rebound, so they pass.
 
@@ -75,7 +75,7 @@ def take_settings() -> None:
 
 
 def content_security_policy(index: str, framed_by: str = "'none'") -> str:
-    """Everything from here and nowhere else; `index` is the page whose own inline scripts are let through by their hash."""
+    """Everything from here and nowhere else; `index` is the page with its own inline scripts, let through by their hash."""
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE.findall(index)]
     # blob: is how Streamlit loads the script of a component (the film's); only a script that runs already can make one
     scripts = " ".join(["'self'", "blob:", *(f"'sha256-{digest}'" for digest in hashes)])

@@ -48,7 +48,7 @@ def show(snapshot: Snapshot, key: str) -> None:
 
 
 def _unseen(question: Question[Any, Any], snapshot: Snapshot) -> bool:
-    """Whether what the question hangs on wasn't read, which is said in its place."""
+    """Whether what the question depends on wasn't read, which is said in its place."""
     if lacking := question.not_known(snapshot):
         errors.show(lacking)
     return bool(lacking)

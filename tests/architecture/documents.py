@@ -72,10 +72,10 @@ For people who type commands, or write them into scripts. Made from what `--help
 {statuses}
 
 Of several workloads the gravest counts: 2 before 4 before 3 before 0. A list (`overview`, `restarts`, `findings`, …)
-ends with 0 unless an input that it hangs on is missing or was refused (4), or `--fail-on` names something that is in it.
+ends with 0 unless an input that it depends on is missing or was refused (4), or `--fail-on` names something that is in it.
 
 Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
-document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
+document, `headroom.<question>/<version>`; its JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 
 {commands}
@@ -93,7 +93,7 @@ accelerators it asks for and where.
 
 {own}: by the controllers of Kubernetes 1.36, against 890 recordings ([Rollout](rollout.md)).
 
-| kind | what is modelled | whose rules | recorded |
+| kind | what is modelled | rules of | recorded |
 | --- | --- | --- | --- |
 {played}
 What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that isn't known, a strategy that it
@@ -108,7 +108,7 @@ Of a new object its pods are placed. A change of one that is there is answered b
 November 2026 (where it is named at a commit: that one); the answer says so ("by the rules of KubeRay, not recorded") and nothing of it is called
 proven. Pods that a change takes away, an object midway in a change of before and a field that isn't named here are *not known*.
 
-A new InferenceService whose `predictor.model` names a `runtime` has the pods of that ServingRuntime or ClusterServingRuntime, of the manifest or
+A new InferenceService with a `runtime` in its `predictor.model` has the pods of that ServingRuntime or ClusterServingRuntime, of the manifest or
 of the input, with the model's resources over its own (KServe, not recorded; what its storage initializer asks for isn't counted).
 Without a name KServe matches one by format, priority and age: not known. An LLMInferenceService is laid over the LLMInferenceServiceConfigs that
 it names, one after another; KServe's own well-known ones aren't counted in.
@@ -132,12 +132,12 @@ One more kind is one row of `planner/kubernetes/pod_templates.json`, its manifes
 of it does in `planner/kubernetes/updates.json`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose
 pods paths can't tell, as a Workflow's, has a module of its own beside that.
 
-| kind | what a change does to its pods | whose rules | recorded |
+| kind | what a change does to its pods | rules of | recorded |
 | --- | --- | --- | --- |
 {changed}
 ## Placed
 
-Whether a new one's pods find nodes; one that is there and whose pods change is not known: {placed}.
+Whether a new one's pods find nodes; a change of running pods is not known: {placed}.
 
 Where next: [a rollout's answer](rollout.md), [the gate](gate.md), [tell us of a wrong answer](wrong-answer.md).
 """
@@ -150,13 +150,13 @@ What is played was recorded with Kubernetes 1.{recorded}. A snapshot doesn't tel
 Where that is another version, `overview`, `rollout` and `gate` say once that answers are *by documentation, not recorded*. Nodes without a
 version count as 1.{recorded}.
 
-A field whose gate is off is dropped by the API server: an object of the snapshot that has it shows the gate to be on, whatever the default.
+The API server drops a field while its gate is off: an object of the snapshot that has it shows the gate to be on, whatever the default.
 A change that asks for one that is off by default, and that nothing shows to be on, is *not known*. Before 1.{first} the table isn't
 complete; after 1.{last} it is read as 1.{last}.
 
 Gates as they are by default; `-`: there was none. A managed cluster may have others on.
 
-| gate | {versions} | what hangs on it | where it is off |
+| gate | {versions} | what depends on it | where it is off |
 | --- |{dashes} --- | --- |
 {rows}
 From 1.35.0 to 1.35.3 `MaxUnavailableStatefulSet` was on, and off again from 1.35.4 (kubernetes#137904); 1.37 has it on with other rules
@@ -246,7 +246,7 @@ def _read_of(row: Templated) -> Iterator[str]:
 
 
 def versions_page() -> str:
-    """docs/versions.md: the feature gates that rules hang on, by minor version."""
+    """docs/versions.md: the feature gates that rules depend on, by minor version."""
     minors = range(versions.FIRST, versions.LAST + 1)
     rows = "".join(
         f"| `{gate.name}` | {' | '.join(gate.state(minor) for minor in minors)} | {gate.rule} | {gate.otherwise} |\n"

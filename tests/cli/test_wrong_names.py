@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from planner.cli import main
@@ -35,6 +38,20 @@ CASES = {
     "file of a manifest": ("gate demo -f nosuch.yaml", "no such file or directory"),
     "form of a report": ("report demo --to review.doc", "Give it one of .html"),
     "context": ("overview context:nosuch", "context:nosuch: the context can't be used"),
+    "order of arguments": ("rollout llm-serve demo", "CLUSTER comes first, and -w names the workload: headroom rollout demo -w llm-serve"),
+    "workload without -w": ("rollout demo deploy/llm-serve", "Name a workload by -w: headroom rollout demo -w deploy/llm-serve"),
+    "workload for a cluster": ("rollout deploy/llm-serve", "Name the workload by -w deploy/llm-serve"),
+    "two clusters": ("overview demo demo", "One CLUSTER is taken"),
+    "cluster before the command": ("demo overview", "The command comes first: headroom overview demo"),
+    "help as a command": ("help", "Write headroom --help"),
+    "option of kubectl": ("overview demo -A", "All namespaces are read; -n NAME lists one"),
+    "two namespaces where one is taken": ("rollout demo -n prod -n dev", "--namespace is given twice"),
+    "namespaces with a comma": ("overview demo -n prod,dev", "Repeat the option: -n prod -n dev"),
+    "change with another sign": ("capacity demo --change add=gpu-t4", "Write it like add:POOL=N"),
+    "manifest without -f": ("gate demo", "Write it like headroom gate [CLUSTER] -f FILE"),
+    "address of a cluster": ("overview https://example.com/x.json", "is an address, and only files are read"),
+    "address of a manifest": ("gate -f https://example.com/x.yaml", "is an address, and only files are read"),
+    "context without a name": ("overview context:", "names no context"),
     "cluster": ("capacity", "Give demo, a FILE of kubectl get … -A -o json, or context:NAME"),
 }  # fmt: skip
 """What is named wrongly → the command, what its error says."""
@@ -56,3 +73,37 @@ def test_the_right_names_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
             main(command.split())
         assert not ended.value.code
         assert "Did you mean" not in capsys.readouterr().err
+
+
+def test_a_context_by_its_bare_name_is_told_how_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contexts = [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in ("prod-eu", "staging")]
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "prod-eu", "contexts": contexts,
+              "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}], "users": [{"name": "u", "user": {}}]}  # fmt: skip
+    file = tmp_path / "config"
+    file.write_text(json.dumps(config))
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    for word, said in {
+        "prod-eu": "write context:prod-eu", "Context:staging": "write context:staging", "prod-us": "A live cluster is written context:NAME",
+        "context:prod-e": "Did you mean prod-eu? Contexts of the kubeconfig: prod-eu, staging", str(file): "It is a kubeconfig",
+    }.items():  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main(["overview", word])
+        assert (ended.value.code, said in " ".join(capsys.readouterr().err.split())) == (1, True), word
+
+
+def test_files_of_a_chart_are_told_from_what_it_renders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 0.1.0\n")
+    template = tmp_path / "templates" / "app.yaml"
+    template.write_text("kind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\n")
+    twice = f"{template},{tmp_path / 'Chart.yaml'}"
+    for file, said in {
+        str(tmp_path): "is a Helm chart",
+        str(template): "is a template of a Helm chart",
+        twice: "Give each its own -f",
+    }.items():
+        with pytest.raises(SystemExit) as ended:
+            main(["gate", "-f", file])
+        assert (ended.value.code, said in " ".join(capsys.readouterr().err.split())) == (1, True), file

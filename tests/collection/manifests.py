@@ -316,7 +316,7 @@ def _serving() -> Iterator[Case]:
         *llms, "dra", llm, metadata={"annotations": {"serving.kserve.io/exp-dra-device-class": "gpu.nvidia.com"}}
     )
     yield _unknown(
-        "llminferenceservice-devices", chosen, why="where its pods go hangs on an annotation that isn't played"
+        "llminferenceservice-devices", chosen, why="where its pods go depends on an annotation that isn't played"
     )
     groups = {**llm, "worker": pod_spec(8), "parallelism": {"data": 32, "dataLocal": 8}}
     yield _case("llminferenceservice-groups", thing(*llms, "mn", groups), pods=8, gpus=56)
@@ -435,7 +435,7 @@ def _batch() -> Iterator[Case]:
         document = thing(
             jobset, "JobSet", name, {"replicatedJobs": parts}, **({"metadata": alone} if place == "metadata" else {})
         )
-        yield _unknown(f"jobset-{name}", document, why="where its pods go hangs on an annotation that isn't played")
+        yield _unknown(f"jobset-{name}", document, why="where its pods go depends on an annotation that isn't played")
     yield _case("jobset-suspended", thing(jobset, "JobSet", "jss", {"suspend": True, **mixed}))
     tasks = {"minAvailable": 3, "schedulerName": "volcano", "tasks": [
         {"name": "ps", "replicas": 1, "template": template(0)}, {"name": "w", "replicas": 2, "template": template(1)}]}  # fmt: skip

@@ -472,6 +472,8 @@ def test_a_ray_service_needs_a_list_of_pods_of_which_none_can_be_left_out() -> N
                "spec": {"serveConfigV2": "applications: []", "rayClusterConfig": cluster}}  # fmt: skip
     part = need_of(service)
     assert "room for 3 more pods: 1 head pod (2 CPU) and 2 worker-gpu pods (4 CPU)" in str(part.sentence)
+    notes = without_cluster(json.dumps(service), namespace="default", minor=36).notes
+    assert "quotas, webhooks and cordoned nodes were not looked at" in str(notes[-1])
     ray = {
         "apiVersion": "ray.io/v1",
         "kind": "RayCluster",
@@ -518,3 +520,25 @@ def test_a_place_that_one_frees_counts_for_another_that_it_holds(requests: Objec
     assert all(completes(files.items(counts, found.places), objects, seed) for seed in range(DRAWS))
     fewer = [RoomPlace(workload=key) for key in files.workloads][: places - 1]
     assert not all(completes(files.items(counts, fewer), objects, seed) for seed in range(DRAWS))
+
+
+def test_a_group_that_gives_up_its_nodes_gets_them_back_though_it_is_called_available() -> None:
+    """LeaderWorkerSet 0.8 counts workers that were made. With a place for the smaller Deployment alone the larger one takes a node that
+    the group gave up, and a worker stays pending: that is no room."""
+    larger, smaller = (
+        workload(2, name="decode", requests={"cpu": "3"}),
+        workload(name="prefill", requests={"cpu": "2"}),
+    )
+    files = files_of([larger, smaller, groups(0, 1)])
+    singles = {key: asked(files, key) for key in files.workloads}
+    found = asked_together(files, singles)
+    assert found is not None
+    counts = {key: singles[key].need.replicas for key in singles}
+    asks = RolloutSettings(workloads=tuple(files.workloads))
+
+    def waits(places: list[RoomPlace]) -> bool:
+        cluster = files.read(files.items(counts, places))
+        return any("for a node all the same" in str(part.sentence) for part in rollout.answer(cluster, asks).workloads)
+
+    assert not waits(list(found.places))
+    assert waits([RoomPlace(workload="Deployment/ml/prefill")])

@@ -132,7 +132,7 @@ def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> Service
 
 
 def _reference(members: Sequence[EnvironmentMember], rule: Rule) -> EnvironmentMember:
-    """The environment named by the rule; else the one whose name says production; else the one with most replicas."""
+    """The environment named by the rule; else the one named like production; else the one with most replicas."""
     for member in members:
         if member.environment == rule.reference:
             return member
@@ -301,7 +301,7 @@ def is_as_it_is(container: Container, suggestion: Suggestion) -> bool:
 
 
 def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """One finding a service whose trouble a difference to another environment explains."""
+    """One finding for each service with trouble that a difference to another environment explains."""
     return tuple(
         Finding(
             severity=Severity.WARNING,

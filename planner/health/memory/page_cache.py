@@ -26,7 +26,7 @@ class ReadSource(StrEnum):
 
 
 class Fate(StrEnum):
-    """What becomes of a container whose anonymous memory grows to some size."""
+    """What becomes of a container when its anonymous memory grows to some size."""
 
     FITS = "fits"
     SWAPS = "swaps"  # alive, and writing to disk all the time

@@ -1,4 +1,4 @@
-"""Pods that aren't in the snapshot any more, but whose end Events still tell: lost with a node, evicted, preempted, refused.
+"""Pods that have left the snapshot, with an end that Events still tell: lost with a node, evicted, preempted, refused.
 
 The API server keeps Events for an hour by default (kube-apiserver ``--event-ttl``), so this is the last hour's news.
 """

@@ -62,7 +62,7 @@ _HINTS = (
 
 class Hit(Record):
     sign: Sign
-    program: str  # whose words they are; empty when many programs speak so
+    program: str  # the program that prints them; empty when many do
     pid: str
     at: float | None
     template: str

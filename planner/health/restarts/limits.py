@@ -15,7 +15,7 @@ class RestartLimits(Record):
     # noise
     noise_lines: int = 12
     # wanted
-    pods_of_a_container: int = 3  # whose logs are asked for
+    pods_of_a_container: int = 3  # that logs are read of
     peers: int = 3  # that do well, beside them
     logs: int = 60  # in all
 

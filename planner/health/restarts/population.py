@@ -28,7 +28,7 @@ _NO_SIGNS: Final = signs_of.read(())
 START_EVENTS: Final = (
     "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "FailedPrepareDynamicResources",
 )  # fmt: skip
-"""Events of a pod whose containers can't be created; its status says ContainerCreating then.
+"""Events of a pod while its containers can't be created; its status says ContainerCreating then.
 
 Source: kubernetes `pkg/kubelet/events/event.go`, `pkg/controller/volume/attachdetach`.
 """

@@ -1,4 +1,4 @@
-"""Records whose fields stand at places of an object: one line says which, for the decoder and for the reader.
+"""Records with fields at places of an object: one line says which, for the decoder and for the reader.
 
 A place is a path of JSON names (``spec.selector``). What is decoded there follows from the type of the record's field, or is said
 (`at`, `each`, `of`); nothing else of the object is decoded. What isn't there, is null or an empty text leaves the field its default.
@@ -41,7 +41,7 @@ def at(path: str, kind: Any, read: Callable[[Shared, Any], Any] = lambda _, valu
 
 
 class Many(NamedTuple):
-    """The type of a list of what `kind` says: `RecordLayout`, whose struct is made when the first object comes, or a type."""
+    """The type of a list of what `kind` says: `RecordLayout` (its struct is made when the first object comes), or a type."""
 
     kind: Any
 
@@ -159,7 +159,7 @@ class ByHand(NamedTuple):
 
 
 def _struct(name: str, tree: dict[str, Any], base: type[msgspec.Struct] = wire.Wire) -> type[msgspec.Struct]:
-    """A struct whose fields have their JSON names; what `base` has, it has."""
+    """A struct with the JSON names of its fields; what `base` has, it has."""
     fields: list[Any] = []
     for field, below in tree.items():
         kind = _struct(f"{name}.{field}", below) if isinstance(below, dict) else below

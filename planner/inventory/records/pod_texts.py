@@ -1,4 +1,4 @@
-"""Pods whose spec is written as another's was, which isn't decoded again.
+"""Pods with the same spec text as an earlier pod: it isn't decoded again.
 
 Pods of a template are written alike but for two things: the name of the node that they are bound to, which a DaemonSet's pod
 has in its affinity as well, and that of the token volume, which admission makes up for each. Both are holes in the text. Of
@@ -65,7 +65,7 @@ class _Learnt(NamedTuple):
 
 
 def read_pod_text(shared: Shared, raw_object: msgspec.Raw | bytes | memoryview) -> ReadObject | None:
-    """The Pod whose JSON `raw_object` is; None where it has to be decoded as a whole, which tells what is wrong with it."""
+    """The Pod of the JSON `raw_object`; None where it has to be decoded as a whole, which tells what is wrong with it."""
     newest = shared.times.newest
     try:
         pod = _decoder()(raw_object)

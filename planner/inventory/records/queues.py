@@ -1,6 +1,6 @@
 """Kueue's objects, with the defaults that Kueue's own schemas set.
 
-Source: kueue `apis/kueue/v1beta2` and `v1beta1`, whose names differ: ``cohort`` for ``cohortName``, ``parent`` for ``parentName``,
+Source: kueue `apis/kueue/v1beta2` and `v1beta1`, with different names: ``cohort`` for ``cohortName``, ``parent`` for ``parentName``,
 ``Borrow`` and ``Preempt`` for ``MayStopSearch``.
 """
 

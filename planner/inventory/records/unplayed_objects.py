@@ -1,4 +1,4 @@
-"""Objects of kinds whose rollout isn't played: wire → record. No value of theirs is kept, only digests (`sealed`)."""
+"""Objects of kinds that aren't played: wire → record. No value of theirs is kept, only digests (`sealed`)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Lender(Record):
 def lenders(
     cluster: Cluster, own: Sequence[str], shapes: Sequence[Shape], lacking: Sequence[str], cut: list[str]
 ) -> Iterator[Lender]:
-    """Workloads besides `own` whose pods are, or wait, where new pods may go, and that hold what is `lacking`."""
+    """Workloads besides `own` with pods on, or pending for, nodes of the new pods, and that hold what is `lacking`."""
     own_nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     for shape in shapes:
         own_nodes |= shape.static == Static.PASSES

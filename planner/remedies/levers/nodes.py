@@ -285,7 +285,7 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step:
-    """So many nodes more like one of its own: with the command of the cloud whose pool it is, or in words; a node without a pool stands
+    """So many nodes more like one of its own: with the command of the pool's cloud, or in words; a node without a pool stands
     for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses."""
     pool = node_pool(like)
     size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0

@@ -33,7 +33,7 @@ _STEP_SECONDS: Final = 60  # between the end of the stuck rollout and what is do
 
 
 def broken(case: StuckRollout) -> Iterator[Remedy]:
-    """An ordered StatefulSet whose broken pod blocks its own cure: the pod is deleted once the change is there, and made of the new
+    """An ordered StatefulSet where a broken pod blocks its own cure: the pod is deleted once the change is there, and made of the new
     revision (`stateful_set_control.go` waits for it to get Ready otherwise; kubernetes.io, *Forced rollback*)."""
     old = (pod for pod in case.run.pods[case.workload.key] if pod.is_bound and not pod.is_ready and not pod.is_new)
     names = [pod.name for pod in sorted(old, key=lambda pod: (pod.ordinal, pod.name))]
@@ -54,7 +54,7 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
 
 
 def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
-    """Of a rollout whose pods wait for a volume that another node has, or for a node that doesn't answer."""
+    """Of a rollout with pods that wait for a volume on another node, or for a node that doesn't answer."""
     if why.reason is Reason.VOLUME_ATTACHED:
         yield from _of_volumes(cluster, revision, run)
     if why.reason is Reason.SILENT_NODE:

@@ -18,7 +18,7 @@ _LOOKS_AFTER_MS = QUIET_MS / 2
 
 
 class AutoscalerController(Controller):
-    """All that scale one workload: of two whose bounds have nothing in common the last one's count."""
+    """All that scale one workload: of two with disjoint bounds the last one's count."""
 
     def __init__(self, autoscalers: Sequence[HorizontalPodAutoscaler], target: ScaledController) -> None:
         self.key = f"Autoscaler of {target.key}"

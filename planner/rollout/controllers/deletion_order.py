@@ -19,7 +19,7 @@ from planner.scheduling.pod import NOWHERE, LivePod
 Key: TypeAlias = tuple[bool, bool, bool, int, int, int, str, int, int, str]
 Place: TypeAlias = tuple[Key, float]  # by a group's key, and what tells its first apart
 Kind: TypeAlias = tuple[int, bool, bool, bool, int, float | None, int, float]
-_SECOND = 1e9  # in nanoseconds, by whose powers of two ages are compared
+_SECOND = 1e9  # in nanoseconds; ages are compared by powers of two of it
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +77,7 @@ class DeletionOrder:
         return pods
 
     def _first(self) -> tuple[Place, _Group] | None:
-        """The group whose first is the first of all, and where it stands; what is no longer true goes."""
+        """The group that holds the first of all, and where it stands; what is no longer true goes."""
         while self._heap:
             noted, number, group = self._heap[0]
             if group.queued is not noted:

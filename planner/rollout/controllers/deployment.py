@@ -78,7 +78,7 @@ class DeploymentController(OverSets):
 
     def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
         """Another template makes the ReplicaSet that has it the current one, else a new one; the others are old from then on, that of the
-        change before too, whose pods are as old as any (`getAllReplicaSetsAndSyncRevision`, `FindNewReplicaSet`)."""
+        change before too, with pods as old as any (`getAllReplicaSetsAndSyncRevision`, `FindNewReplicaSet`)."""
         self.workload, self.strategy, self.replicas = workload, workload.strategy, workload.replicas
         self.min_ready_seconds = workload.min_ready_seconds
         self.surge, self.unavailable = rolling_limits(workload)
@@ -144,7 +144,7 @@ class DeploymentController(OverSets):
         return sum([tally.count(AVAILABLE, lacking=ENDING) for tally in tallies]) == self.replicas
 
     def course(self, simulation: Simulation) -> Iterator[Numbers] | None:
-        """The quiet moments to come, up to the last, where from this one on all hangs on how many of its pods there are; None where more
+        """The quiet moments to come, up to the last, where from this one on all depends on how many of its pods there are; None where more
         does. For who knows that each new pod has a node at once, and that no other acts.
 
         In which order a step's pods start and end is the same: old ones go until as few as may be are available, new ones are made
@@ -209,7 +209,7 @@ class DeploymentController(OverSets):
         return any(s.replicas > 0 and s.desired is not None and s.desired != self.replicas for s in self.all_sets)
 
     def never_goes_on(self) -> ReplicaSetController | None:
-        """The ReplicaSet whose stale annotation makes every sync a scaling event that comes to nothing."""
+        """The ReplicaSet with the stale annotation that makes every sync a scaling event that comes to nothing."""
         active = [s for s in self.all_sets if s.replicas > 0]
         if self.workload.is_paused or not self._is_scaling() or len(active) != 1:
             return None

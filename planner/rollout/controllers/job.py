@@ -42,7 +42,7 @@ class JobController(ReplicaSetController):
 
 
 class PreemptedJob(Controller):
-    """A Job whose pods are preempted: one too many, and it fails and gives up all the others at once.
+    """A Job with preempted pods: one too many, and it fails and gives up all the others at once.
 
     The pods it makes anew instead aren't played: they come after a back-off of 10 s and more, and last of all.
     """

@@ -37,7 +37,7 @@ class PlacedController(RolloutController):
         ] = []  # each group's leader and its workers, where groups are exclusive
 
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
-        """None: whose pods these are isn't played."""
+        """None: the owner of these pods isn't played."""
         yield from ()
 
     def sync(self, simulation: Simulation) -> bool:
@@ -135,7 +135,7 @@ class PlacedController(RolloutController):
         return all(pod.is_gone for pod in self._leaving)
 
     def whole_groups(self, simulation: Simulation) -> int:
-        """Groups all of whose pods have nodes."""
+        """Groups with a node for every pod."""
         size = self.placed.group_size
         if self.placed.exclusive:
             return sum(

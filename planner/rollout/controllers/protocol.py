@@ -38,7 +38,7 @@ class RolloutController(Controller):
         raise NotImplementedError
 
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
-        """Its workload, whose status tells of the pods that are there now."""
+        """Its workload; the status tells of the pods that are there now."""
         status, names = self.status(simulation), self.workload.traits.status
         yield replace(
             self.workload, observed_generation=self.workload.generation, status_replicas=status.get(names.wanted, 0),
@@ -67,7 +67,7 @@ class RolloutController(Controller):
 
 
 class ScaledController(Protocol):
-    """The controller of a workload whose replicas an autoscaler may set."""
+    """The controller of a workload that an autoscaler may scale."""
 
     key: str
     replicas: int

@@ -74,7 +74,7 @@ def change(
     before: Workload | None,
     has_new_template: bool,
 ) -> None:
-    """Another change of a workload whose controller carries one out: `before` is what that one makes of it."""
+    """Another change of a workload while its controller carries one out: `before` is what that one makes of it."""
     controller.change(simulation, workload, before=before or workload, has_new_template=has_new_template)
     if workload.traits.has_replicas:
         for key in (workload.key, *controller.owners()):

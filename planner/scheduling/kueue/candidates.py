@@ -64,7 +64,7 @@ class Preemptor(Record):
 
 
 def fill_back(tree: Tree, targets: list[PreemptionTarget], fits: Callable[[], bool]) -> list[PreemptionTarget]:
-    """Without those whose going isn't needed after all; those that stay out of the list hold their quota again."""
+    """Without those that needn't go after all; those that stay out of the list hold their quota again."""
     at = len(targets) - 2
     while at >= 0:
         tree.hold(targets[at].held)

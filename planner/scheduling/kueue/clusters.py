@@ -19,7 +19,7 @@ from planner.scheduling.kueue.tree import at_nominal
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
-    """Which of the lists that every answer hangs on weren't given, in whole; of Cohorts, which there may be none of, whether some are
+    """Which of the lists that every answer depends on weren't given, in whole; of Cohorts, which there may be none of, whether some are
     known to be missing."""
     missing = tuple(kind for kind in NEEDED if snapshot.presence.get(kind, Presence.ABSENT).is_lacking)
     cohorts = snapshot.presence.get("Cohort")

@@ -249,7 +249,7 @@ def _turn(queue_entry: CycleEntry) -> tuple[int, int, float]:
 
 
 def _fairly(entries: list[CycleEntry]) -> Iterator[CycleEntry]:
-    """At each level of cohorts the one whose side would live least on others."""
+    """At each level of cohorts the one with the side that would borrow least."""
     entry_by_queue = {cycle_entry.queue.name: cycle_entry for cycle_entry in entries}
     while entry_by_queue:
         queue = next(iter(entry_by_queue.values())).queue

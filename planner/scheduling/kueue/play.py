@@ -89,7 +89,7 @@ CHECKERS: Final = {
     "kueue.x-k8s.io/provisioning-request": "a ProvisioningRequest: whether an autoscaler brings its nodes isn't known",
     "kueue.x-k8s.io/multikueue": "MultiKueue: which cluster takes it isn't known",
 }
-"""An AdmissionCheck's controller → what hangs on it: kueue `apis/kueue/v1beta2/{provisioningrequestconfig,multikueue}_types.go`."""
+"""An AdmissionCheck's controller → what depends on it: kueue `apis/kueue/v1beta2/{provisioningrequestconfig,multikueue}_types.go`."""
 
 
 class _Play:
@@ -162,7 +162,7 @@ def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[Kue
 
 def _standing(kueue_play: _Play, snapshot: Snapshot) -> None:
     """Who stands in which queue, but those of whom it is clear that they aren't let in."""
-    labels = {space.name: space.labels for space in snapshot.namespaces}  # which say whose workloads a queue takes
+    labels = {space.name: space.labels for space in snapshot.namespaces}  # a queue selects by them
     into = {(queue.namespace, queue.name): queue for queue in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
     for workload in as_counted(snapshot):

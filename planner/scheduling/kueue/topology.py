@@ -1,4 +1,4 @@
-"""Places in a topology: the fewest domains whose nodes have room for the pods of a workload, level by level.
+"""Places in a topology: the fewest domains with room on their nodes for the pods of a workload, level by level.
 
 Source: kueue `pkg/cache/scheduler/tas_flavor_snapshot.go` at 00c45514 (`findTopologyAssignment`, `findLevelWithFitDomains`,
 `updateCountsToMinimumGeneric`, `sortedDomains`, `fillInCounts`), `tas_nodes_cache.go` (which nodes count), `tas_flavor.go` (what is
@@ -173,7 +173,7 @@ def with_places(places: Mapping[str, TopologyNodes], queue: Queue, wanting: Want
             message = f"topology {places[flavor].name} has room for {where.most} of {pods.count} pods{_at_level(pods)}"
             assigned_sets[number] = each._replace(lacks=(*each.lacks, Lack(NO_PLACES, flavor, said=message)))
             break
-        if mode == Mode.PREEMPT:  # which places are free then hangs on who goes
+        if mode == Mode.PREEMPT:  # which places are free then depends on who goes
             continue
         places[flavor].take(pods, where.domains)
         taken.append((places[flavor], pods, where.domains))

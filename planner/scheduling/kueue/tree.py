@@ -147,7 +147,7 @@ class QuotaNode:
 
 
 class Queue(QuotaNode):
-    """A ClusterQueue, whose own words for what it may do are in `spec`."""
+    """A ClusterQueue; `spec` is what it says of itself."""
 
     def __init__(self, spec: ClusterQueue) -> None:
         super().__init__(spec.name, spec.groups, spec.weight)

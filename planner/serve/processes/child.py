@@ -17,7 +17,7 @@ _ROOT = str(Path(__file__).parents[__name__.count(".")])
 
 
 def begin(module: str) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start ``python -m module FD``; the process, and this end of a pipe whose other end it has as FD (`pipe`).
+    """Start ``python -m module FD``; the process, and this end of a pipe; the process has the other end as FD (`pipe`).
 
     It is of a session of its own: Ctrl-C goes to this process, and it ends with the pipe.
     """

@@ -89,7 +89,7 @@ def _shared(remaining_range: range, do: Callable[[int], Any], count: int, budget
 
 
 def _all_found(bundles: Sequence[range], taken: int, do: Callable[[int], Any], parent: int | None) -> _Found:
-    """What is found of the bundles whose numbers this process gets."""
+    """What is found of the bundles with the numbers that this process gets."""
     outcomes: _Found = {}
     while number_bytes := os.read(taken, _NUMBER):
         if parent is not None and os.getppid() != parent:

@@ -39,7 +39,7 @@ TASK_WORKLOADS: Final = 4
 AHEAD: Final = 4  # tasks handed out for each worker, so that none waits and few are lost
 WRITE_SECONDS: Final = 5.0
 DASK_TIMEOUT = "30s"
-_TRIES: Final = 3  # of a pool whose worker was killed
+_TRIES: Final = 3  # of a pool after a worker was killed
 
 Result = list[tuple[str, list[Row]]]
 
@@ -258,7 +258,7 @@ class _Sweep:
             raise
 
     def _sent_again(self, task: Task, lost: Any, crew: Crew) -> Any:
-        """The handle of the task's snapshot, sent anew once for all whose handle was lost."""
+        """The handle of the task's snapshot, sent anew once for all that lost their handle."""
         key = (task.cluster, task.snapshot)
         if self._handles[key] is lost:
             self._sent[key] += 1
