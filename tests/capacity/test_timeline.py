@@ -382,7 +382,7 @@ def test_whom_budgets_keep_an_upgrade_deletes_after_an_hour() -> None:
     found = snapshot(nodes, worker, other, budget("keep", "other", 1))
     answer = asked(found, "0s:upgrade:gpu=surge:0,unavailable:1")
     assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 3630)
-    kept = "meanwhile node a replaced, step 1 of 2 of the upgrade of gpu, with pods whose budgets never let them go"
+    kept = "meanwhile node a replaced, step 1 of 2 of the upgrade of gpu, with pods that budgets never let go"
     assert any(kept in row.event for row in answer.timeline)
 
 

@@ -267,7 +267,7 @@ def test_an_earlier_snapshot_puts_what_changed_first(capsys: pytest.CaptureFixtu
 def test_a_name_that_says_no_form_is_an_error(capsys: pytest.CaptureFixture[str], name: str) -> None:
     status, _, err = run(capsys, "report", "demo", "--to", name)
     assert status == 1
-    assert "its end says no form" in err
+    assert "its extension names no format" in err
 
 
 # ── diff ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
