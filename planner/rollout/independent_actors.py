@@ -295,11 +295,13 @@ def _is_for_a_time(key: str) -> bool:
 def comes_up(node: Node, resource: str) -> float:
     """How much more of what a device plugin offers the node may have by itself: what it has had (`capacity`; kubelet sets allocatable to
     what is healthy, and 0 until the plugin is there, `pkg/kubelet/cm/devicemanager` `GetCapacity`), or, where it offers no accelerator
-    at all, what its labels or its machine type say that it has."""
+    at all, what its labels or its machine type say that it has. Cards that are cut into slices don't come back (`unoffered`)."""
     has = node.allocatable.get(resource, 0)
     if not is_gpu_resource(resource):
         return 0
-    if has or alike(node.allocatable) or is_virtual(node) or not gpu_model(node):
+    if alike(node.allocatable) and not has:
+        return 0
+    if has or is_virtual(node) or not gpu_model(node):
         return max(0, node.capacity.get(resource, 0) - has)
     return (sharing(node, resource) is Sharing.WHOLE and physical_gpus(node)) or inf
 

@@ -755,7 +755,7 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
             Reason.POD_AFFINITY: "affinity or anti-affinity to other pods leaves no node",
             Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
             Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
-            Reason.DEVICE: _no_device(c) or "the devices its claims ask for are all in use",
+            Reason.DEVICE: _no_device(c),
             Reason.VOLUME: "its volume is in use by another pod",
         }
         headline = words.get(reason, "no node has room for the new pod")
@@ -764,10 +764,13 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
 
 
 def _no_device(c: _Context) -> str:
-    """``no ResourceSlice has a device of DeviceClass mig-1g``; "" where there are some."""
+    """``no ResourceSlice has a device of DeviceClass mig-1g``, or that those that there are aren't free, or not where there is room."""
     names = classes_without_devices(c.run.simulation.cluster, c.shape.devices)
     if not names:
-        return ""
+        codes = fails(c.run.simulation.state, c.shape)[c.matching]
+        lacks = "no node has the devices free that its claims ask for"
+        is_all = all(_REFUSALS.get(code) is Reason.DEVICE for code in codes.tolist())
+        return lacks if is_all else f"{lacks}, and room for the pod beside them"
     lacking = f"{plural(len(names), 'DeviceClass', 'DeviceClasses')} {listing(list(names))}"
     if c.run.simulation.snapshot.resource_slices:
         return f"no ResourceSlice has a device of {lacking}"

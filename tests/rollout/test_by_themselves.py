@@ -134,9 +134,9 @@ def replicated(kind: str, replicas: int, *nodes: str) -> list[Item]:
     return [{"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}, *pods]
 
 
-def not_up_yet(has: int = 0, labels: dict[str, str] | None = None) -> Item:
-    """A node with a GPU, by its label or by what kubelet saw before, whose device plugin offers none."""
-    made = node("g1", gpus=has, labels=labels)
+def not_up_yet(has: int = 0, labels: dict[str, str] | None = None, slices: int = 0) -> Item:
+    """A node with a GPU, by its label or by what kubelet saw before, whose device plugin offers none, or so many slices of it."""
+    made = node("g1", gpus=has, labels=labels, extra={"nvidia.com/mig-1g.10gb": slices} if slices else None)
     made["status"] = {**made["status"], "allocatable": {**made["status"]["allocatable"], GPU: "0"}}
     return made
 
@@ -250,6 +250,9 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
 PROVEN: dict[str, Callable[[], Snapshot]] = {
     "nobody else": lambda: read(two_gpus(), worker("g0")),
     "who holds the room stays": lambda: read(two_gpus(), worker("g0"), BARE),
+    "a card that is cut into slices": lambda: read(
+        node("g0", gpus=1), not_up_yet(has=1, slices=7), worker("g0")
+    ),
     "a cordoned node that is too small": lambda: read(node("g0", gpus=1), node("c1", cordoned=True), worker("g0")),
     "a cordoned node's pods, for which there is room, too": lambda: read(
         node("g0", gpus=3), node("g1", gpus=1, cordoned=True), worker("g0"), other("g1")

@@ -163,12 +163,13 @@ def claiming() -> Item:
             "there is no ResourceSlice, so no device of DeviceClass gpu.nvidia.com; whether a driver brings some isn't seen",
         ),
         ([slice_of("n0", 2, "tpu.google.com")], "no ResourceSlice has a device of DeviceClass gpu.nvidia.com"),
-        ([slice_of("n0", 1)], "the devices its claims ask for are all in use"),
+        ([slice_of("n0", 1)], "no node has the devices free that its claims ask for"),
+        ([slice_of("cpu-8", 2)], "free that its claims ask for, and room for the pod beside them"),
     ],
 )
 def test_a_class_without_a_device_is_not_one_whose_devices_are_in_use(slices: list[Item], said: str) -> None:
     made = deployment("emb", [""], claiming())
-    found = read(WHOLE, node("n0"), CLASS, claims(2), *slices)
+    found = read(WHOLE, node("n0"), node("cpu-8", cpu="100m"), CLASS, claims(2), *slices)
     manifest = copy.deepcopy(made[0])
     answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     assert answer.workloads[0].verdict is Verdict.STUCK
