@@ -18,10 +18,8 @@ with errors.shown():
 st.header("Where would this fit?")
 with errors.shown():
     asked = SettingsForm(WhereSettings)
-    left, right = st.columns([3, 1])
-    with left:
+    with st.grid(2):
         shape = asked.show("shape", placeholder="gpu=2,cpu=8,memory=64Gi")
-    with right:
         asked.show("replicas")
     manifest = clusters_view.manifest()
     if shape or manifest:

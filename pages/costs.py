@@ -25,7 +25,7 @@ WHO, SPOT, WAYS = "Who pays", "Spot, workload by workload", "Every way of buying
 who, spot, ways, pools, held = link.tabs([WHO, SPOT, WAYS, "Pools", "Held and not used"], key="part")
 with who:
     settings = costs_view.settings(snapshot)
-with frame.folded("Your own nodes and prices", "own"):
+with frame.folded("Your own nodes and prices", "own"), st.grid(2):
     given = own_history.given(snapshot)
 whole = cache.ask(costs.QUESTION, snapshot, settings, Inputs(book=book))
 kept = page_filter.kept(snapshot)
@@ -37,6 +37,7 @@ with stairs:
 with who:
     costs_view.shares(bill)
     costs_view.commitments()
+    costs_view.downloads_of(snapshot, settings, bill)
 if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
@@ -56,4 +57,3 @@ with pools:
     costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)
-costs_view.downloads_of(snapshot, settings, bill)

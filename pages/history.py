@@ -23,10 +23,8 @@ if is_there:
     given = Inputs(history=past, others=tuple(newest[1:]), book=prices.book())
     with full, errors.shown():
         asked = SettingsForm(TrendsSettings)
-        left, right = st.columns(2)
-        with left:
+        with st.grid(2):
             asked.show("time_zone", placeholder="UTC")
-        with right:
             asked.show("lead_days")
         settings = asked.settings()
         found = cache.answer(trends.answer, newest[0], settings, Inputs(history=past))

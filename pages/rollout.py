@@ -12,8 +12,11 @@ from planner.ui import (
 )
 
 snapshot = session.cluster()
-(title := st.empty()).title("Workload")
-if key := rollout_inputs.pick(snapshot):
+name, choice = st.columns([5, 3], vertical_alignment="bottom")
+(title := name.empty()).title("Workload")
+with choice:
+    key = rollout_inputs.pick(snapshot)
+if key:
     title.title(object_links.title(key))
 place = st.container()
 if rollout_inputs.rolls_out(snapshot, key):
@@ -21,8 +24,7 @@ if rollout_inputs.rolls_out(snapshot, key):
         settings = rollout_inputs.settings(snapshot, key, place)
     with errors.shown():
         given = capacity_inputs.priced(capacity_inputs.given(snapshot))
-        result = rollout_view.show(snapshot, settings, given, place)
-    rollout_view.download(snapshot, settings, result)
+        rollout_view.show(snapshot, settings, given, place)
 else:
     place.info("A Job isn't rolled out: its pods are made once.", title="○ No rollout", icon=":material/work:")
 if key:

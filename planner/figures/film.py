@@ -14,7 +14,7 @@ from typing import Any, Final
 from planner.figures import palette
 from planner.figures.labels import LONGEST
 from planner.figures.labels import short as shortened
-from planner.ground.words import count, duration, plural, printable, sentence
+from planner.ground.words import count, duration, plural, printable, sentence, short_name
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import NO_POOL
 from planner.rollout.film import WAITS, Doing, Film, Frame
@@ -40,7 +40,7 @@ def told(
     return {
         **_film(film, letters, budget),
         "holders": [
-            {"letter": letter, "name": printable(name, one_line=True), "colour": colour}
+            {"letter": letter, "name": printable(short_name(name) or name, one_line=True), "colour": colour}
             for name, (_, letter, colour) in letters.items()
         ],
         "start": len(film.frames) - 1 if film.is_stuck and not plays else 0,

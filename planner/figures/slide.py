@@ -21,7 +21,7 @@ def html(source: str, bill_usd: float, steps: Sequence[MoneyStep], workloads: Se
     """`workloads`: name and what spot comes to there, in a sentence; `source`: the cluster and when it was taken."""
     saved = sum(step.saved_usd for step in steps)
     rows = "".join(
-        f"<tr><td>{_text(step.name)}</td><td>−{_text(usd(step.saved_usd))}{_band(step)}</td><td>{_text(step.risk)}</td><td>{_text(step.work)}</td></tr>"
+        f"<tr><td>{_text(step.name)}</td><td>−{_text(usd(step.saved_usd))}{f'<br><small>({_text(step.band)})</small>' if step.band else ''}</td><td>{_text(step.risk)}</td><td>{_text(step.work)}</td></tr>"
         for step in steps
     )
     each = "".join(f"<li><b>{_text(name)}</b>: {_text(said)}.</li>" for name, said in workloads)
@@ -32,12 +32,6 @@ def html(source: str, bill_usd: float, steps: Sequence[MoneyStep], workloads: Se
         f"<p>of {_text(usd(bill_usd))} a month today.</p><table><tr><th>Step</th><th>USD a month</th><th>Risk</th><th>Work</th></tr>{rows}</table>"
         f"<ul>{each}</ul><small>{_text(source)}. Expected; in brackets nine of ten months.</small></body></html>\n"
     )
-
-
-def _band(step: MoneyStep) -> str:
-    if step.low_usd is None or step.high_usd is None or step.low_usd == step.high_usd:
-        return ""
-    return f"<br><small>({_text(usd(step.low_usd))} to {_text(usd(step.high_usd))})</small>"
 
 
 def _text(said: object) -> str:

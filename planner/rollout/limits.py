@@ -18,7 +18,7 @@ class RolloutLimits(Record):
     pods_of_a_course: int = 500  # their start-ups are drawn or learnt from: of more, several stand as one
     # film
     frames: int = 120  # of a film
-    film_nodes: int = 12  # rows of a rollout's film: who looks at more sees less
+    film_nodes: int = 7  # rows of a rollout's film: who looks at more sees less
     film_nodes_of_a_change: int = 24  # rows of the film of an upgrade or a drain, which shows every node that goes
     film_waiting: int = 48  # pods in a film that wait and never come to one of its rows
     # glance

@@ -26,6 +26,13 @@ class MoneyStep(Record):
     risk: str = ""
     work: str = ""
 
+    @property
+    def band(self) -> str:
+        """``$9,704 to $20,862``; "" where it is sure."""
+        if self.low_usd is None or self.high_usd is None or self.low_usd == self.high_usd:
+            return ""
+        return f"{usd(self.low_usd)} to {usd(self.high_usd)}"
+
 
 def staircase(
     bill: ClusterBill, fleet: FleetSavings | None, committed_usd: float, committed: str

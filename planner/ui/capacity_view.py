@@ -127,22 +127,13 @@ def what_fits(answer: CapacityAnswer) -> None:
             "What fits isn't known without Pods." if answer.resources else "No nodes in this snapshot, so nothing fits."
         )
         return
-    st.caption(
-        f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
-    )
     groups = alike((*answer.workloads, *answer.standard), lambda fit: (fit.requests, fit.known_count, fit.obstacles))
-    opens = lambda fit: object_links.rollout(fit.shape)  # noqa: E731
     sheet.grouped(
-        capacity.QUESTION,
-        answer,
-        "fits",
-        groups,
-        called="shape",
-        key="what_fits",
-        opens=opens,
+        capacity.QUESTION, answer, "fits", groups, called="shape", key="what_fits", opens=lambda fit: object_links.rollout(fit.shape),
         names=("shape", "fits", "stops", "where"),
-    )
-    st.caption(f"{object_links.SELECT} Standard shapes have none.")
+    )  # fmt: skip
+    sheet.note(capacity.QUESTION, answer, "fits")
+    st.caption(f"Each shape by itself. {object_links.SELECT} Standard shapes have none.")
 
 
 @errors.part

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.records import replace
 from planner.ground.settings import setting_of
 from planner.ground.tables import alike
 from planner.kubernetes.records import Snapshot
-from planner.pricing.allocation import AllocatedCost
 from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
@@ -24,7 +21,6 @@ _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
     "machine_types",
 )  # fmt: skip
-_FEW_LINES = 12  # of more those that bear the same are one
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 
 
@@ -65,26 +61,12 @@ def commitments() -> None:
 @errors.part
 def shares(bill: ClusterBill) -> None:
     """Who bears the bill: lines in whole cents that add up to it."""
-    if bill.bill_usd_per_month is None:
-        sheet.table(QUESTION, bill, "allocation")
-        return
-    lines = folded(bill.lines)
-    sheet.table(QUESTION, bill, "allocation", items=lines)
-    if len(lines) < len(bill.lines):
-        st.caption(f"Those that bear the same are one line here: {len(bill.lines):,} are in the download.")
-
-
-def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
-    """Where there are many, lines of the same amounts as one, which bears what they bear together."""
-    if len(lines) <= _FEW_LINES:
-        return tuple(lines)
-    return tuple(
-        first if not alike_lines else replace(
-            first, name=words.listing([first.name, *(line.name for line in alike_lines)], most=1),
-            **{part: round(sum(getattr(line, part) for line in (first, *alike_lines)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
-        )
-        for first, *alike_lines in alike(lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd)))
-    )  # fmt: skip
+    same = alike(
+        bill.lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd))
+    )
+    amounts = ("usd_per_month", "gpu_usd_per_month", "cpu_usd_per_month", "memory_usd_per_month")
+    sheet.grouped(QUESTION, bill, "allocation", same, key="allocation", called=bill.by, sums=amounts)
+    sheet.note(QUESTION, bill, "allocation")
 
 
 @errors.part

@@ -26,12 +26,9 @@ def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
     """How services are recognised; every part of it is in the link."""
     widgets, environments = SettingsForm(DriftSettings), environment_names(snapshots)
     with st.expander("Which workloads are the same service", icon=":material/tune:"):
-        left_column, right = st.columns(2)
-        with left_column:
-            by = widgets.show("match")
-            if by is MatchBy.LABEL:
+        with st.grid(2):
+            if widgets.show("match") is MatchBy.LABEL:
                 widgets.show("label", placeholder="team.example/service")
-        with right:
             reference = link.select("Compared with", [_MOST_LIKE_PRODUCTION, *environments], key="reference")
         widgets.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
         widgets.show("same", placeholder="backend=api, shop-web=web")

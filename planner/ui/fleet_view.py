@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.tables import alike
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings, Move
-from planner.ui import errors, object_links, sheet
+from planner.ui import errors, link, object_links, sheet
 
 
 def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
@@ -48,6 +48,7 @@ def moves(found: SavingsAnswer) -> None:
 
 
 _FEW_MOVES: Final = 40
+_FEW_BEARERS: Final = 12
 _SHOWN: Final = (
     "move",
     "workload",
@@ -70,16 +71,21 @@ def _spot_of(move: Move) -> object_links.PageLink:
 
 @errors.part
 def bearers(found: SavingsAnswer) -> None:
-    """Namespaces and what is idle, before and after."""
+    """Namespaces and what is idle, before and after; many of them where one asks for it."""
     if not found.fleet or not found.fleet.bearers:
         st.caption("No nodes, so nothing to pay for.")
         return
-    sheet.table(QUESTION, found, "namespaces")
-    st.caption(
-        "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
-        if not found.hidden_namespaces
-        else f"Bears less: with what packing frees, before losses. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
-    )
+    few = len(found.fleet.bearers) <= _FEW_BEARERS
+    with link.expander(
+        "Namespaces, before and after", key="bearers", icon=":material/groups:", is_open=few
+    ) as is_drawn:
+        if is_drawn:
+            sheet.table(QUESTION, found, "namespaces")
+            st.caption(
+                "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
+                if not found.hidden_namespaces
+                else f"Bears less: with what packing frees, before losses. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
+            )
 
 
 @errors.part

@@ -76,13 +76,8 @@ def _snapshots(url: str, cluster: str) -> tuple[StoredSnapshot, ...]:
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
-def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History:
-    return Store(url).history(clusters, None if days is None else days_before(time.time(), days))
-
-
-@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
-def _history_until(url: str, cluster: str, until: float) -> History:
-    return Store(url).history((cluster,), until=until)
+def _history(url: str, clusters: tuple[str, ...], days: float | None = None, until: float | None = None) -> History:
+    return Store(url).history(clusters, None if days is None else days_before(time.time(), days), until)
 
 
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
@@ -238,7 +233,7 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
     ends = sorted(
         (_seen(url, times[time_text]) for time_text in (asked, until)), key=lambda snapshot: snapshot.taken_at
     )
-    return ends[0], ends[1], _history_until(url, cluster, ends[1].taken_at) if sign_in.sees_all() else None
+    return ends[0], ends[1], _history(url, (cluster,), until=ends[1].taken_at) if sign_in.sees_all() else None
 
 
 def moment() -> None:

@@ -157,13 +157,8 @@ def expected(trends_answer: TrendsAnswer) -> None:
         for trend_line in trends_answer.lines
         if trend_line.gpu_model == line.gpu_model and trend_line.resource == line.resource and trend_line is not line
     ]
-    hours = [pool for pool in pools if not pool.node_pool]
-    if hours:
-        st.header("Working hours, and nights and weekends")
-        sheet.table(trends.QUESTION, trends_answer, "trends", items=hours, names=("hours", *_TREND))
-    with st.expander("Each pool", icon=":material/dns:"):
-        each = [pool for pool in pools if pool.node_pool]
-        sheet.table(trends.QUESTION, trends_answer, "trends", items=each, names=("node_pool", "hours", *_TREND))
+    with st.expander("Working hours, nights and weekends; each pool", icon=":material/dns:"):
+        sheet.table(trends.QUESTION, trends_answer, "trends", items=pools, names=("node_pool", "hours", *_TREND))
 
 
 _TREND = ("model", "wanted_now", "there_are", "says", "band_held")

@@ -85,7 +85,7 @@ def dialog() -> None:
         elif st.session_state.get(_READ) == snapshot.digest and (lost := findings.lost(snapshot)):
             st.warning(f"{words.count(len(snapshot.nodes), 'node')} read. {lost}", title="△ Not all of it")
         _live()
-        pasted_manifest.show("")
+        pasted_manifest.show()
         with st.expander("How to make a snapshot", icon=":material/terminal:"):
             how_to()
     with told:

@@ -219,6 +219,14 @@ def gives(keys: Collection[str]) -> bool:
     return says(keys) or any(state not in (None, "", []) and state is not False for state in widget_values)
 
 
+def typed_number(key: str) -> float | None:
+    """What a field of a number says, or the link before the field was drawn; None where neither says one."""
+    try:
+        return float(st.session_state.get(key, st.query_params.get(key)))
+    except (TypeError, ValueError):
+        return None
+
+
 def says(keys: Collection[str]) -> bool:
     """Whether the link says something of one of `keys`."""
     return any(key in st.query_params for key in keys)

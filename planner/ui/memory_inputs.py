@@ -40,10 +40,8 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
         names = list(THRESHOLD_SOURCES)
         on_gke = any(is_gke(node) for node in snapshot.nodes)
         chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
-        left_column, right = st.columns(2)
-        with left_column:
+        with st.grid(2):
             widgets.show("hard", placeholder=str(DEFAULT_HARD))
-        with right:
             widgets.show("soft", placeholder="none")
         st.caption(f"Source of the defaults: {THRESHOLD_SOURCES[chosen]}.")
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -52,10 +50,8 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
             widgets.show("swap_behavior")
         if not memory_qos:
             widgets.forget("reservation")
-        left_column, right = st.columns(2)
-        with left_column:
+        with st.grid(2):
             widgets.show("throttling_factor", step=0.05)
-        with right:
             widgets.show("swap", placeholder="none")
         stats: tuple[NodeMemoryStats, ...] = uploads.ask(  # kept in this session only, so not part of a link
             "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
@@ -81,39 +77,24 @@ def look_at(name: str) -> None:
 
 def size_gib() -> float:
     """The size of the file or heap that the page-cache table asks about."""
-    return (
-        link.number(
-            "Size of a file, or of a heap, GiB",
-            key="size_gib",
-            least=0.1,
-            most=10_000,
-            default=4,
-            whole=False,
-            step=1.0,
-        )
-        or 4
-    )
+    label = "Size of a file, or of a heap, GiB"
+    return link.number(label, key="size_gib", least=0.1, most=10_000, default=4, whole=False, step=1.0) or 4
 
 
 def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange | None, KubeletSettings]:
     """A workload's other request and limit, None where none is changed; and other settings of the kubelets."""
     keys = workload_keys(snapshot)
     bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
-    left_column, right = st.columns(2)
-    with left_column:
+    with st.grid(2):
         workload = link.select("Change the memory of", [_NOTHING, *sorted(bound)], key="workload")
+        names = [container.name for container in running_containers(bound[workload].spec)] if workload in bound else []
+        container = link.select("Container", names, key="container") if names else ""
     change = None
     if workload != _NOTHING:
-        with right:
-            names = [running_container.name for running_container in running_containers(bound[workload].spec)]
-            container = link.select("Container", names, key="container")
         widgets = SettingsForm(MemoryWhatIfSettings)
-        left_column, middle, right = st.columns(3, vertical_alignment="bottom")
-        with left_column:
+        with st.grid(3, vertical_alignment="bottom"):
             widgets.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
-        with middle:
             widgets.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
-        with right:
             widgets.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
         change = change_of(snapshot, widgets.settings(workload=workload, container=container))
     return None if change is None or change.is_empty else change, _changed(settings)
@@ -121,16 +102,12 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange
 
 def _changed(now: KubeletSettings) -> KubeletSettings:
     """The kubelets' settings after the change; each is as now until chosen."""
-    first, second = st.columns(2)
-    with first:
+    with st.grid(2):
         feature = link.segments("MemoryQoS", [_AS_NOW, "off", "on", "tiered"], key="then_qos")
-    with second:
         swapping = link.segments("Swap", [_AS_NOW, "off", "limited"], key="then_swap")
-    with first:
         factor = link.number(
             "Throttling factor", key="then_factor", least=0.01, most=1, whole=False, step=0.05, placeholder=_AS_NOW
         )
-    with second:
         swap_gib = link.number("Swap of each node, GiB", key="then_swap_gib", least=0, most=10_000, placeholder=_AS_NOW)
     policies = {_AS_NOW: now.reservation_policy, "tiered": ReservationPolicy.TIERED}
     behaviours = {_AS_NOW: now.swap_behavior, "limited": SwapBehavior.LIMITED_SWAP}

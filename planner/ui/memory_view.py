@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -142,32 +142,23 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
     """Room for file cache, and what a file or a heap of some size would mean."""
     size = int(size_gib * _GIB)
     free = node.lines.limit_bytes - node.working_set_bytes if not node.unknown_pods else None
-    table: list[Mapping[str, object]] = []
-    for pod in node.pods:
-        for container in pod.containers:
-            room = cache_room(
-                container.limit_bytes,
-                container.working_set_bytes,
-                node_free_bytes=free,
-                anonymous_bytes=container.anonymous_bytes,
-            )
-            table.append(
-                {
-                    "Container": f"{pod.key}/{container.name}",
-                    "Room for cache": "unknown" if room.room_bytes is None else words.measured_bytes(room.room_bytes),
-                    f"File of {size_gib:g} GiB, again": _READING[read_again(size, room)],
-                    f"Heap of {size_gib:g} GiB": _FATE[
-                        heap_fate(size, container.limit_bytes, container.cgroup.memory_swap_max)
-                    ],
-                    "Basis": room.reason,
-                }
-            )
-    tables.show(
-        table,
-        alt=f"Room for file cache on {node.name}",
-        empty="No containers on this node.",
-        columns={"Container": st.column_config.TextColumn(width=200)},
-    )
+    rows = []
+    for key, held in ((pod.key, container) for pod in node.pods for container in pod.containers):
+        room = cache_room(
+            held.limit_bytes, held.working_set_bytes, node_free_bytes=free, anonymous_bytes=held.anonymous_bytes
+        )
+        fate = heap_fate(size, held.limit_bytes, held.cgroup.memory_swap_max)
+        rows.append(
+            {
+                "container": f"{key}/{held.name}",
+                "room for cache": "unknown" if room.room_bytes is None else words.measured_bytes(room.room_bytes),
+                f"file of {size_gib:g} GiB, again": _READING[read_again(size, room)],
+                f"heap of {size_gib:g} GiB": _FATE[fate],
+                "basis": room.reason,
+            }
+        )
+    wide = {"container": st.column_config.TextColumn(width=200)}
+    tables.show(rows, alt=f"Room for file cache on {node.name}", empty="No containers on this node.", columns=wide)
 
 
 @errors.part

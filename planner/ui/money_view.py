@@ -45,20 +45,9 @@ def show(
     _row(1, "The bill today", literal(words.sentence(bill.sentence)), usd(total), 1.0, idle_view.line(snapshot))
     for number, step in enumerate(steps, 2):
         left = left_usd(bill, steps[: number - 1])
-        band = (
-            ""
-            if step.low_usd is None or step.high_usd is None or step.low_usd == step.high_usd
-            else f"  \n{usd(step.low_usd)} to {usd(step.high_usd)}"
-        )
+        saved = f"{'−' if step.saved_usd else ''}{usd(step.saved_usd)}"
         aside = " · ".join(filter(None, (step.risk, step.work)))
-        _row(
-            number,
-            step.name,
-            literal(step.detail),
-            f"{'−' if step.saved_usd else ''}{usd(step.saved_usd)}{band}",
-            left / total,
-            aside,
-        )
+        _row(number, step.name, literal(step.detail), saved, left / total, aside, step.band)
     with st.container(horizontal=True, vertical_alignment="center"):
         if steps:
             st.markdown(f"**Left: {literal(usd(left_usd(bill, steps)))}**", width="content")
@@ -72,15 +61,12 @@ def show(
             )  # fmt: skip
 
 
-def _row(number: int, name: str, detail: str, dollars: str, share: float, aside: str) -> None:
+def _row(number: int, name: str, detail: str, dollars: str, share: float, aside: str, band: str = "") -> None:
     with st.container(key=f"row_money_{number}"):
         place, step, money, bar, risk = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
         place.markdown(f"**{number}**")
         step.markdown(f"**{literal(name)}**  \n:gray[{detail}]")
-        money.markdown(
-            f"**{literal(dollars.partition('  ')[0])}**"
-            + (f"  \n:gray[{literal(dollars.partition('  ')[2].strip())}]" if "  " in dollars else "")
-        )
+        money.markdown(f"**{literal(dollars)}**" + (f"  \n:gray[{literal(band)}]" if band else ""))
         bar.progress(min(1.0, max(0.0, share)))
         risk.markdown(f":gray[{literal(aside)}]")
 
@@ -131,5 +117,5 @@ def age(bill: ClusterBill) -> None:
     """How old the prices are, and who sells at them."""
     oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
     with frame.folded("How old the prices are", "age"):
-        st.caption(literal(words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")))
-        prices.say_age(bill.as_of or prices.book().as_of)
+        source = words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")
+        st.caption(literal(source) + prices.age(bill.as_of or prices.book().as_of))

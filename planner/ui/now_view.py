@@ -4,14 +4,14 @@ workloads that need attention."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.filters import Selection
-from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
+from planner.capacity.overview import ClusterOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import first_page
 from planner.ground import words
@@ -39,19 +39,16 @@ from planner.ui import (
     errors,
     history_store,
     link,
-    object_links,
     overview_view,
     page_filter,
     prices,
     sections,
     usage_inputs,
-    verdict,
 )
 
 _FEW: Final = 12  # workloads in the table that are told one by one; of more each cause once
 _CAUSES: Final = 6
 _WIDTHS: Final = (1.1, 7.4, 2.0)  # what a line is about, what it says, its button
-_COLUMNS: Final = (3.2, 2.2, 5.6, 2.2)
 _COLOUR: Final = {"✗": "red", "✓": "green", "△": "orange", "▽": "orange"}
 _ASIDE: Final = frozenset(
     {MeasureKind.ORDER, MeasureKind.LEND}
@@ -264,7 +261,7 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
     )
     for place, line_group in enumerate(shown):
         with st.container(key=f"row_{place}"):
-            _row(line_group, trouble)
+            overview_view.row(line_group, trouble)
     hidden_workloads = len(overview.workloads) - sum(map(len, shown))
     complete = sum(line.verdict is Verdict.COMPLETES for line in overview.workloads) - len(restarting[:_CAUSES])
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -284,24 +281,6 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
     restarts_answer = cache.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
     live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
     return {loop.workload: f"{words.count(loop.restarts, 'restart')}: {loop.diagnosis.cause.words}" for loop in live}
-
-
-def _row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
-    line, *alike = alike_lines
-    name, verdict_column, why, ready = st.columns(_COLUMNS, vertical_alignment="center", gap="small")
-    with name:
-        target = object_links.rollout(line.workload)
-        if target is not None:
-            object_links.link(target, words.short_name(line.workload))
-    with verdict_column:
-        verdict.badge(line.verdict, line.reason)
-    parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []
-    parts += [words.sentence(trouble[line.workload])] if line.workload in trouble else []
-    parts += [f"And {len(alike):,} more for the same reason."] if alike else []
-    why.markdown(words.literal(" ".join(parts)))
-    ready_text = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
-    gpus = line.nouns.count(line.gpus) if line.gpus else ""
-    ready.caption(words.literal(" · ".join(filter(None, (ready_text, gpus)))))
 
 
 @errors.part

@@ -1,14 +1,15 @@
-"""Every workload in a table under its headline, and what this product is for."""
+"""Every workload in a table under its headline, as a row or a card, and what this product is for."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import streamlit as st
 
 from planner.capacity.filters import Selection
-from planner.capacity.overview import ClusterOverview, by_cause
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, OverviewSettings
@@ -18,6 +19,8 @@ from planner.sources import demo
 from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, verdict
 
 _FEW: Final = 40  # workloads that are listed one by one at once
+_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of a workload's row: name, verdict, why, Ready
+_NO_TROUBLE: Final[Mapping[str, str]] = {}
 
 
 @errors.part
@@ -70,13 +73,38 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> Non
 
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
-    """Every workload's own rollout, as a table."""
+    """Every workload's own rollout: a table, and on a phone cards of which those that say the same are one."""
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
-    sheet.grouped(
-        QUESTION, overview, "workloads", [*by_cause(overview.workloads), *filter(None, [complete])], key="workloads", few=_FEW,
-        sums=("gpus",), opens=lambda line: object_links.rollout(line.workload),
-        names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
-    )  # fmt: skip
-    if overview.workloads:
-        st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
+    groups = [*by_cause(overview.workloads), *filter(None, [complete])]
+    with st.container(key="wide_workloads"):
+        sheet.grouped(
+            QUESTION, overview, "workloads", groups, key="workloads", few=_FEW, sums=("gpus",),
+            opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
+        )  # fmt: skip
+        if overview.workloads:
+            st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
+    with st.container(key="phone_workloads"):
+        for place, alike_lines in enumerate(groups[:_FEW]):
+            with st.container(key=f"row_{place}"):
+                row(alike_lines)
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)
+
+
+def row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str] = _NO_TROUBLE) -> None:
+    """A workload, or several of which the same is said: a row, and a card on a phone. `trouble`: what else is wrong with it."""
+    line, *alike = alike_lines
+    name, verdict_column, why, ready = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
+    with name:
+        target = object_links.rollout(line.workload)
+        if target is not None:
+            object_links.link(target, words.short_name(line.workload))
+    with verdict_column:
+        verdict.badge(line.verdict, line.reason)
+    parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []
+    parts += [words.sentence(trouble[line.workload])] if line.workload in trouble else []
+    same = "" if line.verdict is Verdict.COMPLETES else " for the same reason"
+    parts += [f"And {len(alike):,} more{same}."] if alike else []
+    why.markdown(words.literal(" ".join(parts)))
+    ready_text = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
+    gpus = line.nouns.count(line.gpus) if line.gpus else ""
+    ready.caption(words.literal(" · ".join(filter(None, (ready_text, gpus)))))

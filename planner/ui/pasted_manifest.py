@@ -22,14 +22,14 @@ _FIRST: Final = (Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.COMPLETES)  # the 
 
 
 @errors.part
-def show(where: str) -> None:
+def show() -> None:
     """A manifest in the place of a cluster."""
     with st.expander("No cluster at hand: paste a manifest", icon=":material/description:"):
         text = st.text_area(
-            "Manifest", key=f"manifest{where}", height=200, max_chars=_LONGEST, placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
+            "Manifest", key="_pasted_manifest", height=200, max_chars=_LONGEST, placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
             help="What kubectl apply -f would get. The answer is the room that each rollout needs, wherever it runs.",
         )  # fmt: skip
-        if st.button("Ask without a cluster", key=f"ask_manifest{where}", icon=":material/straighten:"):
+        if st.button("Ask without a cluster", key="ask_manifest", icon=":material/straighten:"):
             if not text.strip():
                 raise InputError("no manifest is given", fix="Paste what kubectl apply -f would get")
             _open(text)

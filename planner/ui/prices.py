@@ -131,10 +131,10 @@ def _started_with() -> tuple[OwnedCommitment, ...]:
     return read.load_commitments(Path(file)) if file else ()
 
 
-def say_age(as_of: str) -> None:
+def age(as_of: str) -> str:
     """A warning where prices of this ISO date ("" none was used) are old, by this machine's clock: a page promises money with them."""
-    if as_of and (warning := age_warning(as_of, time.time())):
-        st.caption(f"△ {literal(warning)} Newer ones can be given as *Prices of your own*.")
+    warning = age_warning(as_of, time.time()) if as_of else ""
+    return f" △ {literal(warning)} Newer ones can be given as *Prices of your own*." if warning else ""
 
 
 @st.cache_resource(show_spinner="Reading the history of prices …")

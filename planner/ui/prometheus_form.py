@@ -6,7 +6,7 @@ server call another one. The token stays in this session and is not kept after t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar, cast
 
 import streamlit as st
@@ -20,7 +20,7 @@ from planner.sources.prometheus import Prometheus
 from planner.ui import errors
 
 T = TypeVar("T")
-DAYS = (1, 3, 7, 14, 30)
+_DAYS = (1, 3, 7, 14, 30)
 
 
 class _FormReading(Record, Generic[T]):
@@ -52,7 +52,7 @@ class Form(Record, Generic[T]):
             else None
         )
 
-    def show(self, snapshot: Snapshot, before: str, days: Sequence[int] = DAYS) -> None:
+    def show(self, snapshot: Snapshot, before: str) -> None:
         """Address, token, days and the button; `before` is said while nothing was read."""
         stored_reading = self._kept(snapshot)
         if stored_reading is not None:
@@ -65,9 +65,7 @@ class Form(Record, Generic[T]):
         with st.form(f"{self.key}_form", border=False):
             url = st.text_input("Address", key=f"{self.key}_url", placeholder="http://prometheus.example:9090")
             token = st.text_input("Bearer token (optional)", key=f"{self.key}_token", type="password")
-            span = st.selectbox(
-                "Days before the snapshot", days, index=list(days).index(self.days), key=f"{self.key}_days"
-            )
+            span = st.selectbox("Days before the snapshot", _DAYS, index=_DAYS.index(self.days), key=f"{self.key}_days")
             pressed = st.form_submit_button("Read", icon=":material/download:")
         if pressed:
             self._read(snapshot, url, token, span)

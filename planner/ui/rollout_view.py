@@ -35,7 +35,7 @@ from planner.ui import (
 )
 
 
-def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: DeltaGenerator) -> RolloutResult:
+def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: DeltaGenerator) -> None:
     """The page's answer: verdict, grid and film as soon as they are known, first for one placement, then, where chance has a say, for all
     tried; the ways out are looked for after that. `place`: of the verdict, above what can be changed."""
     first = settings.workloads[0] if settings.workloads else ""
@@ -68,8 +68,9 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
                 answer(result)
         with beside.container():
             notes(result, snapshot, differs)
+    with strategies:
+        download(snapshot, settings, result)
     remedies(result, snapshot, spares.remedy_price(snapshot, None))
-    return result
 
 
 @errors.part
@@ -86,11 +87,10 @@ def notes(result: RolloutResult, snapshot: Snapshot, differs: str) -> None:
     if result.ties is not None:
         sure = " (proven)" if result.ties.proven else ""
         said.append(f"This rollout {words.literal(result.ties.outcome)}{sure}.")
-    st.caption(" ".join([":material/casino:", *said]), help=" ".join([_basis(result.workloads[0]), *rooms]))
-    for doubt in result.doubts:
-        st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
-    for event in result.meanwhile:
-        st.caption(f":material/schedule: Meanwhile, {words.literal(event.sentence)}.")
+    lines = [" ".join([":material/casino:", *said])]
+    lines += [f":material/help: {words.literal(words.sentence(doubt.sentence))}" for doubt in result.doubts]
+    lines += [f":material/schedule: Meanwhile, {words.literal(event.sentence)}." for event in result.meanwhile]
+    st.caption("  \n".join(lines), help=" ".join([_basis(result.workloads[0]), *rooms]))
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
@@ -213,18 +213,22 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_su
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
     badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)
-    what, act = st.columns([6, 1], vertical_alignment="center")
+    is_patched = (
+        bool(remedy.patch_yaml) and remedy.kind is not RemedyKind.FREE_CAPACITY
+    )  # there it is only a part of the cure
+    what, *act = st.columns([6, 1] if remedy.change or is_patched else 1, vertical_alignment="center")
     with what:
         st.markdown(f"**{place + 1}. {words.literal(remedy.title)}** {badges}")
         if remedy.extra_nodes:  # what the pool's own limit says to it
             st.caption(words.literal(words.sentence(remedy.sentence)))
-    with act:
+    for column in act:
         if remedy.change:
             is_strategy = remedy.kind is RemedyKind.SWITCH_STRATEGY
             forgets = rollout_inputs.forget_strategy if is_strategy else None
-            as_if.button(remedy.change, key=f"way-{place}", forgets=forgets)
-        elif remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there it is only a part of the cure
-            st.button(
+            with column:
+                as_if.button(remedy.change, key=f"way-{place}", forgets=forgets)
+        else:
+            column.button(
                 "Suppose it", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,
                 args=(remedy.patch_yaml,), help="This page then answers as if its patch were applied.",
             )  # fmt: skip

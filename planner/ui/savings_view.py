@@ -125,7 +125,8 @@ def verdicts(detail: SavingsDetail) -> None:
     saved = detail.estimate.savings
     derived, fitness = detail.derived, detail.suitability
     verdict.box(_verdict(detail)[0], detail.sentence)
-    prices.say_age(derived.as_of)
+    if old := prices.age(derived.as_of):
+        st.caption(old)
     if derived.is_on_spot:
         comparison_text = "this is what they save against on-demand ones, not a further saving"
         st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {comparison_text}.")
@@ -164,8 +165,7 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
         return
     title, saves = _verdict(detail)
     said = words.literal(f"Expected: {'; '.join(parts)}.") if saves else ""
-    st.markdown(f"**{title}.** {said}")
-    st.caption(words.literal(detail.suitability.sentence))
+    st.markdown(f"**{title}.** {said}  \n:gray[{words.literal(detail.suitability.sentence)}]")
 
 
 @errors.part

@@ -16,6 +16,7 @@ from planner.ui import link, object_links, tables, tiles
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
+_VARIES: Final = "varies"
 
 
 def show(
@@ -97,8 +98,15 @@ def table(
         empty=listing.empty or "Nothing to show.", opens=[opens(table_row) for table_row in items] if opens else (),
         **{"placeholder": listing.unknown_of(answer), **more},
     )  # fmt: skip
-    if has_note and (note := listing.note(answer)):
-        st.caption(words.literal(note))
+    if has_note:
+        note(question, answer, name)
+
+
+def note(question: Question[Any, A], answer: A, name: str) -> None:
+    """What stands under a listing."""
+    listing: Listing[A, Any] | None = question.listing(name)
+    if listing is not None and (said := listing.note(answer)):
+        st.caption(words.literal(said))
 
 
 def grouped(
@@ -125,6 +133,10 @@ def grouped(
     assert listing is not None
     every = iter(listed(listing, answer, items, names=more.get("names", ()), is_money_raw=True))
     rows = [_together(listing, answer, group, [next(every) for _ in group], called, sums) for group in groups]
+    told = [
+        head for head in rows[0] if any(row[head] != _VARIES for row in rows)
+    ]  # a number of each says nothing of several
+    rows = [{head: row[head] for head in told} for row in rows]
     tables.show(
         rows, money=[head for head in money(listing, answer) if head in rows[0]], alt=words.sentence(getattr(answer, "sentence", "")),
         opens=[opens(group[0]) for group in groups] if opens else (), key=f"{key}_alike",
@@ -138,7 +150,7 @@ def _together(
     listing: Listing[A, Any], answer: A, group: Sequence[Any], cells: Sequence[Mapping[str, Any]], called: str, sums: Collection[str]
 ) -> dict[str, Any]:  # fmt: skip
     """Alike items as one row."""
-    row = {head: cell if all(other[head] == cell for other in cells) else "varies" for head, cell in cells[0].items()}
+    row = {head: cell if all(other[head] == cell for other in cells) else _VARIES for head, cell in cells[0].items()}
     for column in listing.columns_of(answer):
         head = column.heading or heading(column.name)
         if column.name == called:

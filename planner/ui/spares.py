@@ -44,19 +44,8 @@ def known(
 
 def typed() -> dict[str, float]:
     """What was typed in this session or stands in its link, whether the section is open or not."""
-    return {setting.name: value for setting in SETTINGS if isinstance(value := _typed(setting.name), int | float)}
-
-
-def _typed(name: str) -> object:
-    """What the widget says, or the link before the widget was there."""
-    if name == _ELSEWHERE:
-        return None
-    if name in st.session_state:
-        return st.session_state[name]
-    try:
-        return float(st.query_params.get(name, ""))
-    except ValueError:
-        return None
+    names = [setting.name for setting in SETTINGS if setting.name != _ELSEWHERE]
+    return {name: value for name in names if (value := link.typed_number(name)) is not None}
 
 
 @errors.part
@@ -93,7 +82,6 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
     shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
     sheet.table(strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS)
     _basis(costs, needs)
-    prices.say_age(costs.as_of)
     return costs
 
 
@@ -138,6 +126,7 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
         place = f" like pool {costs.node_pool}'s" if costs.node_pool else f" like {needs.node}"
         st.caption(
             words.literal(f"Nodes{place}: {costs.machine_type} in {costs.region_id}, list prices of {costs.as_of}.")
+            + prices.age(costs.as_of)
         )
 
 

@@ -81,13 +81,8 @@ def show(
             f"Look at {best.name}", key="look-recommended", icon=":material/star:",
             on_click=rollout_inputs.adopt_strategy, args=(best.pair, rollout.strategy_kind),
         )  # fmt: skip
-    with (
-        below,
-        link.expander(
-            "Every strategy as a table, with what each costs", key="spares_open", icon=":material/table:"
-        ) as is_open,
-    ):
-        if is_open:
+    if link.toggle("Every strategy as a table, with what each costs", key="spares_open"):
+        with below:
             pools = growing(snapshot, bare.pools.known(given))
             how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
             scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
@@ -165,13 +160,10 @@ def costs_of(
 
 def _weights_given() -> Weights:
     """As the link or the session has them: their widgets are drawn once somebody opens the table."""
-    given = {field.name: _weight(f"weigh_{field.name}") for field in fields(Weights)}
-    return Weights(**{name: value for name, value in given.items() if value is not None})
-
-
-def _weight(key: str) -> int | None:
-    text = str(st.session_state.get(key, st.query_params.get(key, "")))
-    return int(text) if text in map(str, range(11)) else None
+    given = {field.name: link.typed_number(f"weigh_{field.name}") for field in fields(Weights)}
+    return Weights(
+        **{name: int(weight) for name, weight in given.items() if weight is not None and weight in range(11)}
+    )
 
 
 def _weights() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.dashboard import ALL_DRAWN, Visitor, pages
 
@@ -14,7 +15,6 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table in sight
-    "rollouts": ["Workload", "Its rollout now"],
     "headroom?part=Node pools": ["Pool", "Nodes", "GPUs", "GPUs held"],
     "memory?part=Who goes first on a node": ["Evicted", "Used", "Pod"],
     "restarts": ["Workload", "Cause"],
@@ -22,6 +22,13 @@ FIRST = {  # on a phone, of the first table in sight
     "costs": ["Namespace", "Share", "$/month"],
     "fleet_savings": ["Move", "Workload"],
 }
+
+
+def test_on_a_phone_workloads_are_cards(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(width=390, height=844)
+    visitor.open("rollouts")
+    expect(visitor.main().get_by_test_id("stPageLink").filter(visible=True, has_text="prod/llm-serve")).to_be_visible()
+    expect(visitor.main().get_by_test_id("stDataFrame").filter(visible=True)).to_have_count(0)
 
 
 def tables(visitor: Visitor, width: int) -> list[dict[str, object]]:

@@ -31,7 +31,7 @@ def test_a_stuck_film_opens_at_the_deadlock_with_its_cycle() -> None:
     )  # chosen by hand, it plays to there
     assert (film["is_cycle"], film["stuck"]) == (True, "Nothing moves any more.")
     assert film["cycle"][-1] == "old pods — are kept by → Deployment llm-serve"
-    assert told["holders"][0]["name"] == "Deployment/prod/llm-serve"
+    assert told["holders"][0]["name"] == "prod/llm-serve"
 
 
 def test_the_budget_is_a_line_over_the_ready_pods_alone() -> None:

@@ -41,7 +41,7 @@ def test_lines_of_the_bill_that_bear_the_same_are_one_and_add_up_to_it() -> None
     assert len(rows) < 12
     bill = next(one.value for one in app.metric if one.label == "The bill")
     assert f"${sum(float(str(row['$/month'])) for row in rows):,.0f}" == bill
-    assert "Those that bear the same are one line here" in said(app)
+    assert [one.label for one in app.expander if "one by one" in one.label] == ["All 41, one by one"]
 
 
 def test_memory_whose_use_is_not_known_is_not_called_zero() -> None:
