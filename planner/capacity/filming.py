@@ -208,6 +208,7 @@ def of_shot(
         uid for uid, sightings in camera.seen.items() if uid in before and any(state is None for _, state in sightings)
     ]
     keys = workload_keys(cluster.snapshot)
+    # A DaemonSet's pod goes with its node and isn't waited for: a drain leaves it, so that the film does too.
     removed_pods = [before[uid] for uid in went if before[uid].node_name and not kind_in(keys[uid]).is_per_node]
     if not removed_pods:
         return None

@@ -144,7 +144,9 @@ def keep(snapshot: Snapshot, query: Filter, verdicts: Mapping[str, Verdict] = EM
             workloads.add(key)
     if not query.pools:
         workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
-    if not (query.namespaces or query.labels or query.verdicts):  # what is left asks for nodes as well
+    if not (
+        query.namespaces or query.labels or query.verdicts
+    ):  # only --pool and --search are given, and these name nodes as well
         pool_nodes = [name for name, pool in pool_of.items() if not query.pools or pool in query.pools]
         nodes |= {name for name in pool_nodes if query.search.casefold() in name.casefold()}
     return _kept(query, pods, nodes, workloads, pool_of)

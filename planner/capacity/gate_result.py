@@ -233,7 +233,7 @@ def _more_usd(
         current_nodes = then = [
             *current_nodes,
             *then,
-        ]  # it stays in its pools: where the scheduler happens to put it costs nothing
+        ]  # new pods of the same requests stay in the same pools: which node of a pool they get doesn't change the price
     owned = owned_by_node(book, snapshot)
     was = [_usd_of_pods(book, nodes, owned, spec, current_nodes, n) for spec, n in old]
     becomes = [_usd_of_pods(book, nodes, owned, spec, then, n) for spec, n in new]

@@ -263,7 +263,7 @@ def free_words(supplies: Sequence[Supply]) -> str:
     is_single = len(plain) == 1 and 1 in (
         plain[0].free,
         plain[0].allocatable,
-    )  # "1 of 4 GPUs is free", "0 of 1 GPU is free"
+    )  # grammar: "1 of 4 GPUs is free", "0 of 1 GPU is free", "2 of 4 GPUs are free"
     verb = "is" if is_single else "are"
     shut = [
         f"{supply.out_of_use:,} more{f' {supply.noun}' if len(plain) > 1 else ''}"

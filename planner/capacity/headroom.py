@@ -488,7 +488,7 @@ def _with_preemption(pod_fit: Fit, state: State, shapes: Iterator[Shape], seed: 
             state.devices.leave(victim.shape.devices, victim.uid, victim.devices)
         scheduler.bind(pod, attempt.node if attempt.node != NOWHERE else attempt.nominated)
         more, shape = more + 1, next(shapes)
-    is_at_least &= most is None or more < most  # else quotas let in no more
+    is_at_least &= most is None or more < most  # at `most` the quotas let in no more: then the number is exact
     if not more:
         return replace(pod_fit, by_preempting=0)
     ranked = tuple(victims.most_common())
@@ -564,7 +564,9 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
     alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
     if shape.host_ports and alone:
         add(alone, "have the host port taken then", "has the host port taken then")
-    elif alone and not placed.is_at_least:  # anti-affinity may be about others alone
+    elif (
+        alone and not placed.is_at_least
+    ):  # the term may be about pods of another workload, which these don't keep each other from
         if any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity):
             add(alone, "may hold one such pod (anti-affinity)")
     return tuple(sorted(obstacles, key=lambda cause: (-cause.nodes, not is_gpu_resource(cause.resource), cause.reason)))

@@ -107,7 +107,8 @@ class Provisioner:
         pods = sorted(pods, key=lambda pod: tuple(-pod_requests(pod.shape.spec).get(name, 0) for name in (CPU, MEMORY)))
         claims: list[_Claim] = []
         remaining = {pool.name: self._remaining(pool) for pool in self._pools}
-        refused: dict[Shape, tuple[int, int]] = {}  # and what claims there were: those only get fuller
+        # Shape → (claims, pods) when it was last refused: claims only get fuller, so these refuse it again.
+        refused: dict[Shape, tuple[int, int]] = {}
         for pod in pods:
             if len(claims) > LIMITS.nodes_brought:
                 break

@@ -134,7 +134,7 @@ def _bound(cluster: Cluster) -> _Bound:
                     continue
                 owner, stays = workload_by_key.get(key), goes_with_its_node(pod) or pod.owner is None
                 if owner is None and not stays:
-                    continue  # it is not known what its controller does
+                    continue  # an owner that isn't played may take its pods away: a lower bound can't count them
                 if where == NOWHERE and not stays:
                     where = wheres.setdefault(_where(cluster, group), len(wheres))
                 is_lent = owner is not None and owner.traits.surges_freely

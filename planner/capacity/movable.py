@@ -91,7 +91,9 @@ def movable(cluster: Cluster, least: MoveObjective = MoveObjective.MOVES, prices
             if why is None:
                 pod_budgets = budgets.get(pod.namespace, ())
                 kept_by = [is_shut for budget, is_shut in pod_budgets if covers(budget, pod.namespace, pod.labels)]
-                if any(kept_by) or len(kept_by) > 1:  # eviction refuses what two of them cover
+                if (
+                    any(kept_by) or len(kept_by) > 1
+                ):  # the Eviction API answers 500 for a pod under two budgets, whatever they allow
                     why = Stays.BUDGET
             if why is None:
                 weights[number] = 1.0 if least is MoveObjective.MOVES else _minutes(cluster, workload)

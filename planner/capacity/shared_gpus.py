@@ -75,6 +75,7 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
                 )
             )
             more = (1, physical, total, requested, free, shut, max(0, requested - total))
+            # One node without a known number of physical GPUs makes the sum of its line unknown, never smaller.
             line[:] = [None if old is None or new is None else old + new for old, new in zip(line, more, strict=True)]
     supplies = [
         GpuSupply(

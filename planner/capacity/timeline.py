@@ -99,7 +99,9 @@ def timeline(prepared: Prepared, later_events: LaterEvents, *, namespace: str = 
     """
     cluster = compiled(prepared.snapshot)
     if not later_events.later:
-        is_timed = bool(evictions(cluster))  # they come at their times, beside pods that take as long as is asked
+        is_timed = bool(
+            evictions(cluster)
+        )  # evictions have times of their own, so start-ups and ends need their seconds, not only steps
         revisions = prepared.timed if is_timed else let_in(prepared.snapshot, prepared.revisions)
         return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
     texts = iter(later_events.manifests)
@@ -351,6 +353,7 @@ def _opened(
     before = [event.happening for event in planned if event.happening is not None and event.happening.bar == bar]
     if not shut and not any({*planned_event.closes, *planned_event.tainted} & set(names) for planned_event in before):
         raise ChangeError(none, where=str(later_event)[:120])
+    # Closed in the snapshot already: it is compiled as open, so that its filters are known, and the run begins with it closed.
     if shut:
         removed_taints = {
             taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)

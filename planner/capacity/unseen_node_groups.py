@@ -60,7 +60,9 @@ def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
     for kind, documents in (("NodePool", snapshot.node_pools), ("NodeClaim", snapshot.node_claims)):
         for first in documents[:1]:
             autoscalers.setdefault("karpenter", f"{kind} {first.name} is there")
-    of_labels = {id(pod.labels): pod.labels for pod in snapshot.pods}  # pods that are alike share theirs
+    of_labels = {
+        id(pod.labels): pod.labels for pod in snapshot.pods
+    }  # thousands of pods share one labels object: each is looked at once
     named = {place: called for place, labels in of_labels.items() if (called := _components(labels))}
     for pod in snapshot.pods if named else ():
         for component in named.get(id(pod.labels), ()) if not pod.is_terminal else ():

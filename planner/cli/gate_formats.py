@@ -68,13 +68,13 @@ def text(gate_answer: GateAnswer, source: str) -> str:
         if finding.severity is not Severity.INFO and finding.code not in AS_DOUBTS
     ]
     lines = printable("\n".join([*parts, f"from {source}"])).rstrip().split("\n")
-    columns = terminal.width()  # what is indented by four is a command
+    columns = terminal.width()  # lines that begin with four spaces are commands to copy: folding would break them
     return "".join(f"{line if line[:4].isspace() else terminal.fitted(line, columns=columns)}\n" for line in lines)
 
 
 def markdown(verdict: GateAnswer, source: str, link: str = "") -> str:
     """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
-    from importlib.metadata import version  # it loads all of email
+    from importlib.metadata import version  # imported here: it loads the email package, which no other command needs
 
     head = f"{MARK}\n### {SIGN[verdict.passes]} Headroom: {literal(verdict.sentence)}\n"
     parts = [head, *(gate_room.markdown(verdict) if verdict.without_cluster else ())]

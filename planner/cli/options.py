@@ -290,7 +290,7 @@ def _help(setting: Setting) -> str:
     unit = f" ({setting.unit})" if setting.unit else ""
     if setting.source:
         source = f"from {setting.source}" if setting.source.startswith(("the ", "how ", "what ")) else setting.source
-        if setting.source in _NO_SOURCE:  # "Default 60: assumed: not given" tells no more than the number
+        if setting.source in _NO_SOURCE:  # "Default 60: assumed: not given" would say no more than "Default 60"
             default_text = "" if setting.assumed is None else f"Default {setting.assumed:g}."
         elif setting.assumed is None:
             default_text = f"Else {source}."

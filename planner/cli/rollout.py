@@ -122,7 +122,7 @@ def command(
     if is_of_all:
         return _of_all(snapshot, given, values)
     more: dict[str, Any] = {}
-    if patch_file:  # as ``kubectl patch -p`` takes it, or the file it is in
+    if patch_file:  # `--patch '{"spec": …}'` as kubectl patch -p, or the name of a file
         is_text = patch_file.lstrip()[:1] in ("{", "[")
         more["patch"] = patch_file if is_text else bounded.read_text(patch_file, fix="Give JSON or YAML in UTF-8")
     more |= manifests_of(values["then"])
@@ -266,7 +266,7 @@ def _print_part(part: WorkloadRollout, *, is_cured: bool) -> None:
 
 
 def _print(rollout: RolloutResult, snapshot: Snapshot) -> None:
-    if rollout.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # the sentence says it as shortly
+    if rollout.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # for these the headline would only repeat the sentence
         terminal.say(rollout.sentence)
     else:
         terminal.say_verdict(rollout.verdict, f"{WORD[rollout.verdict]}: ", rollout.headline)

@@ -49,7 +49,7 @@ def told(
             {
                 "name": name,
                 "surges": surges,
-                "takes": marked[0] if marked else surges[0],  # of a row that stands for several, when it is chosen by a click
+                "takes": marked[0] if marked else surges[0],  # one row stands for several equal maxSurges: a click on it chooses this value
                 "cells": [
                     {**cell(grid_cell, f"maxSurge {name}, maxUnavailable {grid_cell.max_unavailable}"),
                      "today": any(other.is_valid and other.is_current for other in column)}

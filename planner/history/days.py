@@ -147,7 +147,7 @@ def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply,
         day = by[cluster].setdefault(when.toordinal(), {})
         for key, (allocatable, requested, free, waiting) in lines.items():
             best = day.get(key)
-            # the moment with most demand stands for the day: its numbers belong together
+            # all four numbers are of the busiest moment: a mean of each would add up to no real moment
             if best is None or requested + waiting > best[1] + best[3]:
                 day[key] = [allocatable, requested, free, waiting]
     days: dict[Supply, list[DayOfGpus]] = defaultdict(list)

@@ -80,7 +80,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
     )
     rows["pools"] += (
         _pools(snapshot, node_requests) if node_requests is not None else ()
-    )  # a day without pods is no day of free GPUs
+    )  # without the pod list every GPU would count as free, and the trend would drop
     rows["workloads"] += _workloads(snapshot)
     rows["pods"] += _pods(snapshot)
     rows["queued_workloads"] += snapshot.if_known(_queued(snapshot), "Workload") or ()

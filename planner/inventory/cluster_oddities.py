@@ -269,7 +269,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
         if queues.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
-            continue  # its queue may make room
+            continue  # Kueue may evict others for it, so that today's nodes don't decide
         surge_requests = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in surge_requests.items()):
             continue

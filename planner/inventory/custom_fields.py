@@ -146,7 +146,7 @@ def _of_object(value: Object, schema: Object, path: str, reading: _FieldReading)
             yield FieldProblem(path=place, what="", nearest=nearest(name, properties), is_unknown_field=True)
     if reading.is_whole:
         for name in schema.get("required") or ():
-            # The API server fills defaults in before it asks for what is required.
+            # The API server fills in defaults first (structural defaulting), and only then checks `required`.
             if value.get(name) is None and "default" not in _object(properties, str(name)):
                 yield FieldProblem(path=f"{path}.{name}" if path else str(name), what=REQUIRED)
 

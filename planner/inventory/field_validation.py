@@ -154,7 +154,7 @@ def _missing(
 # ── shapes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _of_shape(value: Any, shape: str, path: str, reading: _Validation) -> Iterator[FieldProblem]:
     sort = shape[0]
-    if is_sealed(value):  # of a document of our own, which keeps digests in the place of values
+    if is_sealed(value):  # a document that Headroom kept: a digest stands for the value, and has no type to check
         return
     if sort == "#":
         if isinstance(value, dict):

@@ -243,7 +243,7 @@ def read_manifest(
             unknown.append(placement)
     assumed = [workload.after.key for workload in workloads.values() if workload.is_assumed]
     findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
-    # a runtime that is new makes no pods but those of the models that name it
+    # a new ServingRuntime makes no pods by itself, so that it is no gap once a model of the manifest uses it
     unknown = [gap for gap in unknown if gap.may_help or gap.key not in runtimes.used]
     # A Job has no rollout: applying a new one makes all its pods at once, so that each has to find a node.
     at_once = [key for key, applied in workloads.items() if not applied.after.traits.rolls_out]

@@ -96,6 +96,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
     hidden = {namespace for namespace in namespaces if not sees(namespace)}
     if not hidden:
         return snapshot
+    # Hidden pods stay, under other names: they hold room and are preempted, so that a verdict without them would be wrong.
     names = _Names(snapshot, hidden)
     changed: dict[str, Any] = {
         kind: tuple(names.of(record) for record in getattr(snapshot, kind)) for kind in IN_NAMESPACES

@@ -396,6 +396,7 @@ class Reader:
                 else:
                     self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
                 continue
+            # A List may hold Lists: answers that were joined by hand.
             if kind[-4:] == "List" and (within := _list_in(raw_object, kind, part)) is not None:
                 self.read(within)
                 continue

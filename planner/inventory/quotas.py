@@ -129,6 +129,7 @@ def quotas_of(document: Mapping[str, Any]) -> Iterator[Quota]:
     if _is_usage(document):
         name = str(document["name"].get("value", ""))
         if name in ("cores", "lowPriorityCores") or name.lower().endswith("family"):
+            # "cores" counts machines however they are bought, a family's quota those on demand, lowPriorityCores those on spot.
             is_of_spot = True if name == "lowPriorityCores" else False if name != "cores" else None
             yield Quota(
                 name=name, limit=_number(document["limit"]) or 0.0, used=_number(document["currentValue"]), unit=QuotaUnit.VCPUS, source=_AZURE,

@@ -174,6 +174,7 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     formats = (
         [model_format for model_format in listed if isinstance(model_format, dict)] if isinstance(listed, list) else []
     )
+    # A format with a version serves requests for that version, and those that name none.
     each = [
         [model_format.get("name"), version]
         for model_format in formats

@@ -187,6 +187,7 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
     node = affinity.node_affinity or wire.NodeAffinity()
     if node.required is not None and not node.required.node_selector_terms:
         yield "affinity.nodeAffinity: a required node selector must have at least one term"
+    # Terms of required and preferred affinity hold the same requirements, and are checked alike.
     terms = [*((node.required.node_selector_terms if node.required else None) or ())]
     terms += [term.preference for term in node.preferred or () if term.preference is not None]
     for requirement in (r for term in terms for r in (*(term.match_expressions or ()), *(term.match_fields or ()))):

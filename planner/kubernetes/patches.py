@@ -189,7 +189,7 @@ def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, ord
     if not all(_is_named(member, merge_key) for member in new):
         fix = f"Say which element is meant: give its {merge_key}, a word or a number"
         raise ChangeError(f"an element has no {merge_key}", where=where, fix=fix)
-    if not old:  # taken as it is: one port may be there of two protocols
+    if not old:  # nothing to merge with, so the key isn't asked for: a list may hold port 53 twice, for TCP and UDP
         return [merge({}, member, where) for member in new if member.get(_DIRECTIVE) != "delete"]
     merged = [dict(member) for member in old]
     for element in new:

@@ -32,6 +32,7 @@ def qos_class(spec: PodSpec) -> QosClass:
     """The class of a pod made from `spec`: pod-level resources decide where there are any, else all containers."""
     if spec.pod_requests is not None or spec.pod_limits is not None:
         holders = [(spec.pod_requests or EMPTY, spec.pod_limits or EMPTY)]
+        # Requests alone at the pod level ask no limit of anybody; the comparison below then makes it Burstable.
         must_limit = [holders[0][1]] if holders[0][1] else []
     else:
         holders = [(container.requests, container.limits) for container in (*spec.containers, *spec.init_containers)]

@@ -256,6 +256,7 @@ class Invoice:
         amounts = {kind: _number(row.get("cost"), place, "cost")}
         for credit in _credits(row.get("credits"), place):
             which = str(credit.get("type") or "")
+            # Discounts for sustained use lower the price of the node; credits of commitments are paid elsewhere and name no node.
             of = _CREDIT if which == "PROMOTION" else _COMMITTED if which.startswith("COMMITTED_USAGE") else kind
             amounts[of] = amounts.get(of, 0.0) + _number(credit.get("amount"), place, "credits")
         names, account = _names(field("resource", "global_name"), field("resource", "name")), field("project", "id")
@@ -269,6 +270,7 @@ class Invoice:
         try:
             windows = document["data"] if isinstance(document, dict) else document
             every = [allocation for window in windows for allocation in (window or {}).values()]
+            # Without idle by node the sum is what pods requested, and would be compared with the price of whole nodes.
             if not any("__idle__" in str(allocation.get("name")) and _node_of(allocation) for allocation in every):
                 what = "has nothing idle by node: what nodes cost isn't in it"
                 raise InputError(what, where=where, fix=_OF_OPENCOST)
@@ -446,6 +448,7 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
     for line in machines:
         if of := part_of.get(id(line), _UNPRICED):
             left_out[of] += line.usd
+    # The largest differences first: a reservation or a discount that the list doesn't know stands at the top.
     parts = sorted(
         (_part(key, group_costs) for key, group_costs in groups.items()),
         key=lambda bill_part: -abs(bill_part.billed_usd - bill_part.list_usd),
@@ -557,6 +560,7 @@ def _joined(node: Node, lines: Sequence[BillLine]) -> Mapping[str, float] | None
     A line of more than an hour may be of less of it, unless the node was there before it began.
     """
     accounts = {line.account for line in lines}
+    # "gke-prod-node-1" may be there in two projects: the provider id of the node says which of them is meant.
     if len(accounts) > 1:
         lines = [line for line in lines if line.account and line.account.lower() in node.provider_id.lower().split("/")]
         accounts = {line.account for line in lines}
@@ -574,6 +578,7 @@ def _joined(node: Node, lines: Sequence[BillLine]) -> Mapping[str, float] | None
             any(line.end - line.begin > _HOUR + 1 and not line.is_timed for line in lines) and came > first + _HOUR
         )
         hours = 0.0 if is_shared or is_rough else covered
+    # More hours than the clock had: two machines share the name, and their bill can't be told apart.
     if not hours or (hours > 1.01 * covered and not is_shared):
         return None
     return {sku: amount / hours for sku, amount in skus.items()}

@@ -304,7 +304,9 @@ def holders(
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
     each: dict[str, dict[tuple[str, AllocationKind], list[Amounts]]] = defaultdict(lambda: defaultdict(list))
     for pod, node, amounts in asking:
-        if used and (more := used.get(pod.uid)) is not None:  # of what it has used that, where it is more
+        if (
+            used and (more := used.get(pod.uid)) is not None
+        ):  # OpenCost's rule: a pod pays for the larger of its request and its use
             amounts = FrozenMap({**amounts, **{name: max(amounts.get(name, 0), more[name]) for name in more}})
         if pod.namespace in SYSTEM_NAMESPACES:
             who = pod.namespace, AllocationKind.SHARED
@@ -331,7 +333,7 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
         if not usd_a_month or (
             cloud.version_has and versions and not any(cloud.version_has in version for version in versions)
         ):
-            continue  # its machines without its managed Kubernetes, which marks the kubelet's version ("-gke."): no fee
+            continue  # a self-managed cluster on the cloud's machines pays no fee; a managed one has "-gke." in its kubelet's version
         fee = f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
         yield NotIn("cluster fee", usd_a_month, Text(fee))
     if snapshot.nodes:

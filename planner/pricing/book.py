@@ -161,6 +161,7 @@ def read_table(
         if not listed:
             raise empty
         return PriceTable(machines=FrozenMap({row.key: row for row in listed}), digest=digest)
+    # The shipped table has thousands of rows, and a command asks for few: each is read when it is asked for.
     if is_checked and text.startswith("machine_type,"):
         machines = Machines(text, where, as_of, source)
         return PriceTable(machines=machines, digest=digest)

@@ -135,6 +135,7 @@ def cluster_cost(
     """
     nodes = tuple(nodes)
     shares = GpuShares(book, nodes)
+    # Which nodes a commitment covers is decided over the whole cluster, once: a caller with a part of it brings the answer.
     if owned is None:
         owned = covered(book, nodes, requested or {})
     priced: list[NodeCost] = []

@@ -332,7 +332,9 @@ class _Question:
             unit_keys += [(Component.CORE, product, row.vcpus), (Component.RAM, product, row.memory_gib)]
         if row.gpu_count:
             unit_keys.append((Component.GPU, row.gpu_model, row.gpu_count))
-        if row.local_ssd_gib and product:  # whether an A4's slice includes its disks is not known: left out
+        if (
+            row.local_ssd_gib and product
+        ):  # an A4's price may hold its disks already (`product`): counting them could count them twice
             unit_keys.append((Component.LOCAL_SSD, LOCAL_SSD, row.local_ssd_gib))
         units = [self._unit(component, name) for component, name, _ in unit_keys]
         prices = [unit for unit in units if unit is not None]

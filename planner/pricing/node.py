@@ -62,7 +62,7 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bool) -> Price:
     machine_type, region = nodes.machine_type(node), nodes.region(node)
-    # one's own for the pool's nodes, whatever their labels say; a list with prices a zone
+    # first the user's own price of the pool, then one of the zone: both stand above the list's price of the region
     for name, place in ((f"{OF_POOL}{node_pool(node)}", ANYWHERE), (machine_type, node.labels.get(AWS_ZONE_ID, ""))):
         if place and f"{name} {place}" in book.own_machines:
             own = price_machine(

@@ -121,7 +121,9 @@ def _made(
     driver = next(iter([*_DRIVER.findall(text), *domains]), request.device_class_name)
     document: Object = {"attributes": attributes, "capacity": capacity}
     (device,) = read(slice_document("made", driver, [document])).devices
-    from planner.scheduling.cel import satisfies  # only manifests with selectors pay for its library
+    from planner.scheduling.cel import (
+        satisfies,
+    )  # imported here: the CEL library loads slowly, and most manifests have no selectors
 
     try:
         return (driver, document) if all(satisfies(selector, driver, device) for selector in every) else None

@@ -296,6 +296,8 @@ def needed_by_change(files: Files, snapshot: Snapshot, scenario: Scenario, keys:
     }
     if (best := enough(numbers)) is None:
         return {}
+    # By halving, one workload after the other: with more room a rollout that completes still completes, and the numbers of
+    # those before stay as small as they were found.
     for key in keys:
         too_few = 0
         while numbers[key] - too_few > 1:
@@ -306,6 +308,7 @@ def needed_by_change(files: Files, snapshot: Snapshot, scenario: Scenario, keys:
     parts = {part.workload: part for part in outcome.workloads}
     room_needs = {}
     for key, stand in stands.items():
+        # More places than its pods, old and new, can fill, but none on its own node: only the volume can keep it back then.
         elsewhere = [RoomPlace(workload=key)] * (2 * counts[key] + 2) if stand.one_node_claims else []
         is_same = bool(elsewhere) and not _is_sure(rollout(roomier(files, snapshot, elsewhere), trial))
         room_needs[key] = RoomNeed(

@@ -57,7 +57,7 @@ def least(
     if not (case_knobs.pools if worth else case_knobs.lenders or is_small):
         return ()
     if not case_knobs.pools and least_nodes(cluster, revision.after, lambda *_: None).nodes:
-        return ()  # not all would have their pods again
+        return ()  # more nodes are needed than there are: lenders couldn't all get their pods back
     cache_key = _asked(cluster, revision, case_knobs)
     if cache_key is not None and cache_key in in_vain:
         return ()

@@ -146,7 +146,7 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
             changes = _in_sequence(at, [turn.revision for turn in segment], segment[0].lent)
             run = simulate(at, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
             work += run.work
-            if run.is_cut:  # what isn't played to its end isn't stuck
+            if run.is_cut:  # cut at its most steps: whether it gets stuck isn't known
                 raise too_large()
             for turn in segment:
                 after = turn.revision.after
@@ -159,7 +159,7 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
                 at = Cluster(_given_back(run, segment, draw).simulation.snapshot_now())
         if is_sure:
             break
-        draw, draws = draw + 1, placements(work)  # each draw plays every rollout
+        draw, draws = draw + 1, placements(work)  # a long order gets fewer draws: the work limits them
     return None
 
 

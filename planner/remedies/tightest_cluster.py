@@ -226,6 +226,7 @@ class Files:
         is_default = any("is-default-class" in str(document["metadata"].get("annotations")) for document in self.beside)
         for name in classes:
             take("StorageClass", name or "", dict(late))
+        # A claim without a class gets the default one; a class named "" means none, which a volume made by hand has.
         if None in classes and not is_default:
             note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
             take(*_DEFAULT_CLASS, {**late, "metadata": note})
@@ -245,6 +246,7 @@ class Files:
             names.append(("ConfigMap", (volume.get("configMap") or {}).get("name")))
             names.append(("Secret", (volume.get("secret") or {}).get("secretName")))
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+            # `env` names configMapKeyRef and secretKeyRef, `envFrom` configMapRef and secretRef.
             sources = [(variable.get("valueFrom") or {}, "KeyRef") for variable in container.get("env") or ()]
             sources += [(env_source, "Ref") for env_source in container.get("envFrom") or ()]
             for source, end in sources:

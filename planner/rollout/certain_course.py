@@ -61,7 +61,8 @@ def certain_course(cluster: Cluster, workload: Workload) -> CertainCourse | None
     pods = _old_pods(cluster, workload)
     if pods is None or cluster.remember(_is_stirred):
         return None
-    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):  # no pods of those go
+    # What is held up starts and ends no pod, so that it takes no seat.
+    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):
         return None
     if evictions_met(cluster, [workload]):
         return None
@@ -72,7 +73,8 @@ def certain_course(cluster: Cluster, workload: Workload) -> CertainCourse | None
     if len(pods) != workload.replicas or _is_scaled(cluster, workload):
         return None
     shape = _shape(cluster, workload)
-    silent = silent_nodes(cluster).keys()  # what comes there doesn't start; admitted pods tolerate NoExecute for a time
+    # A new pod on a silent node never starts, and each pod tolerates the taint there for 300 s, so that it may come.
+    silent = silent_nodes(cluster).keys()
     if (silent and tolerates_taints(shape.spec.tolerations, UNREACHABLE[:1])) or not silent.isdisjoint(
         shape.candidates.tolist()
     ):

@@ -294,7 +294,7 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     if not (shape.is_plain or is_one_a_node):
         return False
     if workload.traits.is_custom:
-        return False  # what it takes at most is its steps' to say
+        return False  # an Argo Rollout's steps say how many pods it has at most; they aren't read here
     if (
         spec.scheduler_name != DEFAULT_SCHEDULER
         or spec.runtime_class_name

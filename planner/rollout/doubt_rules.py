@@ -111,6 +111,8 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
             yield Doubt(about=_many([kind]), why=why, could_change=Effect.VERDICT, advice=_adds([kind]))
     if not played.completes or not any(map(played.makes_pods, played.revisions)):
         return
+    # Every cluster has PriorityClasses (system-node-critical): without any the list was never asked for, and so perhaps neither
+    # were Jobs.
     refuse = [kind for kind in _REFUSE if snapshot.presence.get(kind) is Presence.ABSENT]
     make: list[str] = []
     if snapshot.presence.get("PriorityClass") is Presence.ABSENT:

@@ -101,7 +101,7 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
         row = templated(record.kind, f"{record.api_group}/" if record.api_group else "")
         if row is None or row.waits or record.is_suspended:
             continue
-        for part in record.pods:  # as soon as its time has come
+        for part in record.pods:  # its own controller may start these pods at any time
             yield _pods(
                 f"{record.key} may begin", record.kind, record.namespace, record.name, part.template, part.count
             )

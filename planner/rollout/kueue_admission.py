@@ -222,7 +222,9 @@ def _asked(snapshot: Snapshot, revision: Revision, place: int) -> _QueuedChange:
         named = next((each.spec for each in templates if each.spec.priority_class_name), templates[0].spec)
         value = pod_priority(named, classes_in(snapshot))
     sets = _sets(snapshot, revision)
-    last = max((each.created_at or 0.0 for each in snapshot.queued_workloads), default=0.0)  # it comes after all others
+    last = max(
+        (each.created_at or 0.0 for each in snapshot.queued_workloads), default=0.0
+    )  # Kueue orders equal priorities by age: the new one is last
     number, unknown = _number(snapshot, revision)
     return _QueuedChange(
         unknown=unknown,

@@ -31,6 +31,7 @@ def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
     current_pods = [pod for pod in pods if pod.node_name and not pod.is_terminal and pod.deleted_at is None]
     latest = max(current_pods, key=lambda pod: pod.created_at or 0.0, default=None)
     alike = [pod for pod in current_pods if latest is not None and _kind(pod) == _kind(latest)]
+    # Pods on a node that doesn't answer lost their Ready with it: they tell nothing of the program.
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
     if any(map(was_ready, alike)) or any(pod.node_name in silent for pod in alike):
         return ()

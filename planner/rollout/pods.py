@@ -85,7 +85,11 @@ class Pods:
         if live_pod is not None:
             return live_pod
         pod = self.snapshot.pods[index]
-        kind = (pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot holds them
+        kind = (
+            pod.namespace,
+            id(pod.labels),
+            id(pod.spec),
+        )  # ids are safe keys: the snapshot keeps these objects alive
         shape = self._shapes.get(kind)
         if shape is None:
             about = (pod.namespace, Same(pod.labels), Same(pod.spec))
@@ -118,7 +122,7 @@ class Pods:
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if self.never_ends(live) if live.is_terminating else self.hangs(live):
-                live.never_ready = is_failing(pod)  # for when the node is back
+                live.never_ready = is_failing(pod)  # counts once the node answers again
             elif live.is_terminating:
                 self.terminating.append(live)
             elif live.is_ready:

@@ -149,7 +149,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
                 where=workload.key,
                 fix=f"Pick a {ROLLING_TEXT}",
             )
-        if applied_revision:  # the manifest changes it, and the rest of the change comes on top: it is no restart
+        if applied_revision:  # the manifest's change is the rollout: without this a restart would be added to it
             change = replace(change, new_revision=False)
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)

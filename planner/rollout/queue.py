@@ -287,7 +287,9 @@ class SchedulingQueue:
         apart = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
             heappop(self._active)
-        if not (apart or self._nominated or self._unschedulable):  # as mostly: the first of those never tried
+        if not (
+            apart or self._nominated or self._unschedulable
+        ):  # the usual case, kept short: only pods that were never tried
             if not self._active:
                 return None
             pod = heappop(self._active)[2]
@@ -312,7 +314,7 @@ class SchedulingQueue:
             awaited_node = self.scheduler.awaited(pod)
             if awaited_node is None:
                 break
-            self.refuse(pod, awaited_node)  # as it would be: its victims haven't ended
+            self.refuse(pod, awaited_node)  # kube-scheduler would refuse it too: the victims haven't ended
         if best is for_resources:
             self._served = self._heap[0][2]
         if self._active and pod is self._active[0][2]:

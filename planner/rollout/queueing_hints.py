@@ -49,7 +49,9 @@ class ClusterEvent(Record, kw_only=False, eq=False):
         # A node that comes or changes may lift whatever a filter refused.
         if self.is_nodes:
             return True
-        if _DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
+        if (
+            _DEVICE_ERROR in refused
+        ):  # the plugin returned an error and refused nothing, so kube-scheduler tries it again after each event
             return True
         if self.frees_claim:
             return not refused.isdisjoint((_DEVICES, _CLAIM_ELSEWHERE))

@@ -226,7 +226,9 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     snapshot, spec = cluster.snapshot, workload.template.spec
     yield from _missing_kinds(cluster, revision, spec)
     yield from _unmodelled(cluster, revision, spec)
-    if spec.scheduler_name != DEFAULT_SCHEDULER:  # whether it runs, and what it does, isn't in the input
+    if (
+        spec.scheduler_name != DEFAULT_SCHEDULER
+    ):  # a custom scheduler's rules, and whether it runs at all, are in no list
         yield _of_scheduler(spec.scheduler_name)
     if beyond := of_its_node(cluster, spec):
         what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
@@ -242,7 +244,9 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     if security := unknown_security(cluster, workload):
         yield Unknown(what=security)
     yield from _of_extenders(snapshot, spec)
-    if revision.placed is not None:  # `new` is of one of its templates
+    if (
+        revision.placed is not None
+    ):  # the checks above saw its first template only: each of its templates has volumes of its own
         shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
         if shape.storage.unknown:
             yield Unknown(what=shape.storage.unknown)
@@ -299,7 +303,7 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     missing = [kind for kind in needed if lacks(kind)]
     partly = [kind for kind in missing if snapshot.presence[kind] is Presence.PARTIAL]
     absent = [kind for kind in missing if kind not in partly]
-    if absent:  # of pods that are missing some may be the workload's own, or such that it has to be near to
+    if absent:  # without the pod list its own pods and those of its affinity terms may be anywhere
         names = " and ".join(f"{kind}s" for kind in absent)
         yield Unknown(
             what=f"the snapshot doesn't hold {names}", may_help=True, fix=f"To add them: {get_command(absent)}"

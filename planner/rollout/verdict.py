@@ -222,7 +222,8 @@ def _why(run: Run, revision: Revision) -> Impasse:
     new_waiting = [p for p in waiting if p.is_new] or waiting
     refusal = _refusal(run, key)
     is_rolling = revision.has_new_template or _is_midway(run, key)
-    if revision.after.is_paused and (is_rolling or not (waiting or refusal)):  # one at rest scales all the same
+    # A paused Deployment at rest still scales.
+    if revision.after.is_paused and (is_rolling or not (waiting or refusal)):
         return _stuck(
             Reason.PAUSED,
             f"the {revision.after.kind} is paused, so the controller rolls nothing out. "
@@ -482,7 +483,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
         kept_away = state.volumes.codes(shape.storage)
         matching &= kept_away == 0
         if not matching.any() and (codes[static & (kept_away == NO_SPACE)] == Fails.RESOURCES).any():
-            matching = static & (kept_away == NO_SPACE)  # they lack other things first
+            # Some nodes lack something else too, and fail at another filter first: amounts still say what is short.
+            matching = static & (kept_away == NO_SPACE)
         elif not matching.any():
             is_full = (kept_away[static] == NO_SPACE).any()
             can = "has room for a volume as large as it asks for" if is_full else "can reach its volume"
@@ -721,7 +723,7 @@ def _held(c: _Context) -> tuple[str, bool, str]:
     own = [pod for pod in c.run.pods[c.revision.after.key] if pod.is_new and pod.is_bound and not pod.is_lost]
     new = sum(
         dict(pod.shape.asks).get(row, 0) for pod in own if c.matching[pod.node]
-    )  # an autoscaler may have made some
+    )  # summed over its pods: an autoscaler may have made more than `before` has
     if not is_extended_resource(scarce):
         return f"the old pods hold {roughly(old_amount, scarce)} of {roughly(total, scarce)}", False, "it"
     if old_amount == total:

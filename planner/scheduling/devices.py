@@ -138,7 +138,9 @@ class DeviceTable:
         self.usable = np.array(usable, dtype=np.bool_)
         self.number = {(s.driver, s.pool, d.name): i for i, (s, d) in enumerate(self.devices)}
         self.taken = np.zeros(len(self.devices), dtype=np.bool_)
-        self.shares: Counter[tuple[int, str]] = Counter()  # (device, capacity) → what of a shared one is taken
+        self.shares: Counter[tuple[int, str]] = (
+            Counter()
+        )  # (device, capacity) → how much of a shared device its claims have taken
         self.by_pod: dict[str, tuple[Taken, ...]] = {}
         for claim in snapshot.resource_claims:
             held_amounts = self.held_by(claim)

@@ -238,7 +238,7 @@ class Ranking:
             for second in others:
                 first = list(map(add, first, second))
             raw = [int(score + 0.5) for score in first]
-            if highest := max(raw):  # else all have the same
+            if highest := max(raw):  # with 0 everywhere every node scores alike, and the share would divide by 0
                 both = min(raw) + highest
                 shares = [SPREAD_WEIGHT * ((both - score) * 100 // highest) for score in raw]
                 class_scores = list(map(add, class_scores, shares))
@@ -252,7 +252,7 @@ class Ranking:
             if score == most
         ]
         merged = list(chain.from_iterable(levels))
-        merged.sort()  # of ascending runs
+        merged.sort()  # each level is sorted already: Timsort only merges the runs
         return merged
 
     def _list(self) -> list[_Class]:

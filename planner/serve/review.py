@@ -635,7 +635,8 @@ def _judged(
 ) -> WebhookReview:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
     verdict, is_automatic = assessment.rollout.verdict, assessment.rollout.is_growth_automatic
-    if verdict is Verdict.STUCK and assessment.rollout.reason is Reason.PAUSED:  # a user wants it so
+    # `kubectl rollout pause` was asked for: a warning would tell the user what the user did.
+    if verdict is Verdict.STUCK and assessment.rollout.reason is Reason.PAUSED:
         return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
     is_failed = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:

@@ -545,7 +545,7 @@ class Store:
             if any(name in reading.entry.files for reading in readings):
                 schema = _schema(table, with_partition=False)
                 if name == TRENDS:
-                    continue  # made anew of what is joined
+                    continue  # the trends of a day are worked out again from the joined rows, not joined
                 part_tables = [dataset.to_table(columns=schema.names) for dataset in self.datasets(name, readings)]
                 tables[name] = pa.concat_tables(part_tables).sort_by([("taken_at", "ascending"), ("part", "ascending")])
         parts = tuple(sorted({part for reading in readings for part in reading.entry.parts}))

@@ -427,6 +427,7 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
     spec_patch: dict[str, Any] = {}
     missing: list[str] = []
     if selector and spec.node_selector.get(selector[0]) != selector[1]:
+        # A selector of today's pool would keep it there: a merge patch removes the key with null.
         unpin = {key: None for key in spec.node_selector if key in tables().pool}
         spec_patch["nodeSelector"] = {selector[0]: selector[1], **unpin}
         missing.append(f"the selector {selector[0]}={selector[1]}")

@@ -195,7 +195,7 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     def tally(values: Floats, nodes: float = nodes_per_lane) -> Band:
         return band(values[:, :lanes].sum(axis=1) * nodes * months.pattern.scale)
 
-    # a gang's nodes stop as one, and have one job together
+    # all nodes of a gang run one job; otherwise each node runs its own
     jobs_a_lane = 1.0 if assumptions.works_as_gang else nodes_per_lane
     gpu_hours = assumptions.nodes * assumptions.gpus_per_node * assumptions.hours_per_month
     saved_band = band(saved)

@@ -297,6 +297,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         partial(_left, snapshot, kind, pods_here, asked, fitness) for kind, pods_here in zip(kinds, here, strict=True)
     ]
     bearing: Callable[[], Any] = partial(_borne, snapshot, cost, demanded, kind_of)
+    # Pools don't touch each other, so that each is packed by itself, on a core of its own where there is one.
     borne, *done = parallel_parts.each([bearing, *pools], lambda part: part())
     repacked = [repacking for repacking, _ in done]
     moves = _in_order(
@@ -421,7 +422,7 @@ def _left(
     most = {key: most for key in movers if (most := _most_to_a_node(snapshot, key)) is not None}
     packing = Packing(compiled(snapshot), kind.nodes, movers, most)
     tightened, start = packing.tighten(), packing.mark
-    losses = cache(partial(_lost, kind))  # workloads alike lose alike
+    losses = cache(partial(_lost, kind))  # alike workloads share one simulation of months
     risks = {key: _risk(snapshot, kind, key, here[key], fitness[key], assumptions, losses) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
@@ -608,6 +609,7 @@ def _summed(
     month = {node_cost.node.node: node_cost.cost.total for node_cost in demand}
     freed_cents, packing = on_demand - staying_cents, round(100 * sum(month[node] for node in packed))
     chosen = [move for move in moves if move.move.is_worth_it]
+    # What no move claims: half a freed node that was idle before belongs to nobody's move, and stands as a line of its own.
     idle = round((freed_cents - packing - spot) / 100 - sum(exact.move.saved_usd for exact in chosen), 2)
     found_moves = tuple(
         _in_cents(moves, (freed_cents - packing) / 100 - idle, spot / 100, len(freed) - len(packed), done)
@@ -730,6 +732,7 @@ def _ways(plan: _Plan, repacked_usd: float, interruptions_usd: float) -> tuple[W
     )
     nowhere = set.intersection(*(set(unsold(node_by_name[cost.node.node])) for cost in demand))
     chosen = [move for move in plan.moves if move.move.is_worth_it]
+    # Preemptible nodes end after 24 h at the latest: the same moves, with that loss each day.
     capped = sum(exact.preemptible_risk_usd + exact.kind.moved_usd(exact.move.spot_usd)[0] for exact in chosen)
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),

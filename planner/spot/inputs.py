@@ -245,6 +245,7 @@ def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     A Job isn't there all month: without a run that was seen its hours stay unknown.
     """
     pods_of_owner, jobs = _runs(snapshot)
+    # A CronJob's Jobs are runs of one thing: last night's, which has ended, tells how long tonight's will take.
     kin = {workload.key: workload} | {job.key: job for job in (jobs.get(workload.owner, ()) if workload.owner else ())}
     job_pods = [pod for key in kin for pod in pods_of_owner.get(key, ())]
     ended = [
@@ -361,7 +362,9 @@ def table(derived: Derived, overrides: Mapping[str, Any], assumptions: Assumptio
     ]
     low, high = (signed(move) for move in _ends(assumptions.price_moves))
     moved = "P5 and P95 of the last year in the log of price changes, over the price's age and a month"
-    otherwise: dict[str, tuple[Any, str]] = {  # what is said without the reader, and why; "": as the setting has it
+    otherwise: dict[
+        str, tuple[Any, str]
+    ] = {  # the value where the user gave none, and its source; "": the setting's own source
         "capacity": (derived.capacity, f"bought now: {derived.bought_as or 'nothing'}"),
         "work": (derived.work, derived.work_source),
         "fallback": (Fallback.ON_DEMAND, "assumed: not given"),
@@ -380,7 +383,7 @@ def table(derived: Derived, overrides: Mapping[str, Any], assumptions: Assumptio
          moved if assumptions.price_moves else "none: the log of price changes isn't given"),
     ]  # fmt: skip
     for name, label, value, usual, why in spoken:
-        # a widget always says something: what it says as well without the reader isn't given
+        # a widget always has a value: one equal to the default wasn't given by the user
         source_text = derived.sources.get(name, "given") if name in stated_values and value != usual else why
         text = value if isinstance(value, bool) else str(getattr(value, "value", value))
         rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=source_text))

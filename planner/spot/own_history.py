@@ -209,7 +209,7 @@ def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
             until_here = bisect_right(lost, (at + within, len(spells)))
             group = [
                 number for _, number in lost[first:until_here] if spells[number].watched_at <= at
-            ]  # not one that came after it
+            ]  # a node that came after the loss couldn't be lost with it
             first = until_here
             is_measured = all(spells[number].within <= _GAP_KNOWN_WITHIN for number in group)
             open_spells = np.searchsorted(begun, at - within) - np.searchsorted(over, at + within, side="right")
@@ -358,14 +358,14 @@ def gaps_of_spells(watch: Watch, spells: Sequence[Spell]) -> Iterator[Gap]:
         pool = pools[spell.cluster, spell.node_pool]
         if spell.created_at is not None:
             pool.append((spell.created_at, 1, spell))
-        if spell.is_over:  # as early as it may have been: the node that came for it may have come before the middle
+        if spell.is_over:  # the earliest time it may have ended: its replacement may have come before the middle of the gap between two looks
             pool.append((spell.ended_at - spell.within / 2, 0, spell))
     for (cluster, name), turns in pools.items():
         open_: deque[Spell] = deque()
         for at, is_new, spell in sorted(turns, key=lambda turn: turn[:2]):
             if not is_new and spell.was_lost:
                 open_.append(spell)
-            elif not is_new:  # no user wants what is taken down
+            elif not is_new:  # a node that was scaled down needs no replacement: the gaps that are open end unmeasured
                 yield from (_gap(cluster, name, lost, at, is_over=False) for lost in open_)
                 open_.clear()
             elif open_:

@@ -97,7 +97,7 @@ class Packing:
     ) -> None:
         self.movers, self._most = set(workloads), most or {}
         pods, keys = cluster.snapshot.pods, workload_keys(cluster.snapshot)
-        self._own: dict[str, list[int]] = defaultdict(list)  # of each mover
+        self._own: dict[str, list[int]] = defaultdict(list)  # workload that moves → its pods
         self._at: dict[int, int] = {}
         self._on: dict[int, set[int]] = defaultdict(set)
         self._pinned: set[int] = set()
@@ -122,7 +122,7 @@ class Packing:
             for node in holding
             if bare is not None
         )
-        self._like = holding  # the nodes that new ones are like, in the order in which new ones are opened
+        self._like = holding  # today's nodes that new ones are copied from, in the order in which new ones are opened
         self._first_new, self._opened = cluster.node_count, 0
         self.cluster = cluster.grown(new) if new else cluster
         self.state = State(self.cluster)

@@ -139,7 +139,7 @@ def show(
         ]
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
     for name in heads.values():
-        if is_amounts(cells, name):  # written with their unit, they are texts to the grid
+        if is_amounts(cells, name):  # "16 GiB" is a text to Streamlit's grid, which aligns texts to the left
             config[name] = {**config.get(name, {}), "alignment": "right"}
     has_debts = any(isinstance(cell := row[name], int | float) and cell < 0 for row in rows for name in money)
     dollars = st.column_config.NumberColumn(format=None if has_debts else "dollar")

@@ -168,6 +168,7 @@ def _from_use(
     limit = container.limits.get(MEMORY)
     own_peak = max((usage.working_set_bytes for usage in own), default=None)
     peer_peak = max((usage.working_set_bytes for usage in peers), default=None)
+    # A container that was killed at its limit shows the limit, not its need: only then peers and a bump count as well.
     starved = was_oom_killed or is_starved(limit, own_peak)
     candidates: list[tuple[int, Basis]] = []
     if own_peak is not None:
@@ -185,6 +186,7 @@ def _from_use(
     need, basis = max(candidates)
     used = (*own, *peers) if starved else tuple(own)
     peak_bytes = max((usage.working_set_bytes for usage in used), default=0)
+    # A single look at metrics-server misses the peak: it may raise a request, never lower it (`keeps`).
     is_one_moment = all(usage.samples <= 1 for usage in used)
     request = need if basis is Basis.GIVEN else round_up_bytes(need)
     cpu = _cpu_request(container, own, peers, raise_only=is_one_moment)

@@ -36,7 +36,7 @@ def out_of_memory(question: TroubledCase) -> Diagnosis | None:
     return diagnosis(
         "memory.limit",
         *evidence,
-        # the kernel says OOMKilled of a node that ran out as well: only the node's own event tells that apart
+        # the reason OOMKilled also comes of a node without free memory: only the node's SystemOOM event tells these apart
         confidence=None if question.has_end_events or _is_full(question, limit) else Confidence.LIKELY,
         behind={"root": root},
         whose="its own" if own is not None else "its pod's",

@@ -49,7 +49,9 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
         return _evicted(question, pod.message or (evicted[-1].message if evicted else ""))
     unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error")
     is_missing = case.has_nodes and bool(pod.node_name) and node is None
-    if is_missing and not case.has_every_node:  # the node may just not have been given
+    if (
+        is_missing and not case.has_every_node
+    ):  # nodes are a part of the list, and this one may only be left out: the container has to show that it was lost
         is_missing = unknown_end or question.exit_code is None
     is_down = node is not None and not is_ready(node)
     is_lost, is_untold = outcome == "node.lost", question.ended_as == "ContainerStatusUnknown"
@@ -212,6 +214,7 @@ def _killed_by(
         evidence.append(Evidence(EvidenceSource.PEERS, text))
     if ran is not None:
         evidence.append(status(f"the last run took {duration(ran)}"))
+    # A probe that gives up too early fails with any CPU: then more CPU isn't the cure.
     is_slow_cpu = bool(short.cpu) and at_start and not too_tight
     outcome = "probe.slow_cpu" if is_slow_cpu else "probe.too_tight" if too_tight else "probe.at_start" if at_start else "probe.later"  # fmt: skip
     return diagnosis(

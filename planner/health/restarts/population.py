@@ -130,6 +130,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
         name = pod.namespace, pod.name
         of_pod, has_log = pod_events.get(name, ()), name in logs
         states = {state.name: state for state in pod.containers}
+        # A log without a container's name can only be of this pod's one container.
         alone = len(pod.spec.containers) + len(pod.spec.init_containers) == 1
         for is_init, container in [(False, main_container) for main_container in pod.spec.containers] + [
             (True, init_container) for init_container in pod.spec.init_containers

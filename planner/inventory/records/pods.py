@@ -104,6 +104,7 @@ def finished(
     """The record of `pod`, which has lost its spec: that is `cached_spec`, for the nodes of the affinity that `nodes` is the text of,
     where it isn't empty, and bound to `node_name`. `seconds` reads its times."""
     pod_spec = cached_spec.record
+    # A DaemonSet's pods share one spec but for the node that each is tied to: only that term is put in anew.
     if nodes:
         pod_spec = shared.pod_specs.get((id(pod_spec), nodes)) or _elsewhere(shared, pod_spec, nodes)
     text = shared.text
@@ -271,7 +272,8 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
         for container in containers or ():
             if container.command:
                 container.start = written_start(*start_of(container.command, container.args or ()))
-            elif container.start is not None:  # a template kept before, or an object that only looks like one
+            elif container.start is not None:
+                # Written by Headroom before: commands are gone, and its own note says how they start.
                 container.start = written_start(*read_start(container.start))
             container.command = container.args = None
             container.image = without_login(container.image or "") or None
@@ -280,7 +282,8 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
                 if hook is not None and hook.exec is not None and hook.exec.command is not None:
                     hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
     for volume in spec.volumes or ():
-        if (place := volume.host_path) is not None and place.path is not None:  # the path itself has no owner business
+        if (place := volume.host_path) is not None and place.path is not None:
+            # A path may name a team or a customer: only a system directory or a digest stays.
             host_directory = place.directory if is_sealed(place.path) else system_directory(place.path)
             volume.host_path = wire.HostPath(directory=host_directory or None)
     spec.volumes = without_token(spec.volumes)

@@ -68,6 +68,7 @@ def _refused(canary: wire.Canary) -> str:
     for number, step in enumerate(steps, 1):
         names = zip(step.__struct_fields__, step.__struct_encode_fields__, strict=True)
         step_fields = [shown for name, shown in names if getattr(step, name) is not None]
+        # Argo's validation takes one field a step: of two it isn't said which is carried out.
         if len(step_fields) > 1:
             return f"step {number} says several things ({', '.join(step_fields)})"
         if step.set_canary_scale is not None and routing is None:

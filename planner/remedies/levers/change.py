@@ -44,7 +44,7 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
         + promoted,
         commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
         is_change=True,
-        # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
+        # a placed object (a Job, a RayCluster) that exists has no `rollout undo`, and deleting it would take all of its pods
         undo=(
             commands.undo(key)
             if before is not None

@@ -183,7 +183,7 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
         other
         for other in snapshot.workloads
         if other.traits.surges_freely and other.key not in case.run.moments and other.replicas
-        if other.owner is None  # else its controller would scale it back
+        if other.owner is None  # a Deployment of an operator: the operator would scale it back
         if scarce in pod_requests(other.template.spec) and _makes_room(case, shape, other)
     ]
     for other in others[: limits.LENDERS.most]:

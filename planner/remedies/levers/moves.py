@@ -41,7 +41,9 @@ def steps(
     of others the Ready ones of their workload are waited for. `is_of_places`: the moves make room for a change, so no pod waits yet.
     A replay is the plan under one draw of the scheduler's choices."""
     first, names, move_steps, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
-    as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
+    as_it_is = {
+        i for i, node in enumerate(cluster.nodes) if node.is_cordoned
+    }  # the user cordoned these: the script leaves them cordoned
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
     does = [replay for replay in plan.replays if replay.does(len(plan.moves.hosts))]
     acts_by_replay = [replay.acts for replay in does]

@@ -140,7 +140,7 @@ def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Lever
         )
     today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
     pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
-    if is_per_node:  # surges or lets pods miss, not both
+    if is_per_node:  # the API server refuses a DaemonSet that has both maxSurge and maxUnavailable
         pairs = [(0, missing) for missing in values if missing] + [(surge, 0) for surge in values if surge]
     yield from (_way(workload, rolling_way(pair)) for pair in pairs if pair != today)
     if not is_per_node:

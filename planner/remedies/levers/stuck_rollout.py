@@ -148,7 +148,9 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         is_of_pods = patch is not None and "template" in patch["spec"]
         if patch:
             step = patched(revision.before, what or title, patch)
-            if is_of_pods and revision.before is not None:  # before the change it would be a rollout of its own
+            if (
+                is_of_pods and revision.before is not None
+            ):  # a patch of the template first would start a rollout of the old version: it goes after the change
                 then = step
         cures = [] if step is None else [step]
         cure = commands.chain([command for step in cures for command in step.commands]) if cures else ""

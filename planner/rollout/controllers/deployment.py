@@ -332,7 +332,8 @@ class DeploymentController(OverSets):
             if controller.replicas == 0 or unhealthy == 0:
                 continue
             if unhealthy < 0:
-                return cleaned > 0  # its status is behind: the controller errs ("invalid request") and comes again
+                # Status counts more available pods than spec has: the real controller returns "invalid request" and is queued again.
+                return cleaned > 0
             count = min(most - cleaned, unhealthy)
             self._set(controller, controller.replicas - count)
             cleaned += count

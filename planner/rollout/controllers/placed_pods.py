@@ -56,6 +56,7 @@ class PlacedController(RolloutController):
             self._to_make.extend(alike for alike in self.placed.sets for _ in range(alike.count))
         if not self._to_make or self._refused_at == simulation.clock.tick:
             return False
+        # A sync makes at most `_BURST` pods: the scheduler tries the first before the last are made.
         first = number = len(self.all_pods(simulation))
         while self._to_make and number < first + _BURST and self._make(simulation, self._to_make[0], number):
             self._to_make.popleft()

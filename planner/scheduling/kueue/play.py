@@ -415,6 +415,7 @@ def _places_not_modelled(kueue_play: _Play, today: QuotaState, verdict: KueueVer
     flavors = kueue_play.state.flavors.objects
     of_queue = [name for group in kueue_play.queues[verdict.queue].groups for name in group.flavors]
     with_topology = [name for name in of_queue if name in flavors and flavors[name].topology]
+    # Where every flavor of the queue has a topology, Kueue places each workload in it, asked for or not.
     is_implied = bool(of_queue) and len(with_topology) == len(of_queue)
     if not with_topology or not (is_implied or any(each.is_topological for each in record.sets)):
         return ""
