@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,16 +16,20 @@ from planner.cli.store import there
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.ground.words import count
+from planner.ground.words import count, duration
 from planner.health.drift.model import ENVIRONMENT_WORDS
-from planner.history.anonymization import renaming
+from planner.history.anonymization import anonymised, renaming
 from planner.history.prediction_outcomes import Judgement, judgement_of
 from planner.history.prediction_scores import PredictionSettings, score_predictions
-from planner.history.predictions import PredictedRollout, read_journal
+from planner.history.predictions import PredictedRollout, Prediction, id_of, read_journal
+from planner.kubernetes.records import Snapshot
 from planner.serve.prediction_question import QUESTION
 from planner.sources.journal import KEPT_DAYS, Journal
+from planner.sources.store import Store, StoredSnapshot
 
 CASE_FORMAT: Final = "headroom.wrong-predictions/v1"
+NEAR_SECONDS: Final = 3_600.0
+"""A snapshot so much older than a prediction is still a help to replay it."""
 _PREDICTIONS: Final = options.together(
     options.option("", "--predictions", is_flag=True, is_everyday=True, help="How often the verdicts were right that headroom serve --predictions kept."),
     options.option("", "--anonymize", is_flag=True, help="Of predictions: under other names, to be shown to others."),
@@ -42,7 +46,7 @@ def _command(clusters: str, **values: Any) -> int:
         return int(_trends(clusters=clusters, **values))
     rollouts, damaged = _read(clusters, values["of_clusters"], values["last_days"] or KEPT_DAYS)
     if values["case_file"] is not None:
-        return _write_case(rollouts, values["case_file"])
+        return _write_case(there(clusters), values["of_clusters"], rollouts, values["case_file"])
     scores = score_predictions(_anonymous(rollouts) if values["anonymize"] else rollouts, damaged)
     text = partial(question_commands.show, QUESTION, scores)
     output.show(values["output_format"], QUESTION, (), PredictionSettings(), scores, text=text)
@@ -55,30 +59,78 @@ def _read(url: str, clusters: Sequence[str], days: float) -> tuple[tuple[Predict
     return read_journal(line for journal in journals for line in journal.lines(since))
 
 
-def _anonymous(rollouts: Sequence[PredictedRollout]) -> tuple[PredictedRollout, ...]:
-    """The same under other names, each always by the same, without sentences, which name nodes and pods; uids and digests name nothing."""
-    keys = [rollout.prediction.workload.partition("/") for rollout in rollouts]
-    rename = renaming((name for _, _, name in keys), ENVIRONMENT_WORDS)
-    return tuple(
-        replace(
-            rollout,
-            prediction=replace(rollout.prediction, workload=f"{kind}/{rename(name)}", sentence="", doubts=()),
-        )
-        for rollout, (kind, _, name) in zip(rollouts, keys, strict=True)
-    )
+def _anonymous(
+    rollouts: Sequence[PredictedRollout], rename: Callable[[str], str] | None = None
+) -> tuple[PredictedRollout, ...]:
+    """The same under other names, each always by the same, without sentences, which name nodes and pods; digests name nothing."""
+    predictions = [rollout.prediction for rollout in rollouts]
+    names = (name for prediction in predictions for name in (prediction.workload.partition("/")[2], prediction.uid))
+    rename = rename or renaming(names, ENVIRONMENT_WORDS)
+    anonymous = []
+    for prediction, rollout in zip(predictions, rollouts, strict=True):
+        kind, _, name = prediction.workload.partition("/")
+        uid = rename(prediction.uid)
+        key, outcome = id_of(uid, prediction.generation), rollout.outcome
+        renamed = replace(prediction, id=key, uid=uid, workload=f"{kind}/{rename(name)}", sentence="", doubts=())
+        anonymous.append(PredictedRollout(prediction=renamed, outcome=outcome and replace(outcome, id=key)))
+    return tuple(anonymous)
 
 
-def _write_case(rollouts: Sequence[PredictedRollout], file: Path) -> int:
-    """Write the wrong predictions under other names, each with what came."""
-    wrong = _anonymous([rollout for rollout in rollouts if judgement_of(rollout) is Judgement.WRONG])
+def _write_case(store: Store, clusters: Sequence[str], rollouts: Sequence[PredictedRollout], file: Path) -> int:
+    """Write the wrong predictions under other names, each with what came, and the snapshot that it was made from, as near as the store has it."""
+    wrong = [rollout for rollout in rollouts if judgement_of(rollout) is Judgement.WRONG]
     if not wrong:
         raise InputError("no prediction was wrong", where="--case", fix="Nothing was written")
-    content = msgspec.json.format(msgspec.json.encode({"format": CASE_FORMAT, "predictions": wrong}), indent=1)
-    output.write_file(file, content)
+    stored = [_stored(store, clusters, rollout.prediction) for rollout in wrong]
+    snapshots = {kept: anonymised(snapshot, ENVIRONMENT_WORDS) for kept, snapshot in filter(None, stored)}
+    cases, lacks = [], dict[str, None]()
+    kept_snapshots = (pair and pair[0] for pair in stored)
+    for rollout, anonymous, kept in zip(wrong, _anonymous(wrong), kept_snapshots, strict=True):
+        if kept is not None:
+            (anonymous,) = _anonymous([rollout], snapshots[kept].rename)
+        before = None if kept is None else max(0.0, rollout.prediction.at - kept.taken_at)
+        is_same = kept is not None and _is_same(kept, rollout.prediction)
+        lacking = [*_lacks(is_same=is_same, before=before)]
+        lacks |= dict.fromkeys(lacking)
+        cases.append({
+            "prediction": anonymous.prediction, "outcome": anonymous.outcome, "snapshot": kept and kept.snapshot,
+            "is_same_snapshot": is_same, "snapshot_taken_seconds_before": before, "lacks": lacking,
+        })  # fmt: skip
+    document = {
+        "format": CASE_FORMAT, "predictions": cases,
+        "snapshots": {kept.snapshot: msgspec.Raw(anonymous.content) for kept, anonymous in snapshots.items()},
+    }  # fmt: skip
+    output.write_file(file, msgspec.json.format(msgspec.json.encode(document), indent=1))
     click.echo(
-        f"{file}: {count(len(wrong), 'wrong prediction')}. Names were replaced; docs/wrong-answer.md says whom to tell."
+        f"{file}: {count(len(wrong), 'wrong prediction')}, {count(len(snapshots), 'snapshot')}. Names were replaced; "
+        "docs/wrong-answer.md says whom to tell."
     )
+    for lack in lacks:
+        click.echo(f"To replay it: {lack}", err=True)
     return ExitStatus.ANSWERED
+
+
+def _stored(store: Store, clusters: Sequence[str], prediction: Prediction) -> tuple[StoredSnapshot, Snapshot] | None:
+    """The snapshot that a prediction was made from, else the last one of the hour before that has its workload."""
+    near = store.snapshots(clusters, prediction.at - NEAR_SECONDS, prediction.at + 1.0)
+    for kept in sorted(near, key=lambda kept: (_is_same(kept, prediction), kept.taken_at), reverse=True):
+        snapshot = store.snapshot(kept)
+        known = snapshot.workload(prediction.workload)
+        if known is not None and known.uid == prediction.uid:
+            return kept, snapshot
+    return None
+
+
+def _is_same(kept: StoredSnapshot, prediction: Prediction) -> bool:
+    return kept.snapshot.endswith(f"-{prediction.digest[:16]}")
+
+
+def _lacks(*, is_same: bool, before: float | None) -> Iterator[str]:
+    yield "add the manifest that was applied, under the same names"
+    if before is None:
+        yield "no snapshot of the hour before is in the store; run headroom store snapshot every few minutes"
+    elif not is_same:
+        yield f"the nearest snapshot is {duration(before)} older than the prediction; run headroom store snapshot more often"
 
 
 command.callback = _command

@@ -58,10 +58,11 @@ _WRITTEN_BY_US: Final = {(name, word) for name, hint, field_marks in _FIELDS for
 
 
 class Anonymous(Record, kw_only=False):
-    """The file, and what in it is as it was: sort → value → how often."""
+    """The file, and what in it is as it was: sort → value → how often. `rename`: what gives a name of the snapshot its other one."""
 
     content: bytes
     stayed: Mapping[str, Mapping[str, int]]
+    rename: Callable[[str], str]
 
 
 def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str] = ()) -> Anonymous:
@@ -86,7 +87,7 @@ def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str]
     document |= {"source": SOURCE, "format": FORMAT}
     document["digest"] = blake2b(json.dumps(document, sort_keys=True).encode(), digest_size=16).hexdigest()
     written = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
-    return Anonymous(written, names.stayed)
+    return Anonymous(written, names.stayed, names.name)
 
 
 def renaming(names: Iterable[str], stay: Iterable[str] = ()) -> Callable[[str], str]:

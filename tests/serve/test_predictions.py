@@ -48,6 +48,7 @@ from planner.sources import limits
 from planner.sources.connection import Connection
 from planner.sources.journal import Journal
 from planner.sources.live import LiveReader, Timing
+from planner.sources.store import Store
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.quick import is_quick
@@ -459,6 +460,38 @@ def test_what_is_handed_on_has_no_names(store: str, tmp_path: Path) -> None:
     for text in (table, file.read_text()):
         assert "Deployment/" in text
         assert not [name for name in ("zebra", "crew", "acme") if name in text]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lack"), [(0.0, ""), (600.0, "10 min older"), (7_200.0, "no snapshot of the hour before")]
+)
+def test_a_case_holds_the_snapshot_that_the_store_has_or_says_what_is_lacking(
+    seconds: float, lack: str, tmp_path: Path
+) -> None:
+    journal, now = Journal(str(tmp_path), "prod"), time.time()
+    cluster = snapshot(node("gpu-0"), deployment("train-acme", ["gpu-0"], pod_spec(), namespace="zebra-crew"))
+    cluster = replace(cluster, taken_at=now - seconds)
+    other = replace(snapshot(node("gpu-1")), taken_at=now)  # of another cluster
+    for name, kept in (("prod", cluster), ("other", other)):
+        Store(str(tmp_path)).write(name, kept, {})
+    digest = cluster.digest if not seconds else "0" * 32
+    key, uid = "Deployment/zebra-crew/train-acme", "d-zebra-crew-train-acme"
+    journal.append(line_of(prediction(Verdict.STUCK, id="a", at=now, workload=key, uid=uid, digest=digest)), now)
+    journal.append(line_of(PredictionOutcome(id="a", at=now, outcome=RolloutEnd.COMPLETED, began=now)), now)
+    ran = run(str(tmp_path), "--predictions", "--case", str(tmp_path / "case.json"))
+    assert ran.return_value == ExitStatus.ANSWERED
+    text = (tmp_path / "case.json").read_text()
+    case = json.loads(text)["predictions"][0]
+    assert "zebra" not in text
+    assert "acme" not in text
+    assert lack in " ".join(case["lacks"])
+    assert ("snapshot" in " ".join(case["lacks"]), case["is_same_snapshot"]) == (bool(lack), not lack)
+    if case["snapshot"] is not None:
+        (kept,) = json.loads(text)["snapshots"].values()
+        assert (
+            case["prediction"]["workload"]
+            == f"Deployment/{kept['workloads'][0]['namespace']}/{kept['workloads'][0]['name']}"
+        )
 
 
 def test_options_of_predictions_mean_nothing_without(store: str) -> None:
