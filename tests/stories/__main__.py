@@ -45,7 +45,7 @@ def main() -> int:
     counted: dict[str, Counter[str]] = {group: Counter() for group in GROUPS}
     for story, said in asked_all(TOOLS.get(asked.tool) or by_command(asked.tool), asked.names):
         state = state_of(story, said)
-        counted[story["group"]][state] += 1
+        counted[story["group"]][state] += story.get("is_counted", True)
         if state != "right":
             print(
                 f"{state:12}  {story['name']}: {story['verdict']}, said {said}\n              {story['why']}  {story['link']}"

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.stories.catalogue import ALL, PARTS, Story
+from tests.stories.catalogue import ALL, PARTS, UNCOUNTED, Story
 
 HERE = Path(__file__).parent
 
@@ -17,7 +17,8 @@ def files(story: Story) -> dict[str, str]:
     said = {
         "name": story.name, "group": story.group, "link": f"https://github.com/{story.link.replace('#', '/issues/')}", "why": story.why,
         "question": story.question, **({"about": story.about} if story.about else {}),
-        **({"thread_asks_too": PARTS[story.name]} if story.name in PARTS else {}), "verdict": story.verdict,
+        **({"thread_asks_too": PARTS[story.name]} if story.name in PARTS else {}),
+        **({"is_counted": False} if story.name in UNCOUNTED else {}), "verdict": story.verdict,
         "made": "by tests/stories/catalogue.py; no cluster of anybody's",
     }  # fmt: skip
     found = {"story.json": said, "cluster.json": _list(story.cluster)}
