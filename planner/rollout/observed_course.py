@@ -33,7 +33,7 @@ from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key, 
 from planner.rollout.past import PastCourse, PastRollout, is_held_by_pause, latest_rollout
 from planner.rollout.past_revisions import turns_of
 from planner.rollout.prepared_change import compiled
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.shape import compile_shape
 
 _CLOCK_SECONDS: Final = 2.0  # between two machines' clocks, in whole seconds
@@ -323,7 +323,7 @@ class _Between:
     @cached_property
     def moved(self) -> tuple[tuple[str, str], ...]:
         """Workload and node of pods that came to a node, or went from one."""
-        were, are = (_placed(look) for look in (self.before, self.now))
+        were, are = (_placed(compiled(look)) for look in (self.before, self.now))
         return tuple(place for uid, place in {**were, **are}.items() if were.get(uid) != are.get(uid))
 
     @cached_property
@@ -359,10 +359,11 @@ def _usable(nodes: Iterable[Node]) -> frozenset[str]:
     return frozenset(node.name for node in nodes if is_ready(node) and not node.is_cordoned and not node.is_deleting)
 
 
-def _placed(look: Snapshot) -> dict[str, tuple[str, str]]:
+@once_at_any_size
+def _placed(cluster: Cluster) -> dict[str, tuple[str, str]]:
     """uid of a pod that holds room → key of its workload, and its node."""
-    owners, placed = workloads_by_owner(compiled(look)), {}
-    for pod in look.pods:
+    owners, placed = workloads_by_owner(cluster), {}
+    for pod in cluster.snapshot.pods:
         if pod.holds_room and pod.deleted_at is None:
             key = pod.owner.key(pod.namespace) if pod.owner is not None else POD.key(pod.namespace, pod.name)
             placed[pod.uid] = owners.get(key, key), pod.node_name

@@ -12,10 +12,11 @@ the order in which it replaces pods; `pkg/controller/daemon/update.go` `rollingU
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from planner.ground.records import Record
@@ -50,7 +51,7 @@ from planner.rollout.past_revisions import (
     scalings_of,
     turns_of,
 )
-from planner.scheduling.cluster import Cluster, once_a_cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster, once_at_any_size
 
 _SLACK: Final = 2.0  # between a controller's clock and a kubelet's, in whole seconds
 _START_UPS: Final = 3  # so many times its longest start-up a rollout may stand still
@@ -158,6 +159,32 @@ def _held_by_pause(workload: Workload) -> PastRollout:
         workload=workload.key, revision=None, began=None, ended=None, course=PastCourse.HUNG_STILL, hung_seconds=None, cause=HangCause.PAUSED,
         cure=HangCure.NONE, traces=(f"{workload.key} is paused, and no ReplicaSet has its template",),
     )  # fmt: skip
+
+
+class _StartUps:
+    """How long pods took to get Ready, by when: to go through 150,000 for each workload takes longer than all else."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        starts = [(seconds, pod) for pod in pods if (seconds := start_seconds(pod, pod.scheduled_at)) is not None]
+        by_ready = sorted((pod.ready_at or 0.0, seconds) for seconds, pod in starts)
+        by_created = sorted((-(pod.created_at or 0.0), seconds) for seconds, pod in starts)
+        self._ready, self._created = [at for at, _ in by_ready], [at for at, _ in by_created]
+        self._longest_until, self._longest_since = (
+            [*accumulate((seconds for _, seconds in times), max)] for times in (by_ready, by_created)
+        )
+
+    def longest_outside(self, since: float, until: float) -> float | None:
+        """Of those that were Ready before, or made after."""
+        ended, made = bisect_left(self._ready, since), bisect_left(self._created, -until)
+        return max(
+            (*self._longest_until[max(0, ended - 1) : ended], *self._longest_since[max(0, made - 1) : made]),
+            default=None,
+        )
+
+
+@once_at_any_size
+def _cluster_start_ups(cluster: Cluster) -> _StartUps:
+    return _StartUps(cluster.snapshot.pods)
 
 
 class _Past:
@@ -315,15 +342,8 @@ class _Past:
 
     def _longest_start(self, gap: tuple[float, float]) -> float:
         """The longest start-up of the workload's pods that didn't start in that time, else of the cluster's."""
-        for pods in (self._pods_of_all(), self.cluster.snapshot.pods):
-            taken = [
-                seconds for pod in pods
-                if (seconds := start_seconds(pod, pod.scheduled_at)) is not None
-                and not ((pod.created_at or 0.0) <= gap[1] and (pod.ready_at or 0.0) >= gap[0])
-            ]  # fmt: skip
-            if taken:
-                return max(taken)
-        return 0.0
+        own = _StartUps(self._pods_of_all()).longest_outside(*gap)
+        return own if own is not None else _cluster_start_ups(self.cluster).longest_outside(*gap) or 0.0
 
     def _pods_of_all(self) -> list[Pod]:
         """The workload's pods of every revision."""
