@@ -57,12 +57,13 @@ _OURS: Final = {name for name, _, field_marks in _FIELDS if Tells.OURS in field_
 _WRITTEN_BY_US: Final = {(name, word) for name, hint, field_marks in _FIELDS for word in _our_words(hint, field_marks)}
 
 
-class Anonymous(Record, kw_only=False):
+@dataclass(frozen=True, slots=True)
+class Anonymous:
     """The file, and what in it is as it was: sort → value → how often. `rename`: what gives a name of the snapshot its other one."""
 
     content: bytes
     stayed: Mapping[str, Mapping[str, int]]
-    rename: Callable[[str], str]
+    rename: Callable[[str], str] = field(compare=False)
 
 
 def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str] = ()) -> Anonymous:
