@@ -1,6 +1,7 @@
 """``python -m tests.properties [COUNT [FIRST]]``: random clusters, as many that rules beside the scheduler's core decide, in which
-others are in flight, in which pods of every priority and autoscalers meet these, in which nodes don't answer, and in which pods share volumes,
-played by the engine and by the reference: how often each was tried, and every case in which they say another verdict."""
+others are in flight, in which pods of every priority and autoscalers meet these, in which nodes don't answer, in which they put pods
+out after a time, and in which pods share volumes, played by the engine and by the reference: how often each was tried, and every case
+in which they say another verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.reference.flying_clusters import crowded_case, flying_case
 from tests.reference.objects import Object, is_bound
 from tests.reference.random_clusters import Case, random_case
 from tests.reference.ruled_clusters import RULES, ruled_case
-from tests.reference.silent_clusters import silent_case
+from tests.reference.silent_clusters import silent_case, tainted_case
 
 
 def cases(seed: int) -> dict[str, tuple[Case, tuple[str, ...]]]:
@@ -30,6 +31,7 @@ def cases(seed: int) -> dict[str, tuple[Case, tuple[str, ...]]]:
         "flying": (flying.case, tuple(f"another {does}" for does in flying.what)),
         "crowded": (crowded.case, tuple(f"another {does}" for does in crowded.what)),
         "silent": (silent_case(seed), ()),
+        "tainted": (tainted_case(seed), ()),
         "attaching": (attaching_case(seed), ()),
     }
 

@@ -51,20 +51,27 @@ def mark_pods_not_ready(cluster: Cluster) -> None:
                     condition["status"] = "False"
 
 
-def seconds_left(pod: Object) -> float | None:
-    """taint_eviction.go getMinTolerationTime; None: for ever. What says nothing gets 300 s (admission/defaulttolerationseconds)."""
-    for toleration in pod["spec"].get("tolerations") or []:
-        if tolerates(toleration, NO_EXECUTE):
-            seconds = toleration.get("tolerationSeconds")
-            return None if seconds is None else float(max(0, seconds))
-    return 300.0
+def seconds_left(cluster: Cluster, pod: Object) -> float | None:
+    """taint_eviction.go getMinTolerationTime; None: for ever, or it isn't there any more, since it doesn't tolerate its node. What says
+    nothing of a node that isn't heard gets 300 s (admission/defaulttolerationseconds)."""
+    node = cluster.get("Node", "", pod["spec"].get("nodeName") or "")
+    times = list[float]()
+    for taint in (node or {"spec": {}})["spec"].get("taints") or []:
+        if taint["effect"] == "NoExecute":
+            own = (one for one in pod["spec"].get("tolerations") or [] if tolerates(one, taint))
+            first = next(own, {"tolerationSeconds": 300} if taint["key"] == UNREACHABLE else None)
+            if first is None:
+                return None
+            seconds = first.get("tolerationSeconds")
+            times += [] if seconds is None else [float(max(0, seconds))]
+    return min(times, default=None)
 
 
 def evict(cluster: Cluster) -> bool:
-    """taint_eviction.go: those whose time is the next to be over are deleted, whatever a budget says; whether there were any. They have a
-    deletionTimestamp from then on, and stay: only a kubelet reports that a pod has ended, unless its node is out of service."""
-    there = [pod for pod in cluster.of("Pod") if is_silent(cluster, pod) and not is_terminating(pod)]
-    times = [(seconds, pod) for pod in there if (seconds := seconds_left(pod)) is not None]
+    """taint_eviction.go: those whose time is the next to be over are deleted, whatever a budget says; whether there were any. On a silent
+    node they have a deletionTimestamp from then on, and stay: only a kubelet reports that a pod has ended, unless its node is out of service."""
+    there = [pod for pod in cluster.of("Pod") if not is_terminating(pod)]
+    times = [(seconds, pod) for pod in there if (seconds := seconds_left(cluster, pod)) is not None]
     soonest = min((seconds for seconds, _ in times), default=None)
     for seconds, pod in times:
         if seconds == soonest:
