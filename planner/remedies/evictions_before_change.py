@@ -9,7 +9,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot
 from planner.remedies import limits
 from planner.remedies.levers.moves import Moved
-from planner.remedies.make_room import MadeRoom, RoomRequest, places_for
+from planner.remedies.make_room import MadeRoom, RoomRequest
 from planner.remedies.make_room import room_made as room_for
 from planner.remedies.scenario import PlanCase
 from planner.scheduling.cluster import Cluster
@@ -36,7 +36,7 @@ def room_made(case: PlanCase) -> RoomMade:
     for number in range(1, min(limits.PLACES.most, max(1, after.pods_wanted)) + 1):
         try:
             with part(units=limits.MOVES_UNITS.most):
-                room_plan, snapshot_after = places_for(cluster.snapshot, pod, number)
+                room_plan, snapshot_after = room_for(cluster.snapshot, RoomRequest(like=pod, number=number))
         except TooLargeError:
             return RoomMade(moved=tuple(moved), doubt=limits.MOVES_UNITS.reached())
         if len(room_plan.starts) < number or room_plan.held < room_plan.draws:

@@ -141,16 +141,21 @@ class MadeRoom(Record):
 
 
 class RoomRequest(Record):
-    """What room is made for: the pods of `workload` that wait, `number` places for `shape`, or places for the pods of what
-    `change` makes; else all that wait."""
+    """What room is made for: the pods of `workload` that wait, `number` places for `shape` or for pods `like` one, or places for the pods of
+    what `change` makes; else all that wait."""
 
     workload: str = ""
     shape: str = ""
+    like: Pod | None = None
     number: int = 1
     change: Scenario | None = None
     least: MoveObjective = MoveObjective.MOVES
     book: PriceBook | None = None  # for the least cost
     checkpoint_minutes: float | None = None
+
+    @property
+    def is_of_places(self) -> bool:
+        return bool(self.shape or self.like or self.change)
 
     def movable(self, cluster: Cluster) -> Movable:
         """Who may be moved, by what is to be the least.
@@ -181,7 +186,7 @@ def make_room(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> MadeRoo
 
 
 def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
-    """The least moves that do, and the cluster after them in the first draw.
+    """The least moves that do, and the cluster after them in the first draw, in which places that were asked for are free.
 
     Raises
     ------
@@ -193,14 +198,17 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
         When it costs more than a question may.
     """
     put, found, plan = _planned(snapshot, what)
-    made = _described(snapshot, put, found, plan, what.least, is_of_places=bool(what.shape or what.change))
+    made = _described(snapshot, put, found, plan, what.least, is_of_places=what.is_of_places)
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
     made = replace(
         made, unread=_unread(snapshot), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
         asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
     )  # fmt: skip
-    return made, plan.replays[0].snapshot
+    after = plan.replays[0].snapshot
+    if not what.is_of_places:
+        return made, after
+    return made, replace(after, pods=tuple(pod for pod in after.pods if not pod.uid.startswith(f"{_PLACE}-")))
 
 
 def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
@@ -256,7 +264,7 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
     put = _Put(compiled(snapshot), compiled(snapshot), [])
     if what.change is not None:
         places, put = _made_by(snapshot, what.change)
-    elif not what.shape:
+    elif not what.is_of_places:
         waiting = held(snapshot)
         waiting_groups = [queued_pods for queued_pods in waiting.kept if what.workload in ("", queued_pods.owner)]
         queued = tuple(
@@ -268,37 +276,14 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
             queued=queued, is_queue_known=all(queued_pods.is_known for queued_pods in waiting_groups), doubts=doubts
         )
         snapshot = waiting.snapshot
-    cluster = at_rest(compiled(snapshot).snapshot)
+    cluster, like = at_rest(compiled(snapshot).snapshot), what.like
     if what.shape:
         shape = parse_shape(what.shape, cluster)
         like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
-        places = ((like, what.number),)
+    places = ((like, what.number),) if like else places
     cluster = _with_pods(cluster, places) if places else cluster
     pod_numbers = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(put.queued))
     return put._replace(cluster=cluster, asked=pod_numbers)
-
-
-def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
-    """The fewest moves that make `number` places for pods like `pod`, and the cluster after them, in which the places are free.
-
-    Raises
-    ------
-    TooLargeError
-        When it costs more than a question may.
-    """
-    cluster = _with_pods(at_rest(snapshot), ((pod, number),))
-    pod_numbers, pods = (
-        _asked(cluster, "", _PLACE),
-        _there_today(snapshot, cluster, movable(cluster, MoveObjective.MOVES)),
-    )
-    plan = plan_moves(cluster, pod_numbers, pods, placements)
-    room_plan = _described(
-        snapshot, _Put(compiled(snapshot), cluster, pod_numbers), pods, plan, MoveObjective.MOVES, is_of_places=True
-    )
-    after = plan.replays[0].snapshot
-    return room_plan, replace(
-        after, pods=tuple(existing_pod for existing_pod in after.pods if not existing_pod.uid.startswith(f"{_PLACE}-"))
-    )
 
 
 Wanted = Sequence[tuple[Pod, int]]

@@ -89,6 +89,8 @@ def least(
 def _does_with_all(case: PlanCase, case_knobs: Knobs) -> bool:
     """Whether it goes in any way while everybody lends all that he may: in a large cluster nothing less is looked for otherwise."""
     player, most = Player(case, case_knobs), tuple(len(lender.replicas) for lender in case_knobs.lenders)
+    if player.lacks_room(Plan(ways=(), lent=most)):
+        return False
     plans = (Plan(ways=(way,), lent=most) for way in range(len(case_knobs.ways[0])))
     return any(player.play(plan).completes for plan in plans)
 

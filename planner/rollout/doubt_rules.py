@@ -29,12 +29,12 @@ from planner.rollout.kubelet_refusals import doubt_words, expected, met_by
 from planner.rollout.never_ready import age, never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
-from planner.rollout.taint_evictions import executing, short_stays
+from planner.rollout.taint_evictions import executing, executing_places, short_stays
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.cluster_event import Happening
-from planner.scheduling.shape import alike, compile_shape
+from planner.scheduling.shape import Shape, alike, compile_shape
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
 _MAKE: Final = (JOB.name, CRON_JOB)
@@ -79,7 +79,12 @@ class Played(Record, eq=False):
         isn't known of a run with a counted end."""
         after = revision.after
         shape = compile_shape(self.cluster, after.namespace, after.template.labels, made_spec(after))
-        return tuple(shape.candidates[alike(self.cluster, shape).large].tolist())
+        return _open_to(self.cluster, shape)
+
+
+@once_a_cluster
+def _open_to(cluster: Cluster, shape: Shape) -> tuple[int, ...]:
+    return tuple(shape.candidates[alike(cluster, shape).large].tolist())
 
 
 def made_spec(workload: Workload) -> PodSpec:
@@ -258,10 +263,12 @@ def short_of_time(played: Played) -> Iterator[Doubt]:
     """New pods may come to a node with a NoExecute taint that they tolerate for some seconds: each is evicted when these are over, and its
     successor may come there again, which isn't played. Those that are there before are (`planner.rollout.taint_evictions`)."""
     came = [event for event in played.run.came if isinstance(event, Happening)] if played.run is not None else []
+    tainted = {name for event in came if event.expels is not None for name in event.tainted}
+    places = executing_places(played.cluster) | {played.cluster.node_index[name] for name in tainted}
     for revision in played.revisions:
         nodes_by_taint = dict[tuple[str, float], list[str]]()
-        is_asked = played.completes_of(revision) and played.makes_pods(revision)
-        for place in played.nodes_of(revision) if is_asked else ():
+        is_asked = bool(places) and played.completes_of(revision) and played.makes_pods(revision)
+        for place in sorted(places.intersection(played.nodes_of(revision))) if is_asked else ():
             node = played.cluster.nodes[place]
             later = (event.expels for event in came if event.expels is not None and node.name in event.tainted)
             for taint, seconds in short_stays(made_spec(revision.after), (*executing(node), *later)):

@@ -71,7 +71,7 @@ def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
 
 def met_by(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
     """Those of a workload's own pods, and those of others' on nodes at these places, which its new pods may come to."""
-    nodes = {cluster.node_names[place] for place in places}
+    nodes = {cluster.node_names[place] for place in places} if refusals(cluster) else set()
     for refusal in refusals(cluster):
         if refusal.workload == key or refusal.node in nodes:
             yield refusal
@@ -108,8 +108,8 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
     nodes_by_reason: dict[str, list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
-    for place in places:
-        node = cluster.nodes[place]
+    may_refuse = _may_refuse(cluster)
+    for node in (cluster.nodes[place] for place in places if place in may_refuse):
         for why in (
             _unaligned(node.kubelet, spec),
             _whole_cores(node.kubelet, spec),
@@ -119,6 +119,16 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
                 nodes_by_reason.setdefault(why, []).append(node.name)
     for why, nodes in nodes_by_reason.items():
         yield ExpectedRefusal(nodes=tuple(nodes), why=why)
+
+
+@once_a_cluster
+def _may_refuse(cluster: Cluster) -> frozenset[int]:
+    """Places of the nodes whose kubelet's configuration is known, or that are under pressure: of thousands mostly none. Made once a cluster."""
+    return frozenset(
+        place
+        for place, node in enumerate(cluster.nodes)
+        if node.kubelet is not None or any(node.conditions.get(name) == "True" for name in _PRESSURES)
+    )
 
 
 def _unaligned(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:

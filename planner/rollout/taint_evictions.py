@@ -28,6 +28,12 @@ def executing(node: Node) -> tuple[Taint, ...]:
     return tuple(taint for taint in node.taints if taint.effect == "NoExecute")
 
 
+@once_a_cluster
+def executing_places(cluster: Cluster) -> frozenset[int]:
+    """Places of the nodes that have any; made once a cluster."""
+    return frozenset(place for place, node in enumerate(cluster.nodes) if executing(node))
+
+
 def short_stays(spec: PodSpec, taints: Iterable[Taint]) -> Iterator[tuple[Taint, float]]:
     """Of NoExecute taints those that a pod tolerates for a time only, with the seconds; none where it doesn't tolerate one of them."""
     stays = [(taint, toleration_seconds(spec, taint)) for taint in taints]

@@ -326,11 +326,13 @@ class State:
             matches = partial(condition.matches, self.cluster)
             count = self._counts[condition] = PodCount(matches, condition.skips_terminating, by_node, condition.only_in)
             self._counts_in.setdefault(condition.only_in, []).append(count)
-            for shape, counts in self._by_shape.items():
-                if count.knows(shape):
-                    counts.append(count)
-            for shape, node, placed, standing in self._moves:  # what happened before it was asked for
-                if shape.namespace and count.knows(shape):
+            matching = {shape for shape in self._by_shape if count.knows(shape)}
+            for shape in matching:
+                self._by_shape[shape].append(count)
+            for shape, node, placed, standing in (
+                self._moves if matching else ()
+            ):  # what happened before it was asked for
+                if shape in matching and shape.namespace:
                     count.by_node[node] += standing if count.skips_terminating else placed
         return count
 

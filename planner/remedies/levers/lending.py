@@ -7,7 +7,7 @@ How far it goes: `limits.LENDERS` workloads that hold what is short, each down t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -27,7 +27,7 @@ from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
-from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
+from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.verdict import rivals, workload_of
@@ -57,9 +57,11 @@ class Lender(Record):
 
 
 def lenders(
-    cluster: Cluster, own: Sequence[str], shapes: Sequence[Shape], lacking: Sequence[str], cut: list[str]
-) -> Iterator[Lender]:
-    """Workloads besides `own` with pods on, or pending for, nodes of the new pods, and that hold what is `lacking`."""
+    cluster: Cluster, own: Iterable[str], shapes: Sequence[Shape], lacking: Sequence[str], cut: list[str],
+    may: Callable[[Workload], bool] = lambda _: True,
+) -> Iterator[Lender]:  # fmt: skip
+    """Workloads besides `own` with pods on, or pending for, nodes of the new pods, that hold what is `lacking`, as far as they `may`; the
+    fewest pods first. None that another object made (a Deployment of an operator): the operator would scale it back."""
     own_nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     for shape in shapes:
         own_nodes |= shape.static == Static.PASSES
@@ -71,7 +73,7 @@ def lenders(
         if other.key in own or other.key not in near or not other.traits.surges_freely or not other.replicas:
             continue
         asks = pod_requests(other.template.spec)
-        if lacking and not any(name in asks for name in lacking):
+        if other.owner is not None or (lacking and not any(name in asks for name in lacking)) or not may(other):
             continue
         replicas_left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
         if replicas_left:
@@ -175,20 +177,14 @@ def _autoscaled(case: StuckRollout, workload: Workload, replicas: int) -> str:
 
 def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
     """Another workload on the matching nodes, scaled down by as little as does."""
-    shape, snapshot = case.shape, case.cluster.snapshot
-    scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
-    if shape is None or scarce is None:
+    shape = case.shape
+    scarce = [name for name in case.why.lacking if is_extended_resource(name)][:1]
+    if shape is None or not scarce:
         return
-    others = [
-        other
-        for other in snapshot.workloads
-        if other.traits.surges_freely and other.key not in case.run.moments and other.replicas
-        if other.owner is None  # a Deployment of an operator: the operator would scale it back
-        if scarce in pod_requests(other.template.spec) and _makes_room(case, shape, other)
-    ]
-    for other in others[: limits.LENDERS.most]:
-        numbers = [n for n in range(1, other.replicas + 1) if stays(snapshot, other, other.replicas - n)]
-        fewest_pods = fewest(numbers, partial(_without, case, other))
+    makes_room = partial(_makes_room, case, shape)
+    for lender in lenders(case.cluster, case.run.moments, [shape], scarce, case.reached, makes_room):
+        other = lender.workload
+        fewest_pods = fewest([other.replicas - left for left in lender.replicas], partial(_without, case, other))
         if fewest_pods is not None and _comes_to_rest(case, other, other.replicas - fewest_pods[0]):
             count, run = fewest_pods
             replicas_left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
@@ -203,12 +199,10 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
                 run,
                 first=(scale(other, replicas_left),),
                 last=(scale_back(other),) if is_lent else (),
-                disturbs=max(0, _bound(case.cluster, other) - replicas_left),
+                disturbs=lender.disturbed(replicas_left),
                 lenders=1,
             )
             return
-    if len(others) > limits.LENDERS.most:
-        case.reached.append(limits.LENDERS.reached(number=len(others)))
 
 
 def _without(case: StuckRollout, other: Workload, count: int, draws: bool) -> Run | None:
@@ -218,20 +212,16 @@ def _without(case: StuckRollout, other: Workload, count: int, draws: bool) -> Ru
 
 def _makes_room(case: StuckRollout, shape: Shape, other: Workload) -> bool:
     """Whether the waiting pod would fit on a node of `other` if all of its pods there went."""
-    cluster, state = case.cluster, case.run.simulation.state
-    owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
-    indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
-    names = Counter(cluster.snapshot.pods[i].node_name for i in indices)
+    cluster, free = case.cluster, case.run.simulation.state.free
+    names = Counter(cluster.snapshot.pods[i].node_name for i in pods_of(cluster, other))
     freed_amounts = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
-    candidates = set(shape.candidates.tolist())
-    for name, count in names.items():
-        node = cluster.node_index.get(name)
-        if node is not None and node in candidates:
-            if all(
-                int(state.free[row, node]) + count * freed_amounts.get(row, 0) >= amount for row, amount in shape.asks
-            ):
-                return True
-    return False
+    rooms = ((cluster.node_index.get(name), count) for name, count in names.items())
+    return any(
+        node is not None
+        and node in shape.candidates
+        and all(int(free[row, node]) + count * freed_amounts.get(row, 0) >= amount for row, amount in shape.asks)
+        for node, count in rooms
+    )
 
 
 def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
