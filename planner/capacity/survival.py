@@ -593,14 +593,14 @@ def _torn(fewer_pods: Fewer) -> str:
 def notes(outcome: Survival) -> list[str]:
     """What the answer counts, and what it doesn't."""
     at_once = (
-        "A node is gone at once with all that is on it; budgets aren't asked. Times count from there: where a node only stops "
+        "A lost node is gone at once with its pods; PodDisruptionBudgets don't apply. Times count from there: where a node only stops "
         "answering, its pods stay for 300 s by default."
     )
     one_draw = "Each loss is played once, in one of the ways in which kube-scheduler may choose among equals: another may end otherwise."
     note_list = [at_once, one_draw]
     if any(not loss.is_survived for loss in outcome.losses):
         note_list.append(
-            "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
+            "Spare nodes are there before the loss, and today's pending pods take them first. The spare is the cheapest that was found; "
             "no autoscaler adds any."
         )
     if unattached := max((loss.unattached for loss in outcome.losses), default=0):

@@ -103,7 +103,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     unpriced = sum(cluster.usd_per_month is None for cluster in clusters)
     bare = sum(cluster.nodes_without_price or 0 for cluster in clusters if cluster.usd_per_month is not None)
     cost = "" if total is None else f"; {usd(total)} a month"
-    cost += f" without {count(unpriced, 'cluster')} of no known price" if cost and unpriced else ""
+    cost += f" without {count(unpriced, 'cluster')} of unknown price" if cost and unpriced else ""
     cost += f" and {count(bare, 'node')} without a price" if cost and bare else ""
     return Text(
         f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads would get stuck if changed now{untold}{free}{cost}."

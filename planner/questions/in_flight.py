@@ -1,4 +1,4 @@
-"""Which workloads aren't at rest: rolling out, or with more or fewer pods than they shall have; since when."""
+"""Which workloads aren't at rest: rolling out, or with more or fewer pods than wanted; since when."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=IN_FLIGHT_FIGURES,
     listings=(IN_FLIGHT,),
-    about="""Which workloads aren't at rest: rolling out, or with more or fewer pods than they shall have; since when.
+    about="""Which workloads aren't at rest: rolling out, or with more or fewer pods than wanted; since when.
 
     Every verdict on a change plays these on; what isn't played makes it not known.
     """,

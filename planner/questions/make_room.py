@@ -105,7 +105,7 @@ QUESTION: Final = Question(
             Column("to", heading="to, in one draw"), Column("gpus", heading="GPUs"))),
         Listing(name="starts", title="Then start", items=lambda room: room.starts, most=20, columns=(
             Column("stage"), Column("pod"), Column("workload"), Column("node", heading="on, in one draw"), Column("gpus", heading="GPUs"))),
-        Listing(name="left", title="Go on waiting", items=lambda room: room.left, columns=(
+        Listing(name="left", title="Stay pending", items=lambda room: room.left, columns=(
             Column("workload"), Column("pods"), Column("why", lambda waiting_workload: str(waiting_workload.why)))),
         Listing(name="queued", title="Kept back by Kueue", items=lambda room: room.queued, columns=(
             Column("workload"), Column("pods"), Column("why", lambda queued_workload: str(queued_workload.why)))),

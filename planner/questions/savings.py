@@ -276,7 +276,7 @@ _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
 )
 _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
     name="ways",
-    title="bought otherwise",
+    title="other ways to buy",
     items=lambda answer: answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else (),
     columns=(
         Column("way", lambda way: way.name),

@@ -39,13 +39,13 @@ QUESTION: Final = Question(
         Figure("survive_spare_cost", lambda found: found.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
     ),
     listings=(
-        Listing(name="losses", title="What is lost, and who doesn't come back", items=lambda found: found.losses, most=40,
+        Listing(name="losses", title="What each loss breaks", items=lambda found: found.losses, most=40,
             told=lambda survival_answer: [loss for loss in survival_answer.losses if loss.missing or loss.preempted],
             columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
                 Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
-                Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),
-                Column("preempted", lambda one: whose_words(one.pushed), heading="pushed out"), Column("spare", lambda one: spare_words(one.spare), heading="spare that prevents it"))),
-        Listing(name="together", title="How many of a pool at once, whichever they are", items=lambda found: found.together, columns=(
+                Column("missing", heading="don't come back"), Column("whose", lambda one: whose_words(one.whose), heading="of workloads"), Column("waiting"), Column("unknown", heading=None),
+                Column("preempted", lambda one: whose_words(one.pushed), heading="preempted"), Column("spare", lambda one: spare_words(one.spare), heading="spare that prevents it"))),
+        Listing(name="together", title="How many nodes of a pool may fail at once", items=lambda found: found.together, columns=(
             Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_every else f"at least {one.survived:,}"),
             Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="single points of failure"))),
         Listing(name="spare", title="Spare nodes, for any one node", items=lambda losses: losses.spare, columns=(

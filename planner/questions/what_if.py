@@ -128,7 +128,7 @@ _STEPS: Final[Listing[WhatIfAnswer, tuple[int, Step]]] = Listing(
 )
 _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
     name="verdicts",
-    title="rollouts that go otherwise",
+    title="rollouts with another verdict",
     line=lambda one: f"{one.workload}\t({one.before.value.replace('_', ' ')} today) {details(one.after, one.sentence)}",
     verdict=lambda verdict_change: verdict_change.after,
     columns=(

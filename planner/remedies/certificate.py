@@ -118,7 +118,7 @@ class _Writer:
         if search_result.is_refused:
             return
         if not search_result.is_whole:
-            yield f"{search_result.looked_at:,} of {count(search_result.total, 'plan')} {plural(search_result.looked_at, 'was', 'were')} looked at, as far as the work goes that a search may cost"
+            yield f"{search_result.looked_at:,} of {count(search_result.total, 'plan')} {plural(search_result.looked_at, 'was', 'were')} looked at: then the search's limit of work was reached"
         yield from dict.fromkeys(case_knobs.cut)
         yield from self._standing(search_result)
         owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
@@ -130,7 +130,7 @@ class _Writer:
         if moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
             yield "an autoscaler may move replicas meanwhile"
         if search_result.unsure:
-            yield f"in {count(search_result.unsure, 'plan')} chance decides: who is placed or ends first, or others that are in flight"
+            yield f"in {count(search_result.unsure, 'plan')} chance decides: which pod is placed or ends first, or how rollouts in flight go on"
         elif not all(outcome.is_proven for outcome in search_result.best):
             yield "chance has a say in some of the plans"
 

@@ -491,7 +491,7 @@ def _left(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[St
         elif number in plan.moves.hosts:
             why = "rules between pods or budgets keep the moves from it"
         elif plan.moves.is_most:
-            why = "no moves of pods that may be moved start it too"
+            why = "no moves that are allowed start it"
         scheduler_message = pods[number].unschedulable_message
         groups[keys[pods[number].uid], f"{why}: {scheduler_message}" if scheduler_message else why] += 1
     return tuple(

@@ -112,7 +112,7 @@ def choose(
         if cell.is_valid and cell.verdict is Verdict.COMPLETES
     ]
     if not done:
-        return Choice(options=(), recommended=None, sentence=Text("No strategy was found that completes."))
+        return Choice(options=(), recommended=None, sentence=Text("No strategy was found that completes by itself."))
     is_priced = all(option.usd_per_month is not None for option in done)
     # of equals today's, else the one with the fewest pods more and the fewest missing
     ranked = sorted(

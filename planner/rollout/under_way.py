@@ -100,7 +100,7 @@ def sentence(workloads: int, rolling: int, overdue: int) -> Text:
     description += f", {overdue:,} of them without progress for its whole deadline" if overdue else ""
     if workloads > rolling:
         description += (
-            f"; {count(workloads - rolling, 'workload has', 'workloads have')} more or fewer pods than they shall have"
+            f"; {count(workloads - rolling, 'workload has', 'workloads have')} more or fewer pods than wanted"
         )
     return Text(description)
 
@@ -116,7 +116,7 @@ IN_FLIGHT: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
         ),
         Column("rolling", lambda rollout: rollout.is_rolling, heading=None),
         Column("overdue", lambda rollout: rollout.is_overdue),
-        Column("played", lambda rollout: rollout.is_played, heading="reckoned with"),
+        Column("played", lambda rollout: rollout.is_played, heading="counted in verdicts"),
         Column("cause", words=lambda rollout: rollout.cause.replace("_", " ")),
     ),
 )  # fmt: skip

@@ -963,7 +963,7 @@ def _sentence(fleet: FleetSavings) -> str:
         "a mix of all ways" if best is not None and best.name == "cheapest mix" else f"the {best.name}" if best else ""
     )
     bound = (
-        f" {'Cheaper, if you bind yourself' if best.binds else 'Cheaper still'}: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
+        f" {'Cheaper with a commitment' if best.binds else 'Cheaper still'}: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
         f"on demand costs {usd(fleet.on_demand_usd)}, {usd(fleet.on_demand_usd - (best.expected_usd or 0.0))} less."
         if best is not None and best.name != "spot, repacked"
         else ""
@@ -972,7 +972,7 @@ def _sentence(fleet: FleetSavings) -> str:
         f"{packing}Spot would save {usd(fleet.expected_usd)} of the {usd(fleet.bill_usd)} a month{_band(fleet)}: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {freed_nodes} of {count(fleet.on_demand_nodes, 'on-demand node')} {plural(freed_nodes, 'goes', 'go')} "
         f"({usd(fleet.freed_usd - fleet.packing_usd)}), {count(fleet.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(fleet.spot_usd)}). Interruptions are expected to take {usd(fleet.interruptions_usd)}{_moved(fleet)}."
+        f"({usd(fleet.spot_usd)}). Interruptions are expected to cost {usd(fleet.interruptions_usd)}{_moved(fleet)}."
         f"{bound}{apart}"
     )
 
@@ -985,6 +985,6 @@ def _band(fleet: FleetSavings) -> str:
 def _moved(fleet: FleetSavings) -> str:
     """What moves of the spot price take."""
     if fleet.p5_usd == fleet.p95_usd:
-        return ", which are off. How far spot prices move isn't in it: there is no log of them"
+        return ", subtracted already. How far spot prices move isn't in it: there is no log of them"
     as_whose = "" if fleet.is_of_log else ", as Google's moved: no other cloud's log is there,"
-    return f", and moves of the spot price{as_whose} {usd(fleet.moving_prices_usd)}: both are off"
+    return f", and moves of the spot price{as_whose} {usd(fleet.moving_prices_usd)}: both are subtracted already"

@@ -74,7 +74,7 @@ class SavingsDetail(Record):
             return ""
         name = f"the {best.name}" if best.binds or best.name == "cheapest mix" else best.name
         cost_text = f"{name} is expected to cost {usd(best.expected_usd)} a month, {self.assumed.capacity} {usd(spot)}."
-        return f" Cheaper, if you bind yourself: {cost_text}" if best.binds else f" Cheaper still: {cost_text}"
+        return f" Cheaper with a commitment: {cost_text}" if best.binds else f" Cheaper still: {cost_text}"
 
     @property
     def _answer(self) -> str:
@@ -119,7 +119,7 @@ class SavingsDetail(Record):
             )
             if amount is not None
         ]
-        moved = f" Moved by itself it {', '.join(by_itself)}, before interruptions." if by_itself else ""
+        moved = f" Moved alone, before interruptions, it {' and '.join(by_itself)}." if by_itself else ""
         bears = f" It bears {usd(part.bears_usd)} of the on-demand nodes' bill, idle capacity apart.{moved}"
         if part.why:
             return bears

@@ -165,11 +165,11 @@ def test_data_in_memory_alone_is_lost_with_its_node(snapshot: Snapshot, image: s
 def test_a_cheaper_way_is_said_with_what_spot_saves(snapshot: Snapshot, listed: SavingsAnswer) -> None:
     """A review: llm-serve "saves 11,407" above a table whose cheapest is 8,309.72 for 3 years; the fleet's mix saves more."""
     said = str(alone(snapshot, LLM).sentence)
-    assert "Cheaper, if you bind yourself: the 3-year commitment is expected to cost $8,310 a month" in said
+    assert "Cheaper with a commitment: the 3-year commitment is expected to cost $8,310 a month" in said
     assert listed.fleet is not None
     best = next(way for way in listed.fleet.ways if way.is_cheapest)
     assert best.expected_usd is not None
-    assert "Cheaper, if you bind yourself: a mix of all ways is expected to cost" in str(listed.sentence)
+    assert "Cheaper with a commitment: a mix of all ways is expected to cost" in str(listed.sentence)
     assert f"${best.expected_usd:,.0f}" in str(listed.sentence)
     assert "heaper" not in str(alone(snapshot, "Deployment/prod/inference-api").sentence)
 

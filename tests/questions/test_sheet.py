@@ -53,7 +53,7 @@ def test_a_command_that_is_made_of_a_question_explains_itself(name: str, capsys:
 
 
 def test_a_made_command_answers_in_words_and_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    for more, wanted in ((), "No rollout is under way; 1 workload has more or fewer pods than they shall have."), (
+    for more, wanted in ((), "No rollout is under way; 1 workload has more or fewer pods than wanted."), (
         ("-o", "csv"), "workload,does,since_seconds,for_seconds,rolling,overdue,played,cause",
     ):  # fmt: skip
         with pytest.raises(SystemExit):

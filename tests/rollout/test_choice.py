@@ -87,7 +87,7 @@ def test_money_counts_only_where_all_of_it_is_known() -> None:
 def test_where_nothing_completes_nothing_is_recommended() -> None:
     found = choose([cell(1, 0, stuck=True), replace(cell(0, 6, stuck=True), is_recreate=True)], 6)
     assert (found.options, found.recommended) == ((), None)
-    assert str(found.sentence) == "No strategy was found that completes."
+    assert str(found.sentence) == "No strategy was found that completes by itself."
 
 
 @given(
