@@ -382,7 +382,9 @@ def test_what_if_a_pod_is_deleted_by_force() -> None:
 def test_a_drain_of_a_silent_node_does_not_end() -> None:
     """kubectl drain waits until its pods are gone."""
     mine = deployment("worker", ["g1"], pod_spec(gpus=1))
-    for there, is_drained in ((silent("g1"), False), (node("g1", gpus=1), True)):
+    gone = silent("g1")
+    gone["spec"]["taints"].append(OUT_OF_SERVICE)
+    for there, is_drained in ((silent("g1"), False), (gone, True), (node("g1", gpus=1), True)):
         found = cluster_of(node("g0", gpus=1), there, mine)
         (step,) = apply(Cluster(found), [Change(kind=ChangeKind.DRAIN, target="g1")]).steps
         assert step.is_done is is_drained
