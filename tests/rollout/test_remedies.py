@@ -13,12 +13,14 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.remedies import rollouts
+from planner.remedies.certificate import certificate
+from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers import quota as quotas
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from tests.builders import eks
-from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling, stateful_set
 from tests.rollout.test_admission import quota
 from tests.rollout.test_meanwhile import scaled
@@ -161,6 +163,18 @@ def test_another_holder_makes_room() -> None:
     found = snapshot(GPU, other, worker("", surge=0, unavailable=1))
     remedy = by_kind(ask(found))[RemedyKind.FREE_CAPACITY]
     assert "kubectl scale deployment/other -n ml --replicas=1" in remedy.command
+
+
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_what_an_operator_made_lends_at_no_door(is_owned: bool) -> None:
+    other = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+    other[0]["metadata"]["ownerReferences"] = [owner("Service", "made", "s-1")] if is_owned else []
+    found, scenario = (
+        snapshot(GPU, other, worker("", surge=0, unavailable=1)),
+        Scenario(changes=(WorkloadChange(workload=WORKER),)),
+    )
+    assert (RemedyKind.FREE_CAPACITY in by_kind(ask(found))) is not is_owned
+    assert bool(certificate(found, scenario, {Lever.LEND}).plans) is not is_owned
 
 
 def test_no_way_out_scales_what_an_autoscaler_scales_back_at_once() -> None:
