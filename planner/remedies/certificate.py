@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
@@ -80,18 +81,15 @@ class _Writer:
     def written(self, unknown: Sequence[str]) -> Certificate:
         names = tuple(lever.value for lever in Lever if lever in self.levers)
         if unknown:
-            return Certificate(
-                sentence=Text(f"not known: {unknown[0]}"), levers=names, plans=(), is_known=False, is_proven=False,
-                looked_at=0, played=0, total=0,
-            )  # fmt: skip
+            sentence = Text(f"not known: {unknown[0]}")
+            return Certificate(sentence=sentence, levers=names, plans=(), is_known=False, is_proven=False, looked_at=0, played=0, total=0)  # fmt: skip
         case_knobs = self._knobs(self.levers)
         search_result = search(self.case, case_knobs, self.book, units=self.units)
         why_not = tuple(self._doubts(search_result, case_knobs))
         is_proven = not why_not and (search_result.is_proven or search_result.is_refused)
         plans = tuple(self._plan(outcome, case_knobs) for outcome in search_result.best)
-        nearest = (
-            "" if any(not outcome.down_seconds for outcome in search_result.best) else self._nearest(search_result)
-        )
+        is_up = any(not outcome.down_seconds for outcome in search_result.best)
+        nearest = "" if is_up else self._nearest(search_result)
         return Certificate(
             sentence=Text(self._sentence(search_result, plans, is_proven=is_proven)), levers=names, plans=plans, is_known=True,
             is_proven=is_proven, looked_at=search_result.looked_at, played=search_result.played, total=search_result.total,
@@ -136,21 +134,16 @@ class _Writer:
 
     def _standing(self, search_result: SearchOutcome) -> dict[str, None]:
         """What the rules doubt of today's rollout, and of those plans that complete."""
-        case, plans = (
-            self.case,
-            [(outcome.run, outcome.revisions) for outcome in search_result.best if outcome.run is not None],
-        )
+        case = self.case
+        plans = [(outcome.run, outcome.revisions) for outcome in search_result.best if outcome.run is not None]
         every = [standing_doubts(case.cluster, of, run) for run, of in ((case.run, case.revisions), *plans)]
         could = (doubt for effects in every for doubt in effects if doubt.could_change is Effect.VERDICT)
         return dict.fromkeys(f"{doubt.why}. {doubt.advice}".rstrip(". ") for doubt in could)
 
     # ── the words ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _sentence(self, search_result: SearchOutcome, plans: Sequence[WorthHaving], *, is_proven: bool) -> str:
-        looked = (
-            f"all {search_result.total:,} looked at"
-            if search_result.is_whole
-            else f"best of {search_result.looked_at:,} looked at"
-        )
+        number = f"all {search_result.total:,}" if search_result.is_whole else f"best of {search_result.looked_at:,}"
+        looked = f"{number} looked at"
         sure = f"proven: {looked}" if is_proven else f"{looked}; not proven"
         number = f"{count(len(plans), 'plan')} {plural(len(plans), 'is', 'are')} worth having"
         if search_result.is_refused:
@@ -184,10 +177,9 @@ class _Writer:
             better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
             if better:
                 cheapest = min(better, key=lambda candidate: (sum(candidate.plan.nodes), candidate.costs))
-                limit_words = [
-                    self._limit_words(pool, number, NodePool.past) for pool, number in wider_knobs.grown(cheapest.plan)
-                ]
-                past = f", {listing([words for words in limit_words if words])}" if past_limits else ""
+                grown = wider_knobs.grown(cheapest.plan)
+                limit_words = filter(None, (self._limit_words(*pair, NodePool.past) for pair in grown))
+                past = f", {listing(list(limit_words))}" if past_limits else ""
                 return f"with {self._title(cheapest, wider_knobs)}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
         return ""
 
@@ -210,9 +202,8 @@ class _Writer:
             parts.append(f"{w.namespace}/{w.name} at {count(replicas_left, 'replica')} meanwhile")
         turns = case_knobs.orders[outcome.plan.order]
         if turns:
-            parts.append(
-                f"{listing([short_name(self.case.revisions[i].after.key) for i in turns], None)}, one after another"
-            )
+            names = listing([short_name(self.case.revisions[i].after.key) for i in turns], None)
+            parts.append(f"{names}, one after another")
         if turns is None:
             parts.append("once those that are rolling out have")
         return ", ".join(parts) or "as it is"
@@ -228,7 +219,7 @@ class _Writer:
             for r, lowest in zip(self.case.revisions, outcome.lowest, strict=True)
         )
         least = min(availabilities, key=lambda k: k.lowest_ready / k.replicas if k.replicas else 1.0)
-        pools = tuple((pool.pool, number) for pool, number in case_knobs.grown(outcome.plan))
+        pools = tuple((pool, number) for pool, number in case_knobs.by_pool(outcome.plan).items() if number)
         title = self._title(outcome, case_knobs)
         return WorthHaving(
             title=title[:1].upper() + title[1:] if title == "as it is" else title,
@@ -246,8 +237,9 @@ class _Writer:
         yield f"about {duration(outcome.seconds)}"
         if outcome.new_nodes:
             yield _price(outcome)
-            for pool, number in case_knobs.grown(outcome.plan):
-                if limit_text := self._limit_words(pool, number, NodePool.grows):
+            counts = case_knobs.by_pool(outcome.plan)
+            for pool in {pool.pool: pool for pool, _ in case_knobs.grown(outcome.plan)}.values():
+                if limit_text := self._limit_words(pool, counts[pool.pool], NodePool.grows):
                     yield limit_text
         if outcome.left:
             yield f"{count(outcome.left, 'pod')} {plural(outcome.left, 'keeps', 'keep')} what {plural(outcome.left, 'it has', 'they have')}, until the partition is 0"
@@ -273,11 +265,11 @@ class _Writer:
         cluster = self.case.cluster
         every = raised(cluster.snapshot, outcome)  # quotas that stood in the way, to the most that is used in that run
         for namespace in dict.fromkeys(space for space, *_ in every):
-            yield quota.raise_quotas(
-                namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
-            )
+            yield quota.raise_quotas(namespace, [hard[1:] for hard in every if hard[0] == namespace])
+        already = Counter[str]()
         for pool, number in case_knobs.grown(outcome.plan):
-            yield nodes.added(cluster, pool.template, number, place=pool.place)
+            yield nodes.added(cluster, pool.template, number, place=pool.place, already=already[pool.pool])
+            already[pool.pool] += number
         if moves := case_knobs.moves_of(outcome.plan):
             yield from moves.steps
         for lender, replicas_left in outcome.lent:

@@ -78,12 +78,8 @@ class PlanAnswer(Record):
         alike measures are one."""
 
         def alike(of: tuple[int, Turn]) -> object:
-            turn = of[1]
-            return (
-                turn.lowest_ready,
-                turn.replicas,
-                [self.measures[number - 1].alike or number for number in turn.needs],
-            )
+            turn, needs = of[1], [self.measures[number - 1].alike or number for number in of[1].needs]
+            return turn.lowest_ready, turn.replicas, needs
 
         shown = [(place, turn) for place, turn in enumerate(self.order, 1) if turn.needs or turn.is_first]
         return [_as_one(list(some)) for _, some in groupby(shown, alike)]
@@ -191,11 +187,9 @@ class Planner:
         numbers = [sum(s.keeps(self.state.share) for s in some.values()) for some in each]
         month = total_of([node.usd_per_month for node in nodes])
         staying = [node for node in nodes if node.is_kept]  # then the month holds the other measures' nodes, too
-        once = (
-            total_of([node.usd_per_rollout or 0.0 for node in staying]) or None
-            if staying
-            else total_of([node.usd_per_rollout for node in nodes])
-        )
+        once = total_of([node.usd_per_rollout for node in nodes])
+        if staying:
+            once = total_of([node.usd_per_rollout or 0.0 for node in staying]) or None
         order, is_order_played = self._order(measures)
         of_nodes = list(dict.fromkeys(key for node in nodes for key in node.makes))
         bounds = [self.nodes.at_least(key) for key in of_nodes]
@@ -232,10 +226,9 @@ class Planner:
         turns = {turn.workload: turn for turn in self._turns(measures)}
         if not measures:
             return tuple(turns.values()), False
-        rollout_turns = [
-            RolloutTurn(revision=self.state.world.revision(key), lent=self.state.world.lent(key)) for key in turns
-        ]
-        order = playable_order(self.state.world.cluster, rollout_turns, self.state.share)
+        world = self.state.world
+        rollout_turns = [RolloutTurn(revision=world.revision(key), lent=world.lent(key)) for key in turns]
+        order = playable_order(world.cluster, rollout_turns, self.state.share)
         if not order.is_played:
             self.state.doubt(order.why)
         return tuple(turns[turn.revision.after.key] for turn in order.turns), order.is_played
@@ -246,9 +239,8 @@ class Planner:
         workloads with the fewest pods come first."""
         needs: dict[str, tuple[int, ...]] = {}
         for place, plan_measure in enumerate(measures, 1):
-            for key in dict.fromkeys(
-                (*plan_measure.makes, *([plan_measure.workload] if plan_measure.kind is not MeasureKind.NODES else []))
-            ):
+            own = () if plan_measure.kind is MeasureKind.NODES else (plan_measure.workload,)
+            for key in dict.fromkeys((*plan_measure.makes, *own)):
                 needs[key] = (*needs.get(key, ()), place)
         pools = {place: measure.pool for place, measure in enumerate(measures, 1)}
 
@@ -272,9 +264,8 @@ class Planner:
             if not self.state.is_ready(key):
                 why = self.state.refused.get(key, "")
                 if not why and state.verdict is Verdict.COMPLETES:
-                    why = (
-                        f"at worst {state.lowest_ready:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
-                    )
+                    ready = f"{state.lowest_ready:,} of {state.replicas:,} Ready"
+                    why = f"at worst {ready}, and no strategy tried keeps more"
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 
@@ -282,11 +273,8 @@ def _sentence(plan: PlanAnswer, aims: Aims) -> str:
     """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
     unjudged_text = unjudged_words(plan.unjudged)
     if not plan.total:
-        return (
-            f"no workload has a rollout that is played; {unjudged_text}"
-            if unjudged_text
-            else "there is no workload that rolls out"
-        )
+        played = f"no workload has a rollout that is played; {unjudged_text}"
+        return played if unjudged_text else "there is no workload that rolls out"
     ready_text = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{plan.ready_now:,} of {count(plan.total, 'workload')} can be rolled out now{ready_text}"]
     for_nothing = {change.workload for change in plan.measures if change.kind is not MeasureKind.NODES and change.makes}
@@ -310,9 +298,8 @@ def _sentence(plan: PlanAnswer, aims: Aims) -> str:
 def _least_words(plan: PlanAnswer) -> str:
     """How far that is from the least: what no plan for the same workloads can do without."""
     sure = " (proven)" if is_proven(plan.doubts, ()) else ", as far as is known"
-    counts_peak = all(
-        measure.kept_nodes in (0, measure.nodes) for measure in plan.measures
-    )  # as the bound does, kept all month
+    # as the bound does, kept all month
+    counts_peak = all(measure.kept_nodes in (0, measure.nodes) for measure in plan.measures)
     if counts_peak and plan.usd_per_month is not None and (plan.at_least_usd or 0.0) >= plan.usd_per_month - _CENT:
         return f"no plan for them costs less{sure}"
     if plan.at_least_nodes >= plan.nodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from itertools import product
@@ -68,22 +69,10 @@ class SpareNodes:
             cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
             return max(cheaper, default=0)
 
-        searched = (
-            self._offer(
-                self.free.changes_of(key, rollout_plan),
-                rollout_plan.nodes,
-                rollout_plan.outcome.seconds - rollout_plan.outcome.arrival_seconds,
-                [
-                    stay
-                    for stay, number in zip(rollout_plan.outcome.kept, rollout_plan.outcome.plan.nodes, strict=True)
-                    if number
-                ],
-            )
-            for rollout_plan in self.free.least(key, worth)
-            if rollout_plan.nodes
-        )
+        plans = (plan for plan in self.free.least(key, worth) if plan.nodes)
+        searched = [self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds, plan.kept) for plan in plans]
         better, why = self._first_that_does(
-            key, [candidate for candidate in searched if taken is None or candidate.rank < taken.rank]
+            key, [offer for offer in searched if taken is None or offer.rank < taken.rank]
         )
         return better or taken, refused or why
 
@@ -100,10 +89,8 @@ class SpareNodes:
         node_measures = [measure for measure, _ in self.state.taken if measure.kind is MeasureKind.NODES]
         if not node_measures or self.state.today.cluster.node_count > limits.LARGE_CLUSTER.most:
             return
-        number, month = (
-            sum(measure.nodes for measure in node_measures),
-            total_of([measure.usd_per_month for measure in node_measures]),
-        )
+        number = sum(measure.nodes for measure in node_measures)
+        month = total_of([measure.usd_per_month for measure in node_measures])
         after = self.state.so_far()
         ready_keys = [key for key in self.state.states if self.state.is_ready(key)]
         # Fewer nodes than any one of these workloads needs can't be enough for all of them.
@@ -111,15 +98,14 @@ class SpareNodes:
             self.at_least(key).nodes for measure in node_measures for key in measure.makes or (measure.workload,)
         )
         likes = {pool_key(template): template for template in self.state.world.templates}
-        most = [sum(pool_key(template) == pool for template in self.state.world.templates) for pool in likes]
-        stay = [
-            sum(measure.kept_nodes for measure in node_measures if measure.pool == pool_of(like))
-            for like in likes.values()
-        ]
+        most = [self.state.already(pool) for pool in likes]
+        stays = Counter[str]()
+        for measure in node_measures:
+            stays[measure.pool] += measure.kept_nodes
 
         def offer_of(numbers: Sequence[int]) -> _Offer:
-            node_counts = [(like, n, min(n, k)) for like, n, k in zip(likes.values(), numbers, stay, strict=True) if n]
-            return self._offer((), [(like, n) for like, n, _ in node_counts], 0.0, [k for *_, k in node_counts])
+            nodes = [(like, number) for like, number in zip(likes.values(), numbers, strict=False) if number]
+            return self._offer((), nodes, 0.0, [min(number, stays[pool_of(like)]) for like, number in nodes])
 
         offers = [
             offer_of(numbers)

@@ -245,13 +245,11 @@ class Player:
         key = (plan.nodes, *sorted(lent))
         if key not in self._lacking:
             cluster, after = self._cluster(plan), self.case.revisions[0].after
-            lent_amounts = np.zeros_like(cluster.allocatable)
-            lent_amounts[:, : self.case.cluster.node_count] = sum(
-                stay_amounts for own, stay_amounts in self._staying.items() if own not in lent
+            kept = np.zeros_like(cluster.allocatable)
+            kept[:, : self.case.cluster.node_count] = sum(
+                held for own, held in self._staying.items() if own not in lent
             )
-            self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(
-                cluster, after, lent_amounts
-            )
+            self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(cluster, after, kept)
         return self._lacking[key]
 
     @cached_property
@@ -276,19 +274,13 @@ class Player:
         refused at any time, and larger quotas change nothing."""
         admission, snapshot = run.simulation.admission, self.case.cluster.snapshot
         spaces = {r.after.namespace for r in self.case.revisions}
-        quota_requests: dict[str, dict[str, int]] = {space: {} for space in spaces}
-        changed = [r.after for r in self.case.revisions]
-        for workload in (
-            *changed,
-            *(other_workload for other_workload in snapshot.every_workload if other_workload.namespace in spaces),
-        ):
-            of = quota_requests[workload.namespace]
-            for template, _ in workload.templates:
+        largest: dict[tuple[str, str], int] = {}
+        for workload in (*(r.after for r in self.case.revisions), *snapshot.every_workload):
+            for template, _ in workload.templates if workload.namespace in spaces else ():
                 for key, amount in usage(admission.prepare(workload.namespace, template.spec, template.labels)).items():
-                    of[key] = max(of.get(key, 0), amount)
+                    largest[workload.namespace, key] = max(largest.get((workload.namespace, key), 0), amount)
         return not run.refusals and all(
-            key in quota_requests[quota.namespace]
-            and admission.most_used[quota.namespace, quota.name].get(key, 0) + quota_requests[quota.namespace][key]
+            admission.most_used[quota.namespace, quota.name].get(key, 0) + largest.get((quota.namespace, key), inf)
             <= bound
             for quota in snapshot.resource_quotas
             if quota.namespace in spaces
@@ -335,25 +327,18 @@ class Player:
     def _lent_disturbed(self, plan: Plan) -> int:
         moved = self.knobs.moves_of(plan)
         away = sum(way.disturbs for way in self.knobs.ways_of(plan)) if plan.ways else 0
-        return (
-            (moved.moves if moved else 0)
-            + away
-            + sum(lender.disturbed(replicas_left) for lender, replicas_left in self._lent(plan))
-        )
+        lent = sum(lender.disturbed(replicas_left) for lender, replicas_left in self._lent(plan))
+        return (moved.moves if moved else 0) + away + lent
 
     def _revisions(self, plan: Plan) -> list[Revision]:
         ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
         revisions = [way.revised(revision) for revision, way in ways]
         order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
-        if order:
-            revisions = [revisions[place] for place in order]
-            return [
-                replace(revision, after_seconds=WHEN_AT_REST) if turn or waits else revision
-                for turn, revision in enumerate(revisions)
-            ]
-        if order is None or (waits and len(revisions) == 1):
-            return [replace(revision, after_seconds=WHEN_AT_REST) for revision in revisions]
-        return revisions
+        waits = waits if order else order is None or (waits and len(revisions) == 1)
+        return [
+            replace(revision, after_seconds=WHEN_AT_REST) if waits or (order and turn) else revision
+            for turn, revision in enumerate(revisions[place] for place in order or range(len(revisions)))
+        ]
 
     @cached_property
     def _is_midway(self) -> bool:
@@ -374,9 +359,8 @@ class Player:
                 took += times.startup_seconds  # until those that come back are there
             seconds = max(seconds, took)
             if self.case.run.moments[key][0].ready:
-                down = max(
-                    down, sum(b - a for a, b, moment in zip(at, at[1:], moments, strict=False) if not moment.ready)
-                )
+                missing = (b - a for a, b, moment in zip(at, at[1:], moments, strict=False) if not moment.ready)
+                down = max(down, sum(missing))
         if any(plan.lent) and self.knobs.orders[plan.order] is not None:
             # who lends is scaled down while the nodes start: the longer of the two is waited for
             waits = min(run.waited[revision.after.key] for revision in self.case.revisions)

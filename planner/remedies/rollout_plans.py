@@ -28,9 +28,12 @@ _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 
 
 class Least(Record, eq=False):
-    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which."""
+    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which, of which `kept` stay;
+    `seconds`: once these are there."""
 
     outcome: PlanOutcome
+    seconds: float
+    kept: tuple[int, ...]
     strategy: Strategy | None
     lent: Mapping[str, int]
     quota: tuple[tuple[str, str, str, int, int], ...]
@@ -67,7 +70,8 @@ def least(
         is_enough = outcome.lowest[0] >= enough(share, revision.after.pods_wanted)
         if is_enough and all(outcome.run is not None and is_given_back(outcome.run, *pair) for pair in outcome.lent):
             yield Least(
-                outcome=outcome, strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
+                outcome=outcome, seconds=outcome.seconds - outcome.arrival_seconds,
+                kept=tuple(stay for stay, n in zip(outcome.kept, outcome.plan.nodes, strict=False) if n), strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
                 lent={lender.workload.key: replicas_left for lender, replicas_left in outcome.lent},
                 nodes=tuple((pool.template, n) for pool, n in case_knobs.grown(outcome.plan)),
             )  # fmt: skip

@@ -82,9 +82,7 @@ def rollout(
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     is_queued = any(revision.queued is not None for revision in prepared.revisions)
     limit = "as Kueue's queues stand" if is_queued else ""
-    if run.completed and any(
-        revision.placed is not None and revision.placed.assumes for revision in prepared.revisions
-    ):
+    if run.completed and any(revision.placed and revision.placed.assumes for revision in prepared.revisions):
         limit = limit or "of what is counted of its pods"
     if ties.proven and limit:
         outcome = Text(f"{ties.outcome}, {limit}")
@@ -93,11 +91,8 @@ def rollout(
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
-    doubts = [
-        *doubts_of_chance(run, ties, clocks),
-        *standing_doubts(cluster, prepared.revisions, run),
-        *doubts_of_acting(moves, run.completed),
-    ]
+    doubts = [*doubts_of_chance(run, ties, clocks), *standing_doubts(cluster, prepared.revisions, run)]
+    doubts += doubts_of_acting(moves, run.completed)
     keys = telling.workload_keys_by_owner(run)
     pending = pending_pods(run, keys)
     which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
@@ -116,9 +111,8 @@ def rollout(
         for r in (first, *first.changes)
         for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ]
-    unknown += [
-        (detail.key, Unknown(what=detail.what, may_help=detail.may_help, fix=detail.fix)) for detail in prepared.unknown
-    ]
+    gaps = prepared.unknown
+    unknown += [(gap.key, Unknown(what=gap.what, may_help=gap.may_help, fix=gap.fix)) for gap in gaps]
     unknown += dict.fromkeys(unknown_drivers(run, run.done))
     if (run.completed or pools) and (queue_sentence := crowded(cluster, prepared.revisions)):
         unknown.append((prepared.revisions[0].after.key, Unknown(what=queue_sentence, fix=_QUEUES)))
@@ -181,10 +175,8 @@ def rollout(
         doubts=each_once(doubts),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
-            OtherInFlight(
-                workload=flight.key, since=flight.since, is_overdue=flight.is_overdue, sentence=told_of(cluster, flight)
-            )
-            for flight in run.others
+            OtherInFlight(workload=of.key, since=of.since, is_overdue=of.is_overdue, sentence=told_of(cluster, of))
+            for of in run.others
         ),
         meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),

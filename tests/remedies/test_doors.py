@@ -21,9 +21,11 @@ from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
+from planner.remedies.levers.nodes import added
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
+from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import ZONE, Item, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.capacity.test_certificate import random_case
@@ -180,3 +182,9 @@ def test_the_zone_that_a_pod_needs_is_the_same_at_every_door(spread: list[str], 
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
     assert [str(way.title) for way in rollout(found, scenario).remedies] == [title]
     assert title in [str(plan.title) for plan in certificate(found, scenario, {Lever.NODES}).plans]
+
+
+def test_steps_for_two_places_of_a_pool_add_up() -> None:
+    cluster = Cluster(unlike(1, 1))
+    steps = [added(cluster, cluster.nodes[0], 1), added(cluster, cluster.nodes[0], 2, place="zone b", already=1)]
+    assert [(step.before, step.after) for step in steps] == [("2", "3"), ("3", "5")]

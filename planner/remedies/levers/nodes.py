@@ -284,11 +284,12 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step:
+def added(cluster: Cluster, like: Node, number: int, *, place: str = "", already: int = 0) -> Step:
     """So many nodes more like one of its own: with the command of the pool's cloud, or in words; a node without a pool stands
-    for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses."""
+    for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses; `already`: that
+    the steps before this one add to the pool."""
     pool = node_pool(like)
-    size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
+    size = already + sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
     place_text = f", {place}" if place else ""
     what = (
         f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{place_text}"
