@@ -85,11 +85,8 @@ class _PlanSearch:
         except TooLargeError:
             is_whole = False
         best = sorted(self.best, key=_ease)
-        unsure = [
-            unsure_plan
-            for bound, unsure_plan in self.unsure
-            if not any(dominates(b.costs, bound) for b in best if b.is_proven)
-        ]
+        proven = [outcome.costs for outcome in best if outcome.is_proven]
+        unsure = [plan for bound, plan in self.unsure if not any(dominates(costs, bound) for costs in proven)]
         return SearchOutcome(
             best=tuple(best), looked_at=self.looked_at, played=self.player.played, total=self.knobs.total,
             is_whole=is_whole, unsure=len(unsure), is_refused=self.player.is_refused,
@@ -127,12 +124,8 @@ class _PlanSearch:
     def _changed(self, plan: Plan) -> int:
         """How much of the changes themselves is another: a strategy is less than replicas or another template, and that less than what has
         to be done once it is stuck."""
-        ways = zip(self.knobs.ways_of(plan), plan.ways, strict=True)
-        return sum(
-            3 if way.happenings else 1 if way.replicas is None and way.template is None else 2
-            for way, position in ways
-            if position
-        )
+        ways = [way for way, position in zip(self.knobs.ways_of(plan), plan.ways, strict=True) if position]
+        return sum(3 if way.happenings else 1 if way.replicas is None and way.template is None else 2 for way in ways)
 
     def _look(self, plan: Plan) -> None:
         # The same plan without the larger quota was played, and the quota refused no pod: the larger one can only cost more.

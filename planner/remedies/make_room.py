@@ -171,10 +171,8 @@ class RoomRequest(Record):
             return movable(cluster, self.least)
         if self.book is None:
             raise InputError("the cheapest moves need prices", where="least", fix="Give a price book")
-        prices = Prices(
-            usd_per_hour=usd_of_pods(self.book, cluster.snapshot), checkpoint_minutes=self.checkpoint_minutes
-        )
-        return movable(cluster, self.least, prices)
+        usd = usd_of_pods(self.book, cluster.snapshot)
+        return movable(cluster, self.least, Prices(usd_per_hour=usd, checkpoint_minutes=self.checkpoint_minutes))
 
 
 _ALL_THAT_WAIT: Final = RoomRequest()
@@ -266,15 +264,10 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
         places, put = _made_by(snapshot, what.change)
     elif not what.is_of_places:
         waiting = held(snapshot)
-        waiting_groups = [queued_pods for queued_pods in waiting.kept if what.workload in ("", queued_pods.owner)]
-        queued = tuple(
-            StillWaiting(workload=queued_pods.owner, pods=queued_pods.pods, why=Text(queued_pods.why))
-            for queued_pods in waiting_groups
-        )
+        kept = [group for group in waiting.kept if what.workload in ("", group.owner)]
+        queued = tuple(StillWaiting(workload=group.owner, pods=group.pods, why=Text(group.why)) for group in kept)
         doubts = (_QUEUES,) if waiting.opened or waiting.kept else ()
-        put = put._replace(
-            queued=queued, is_queue_known=all(queued_pods.is_known for queued_pods in waiting_groups), doubts=doubts
-        )
+        put = put._replace(queued=queued, is_queue_known=all(group.is_known for group in kept), doubts=doubts)
         snapshot = waiting.snapshot
     cluster, like = at_rest(compiled(snapshot).snapshot), what.like
     if what.shape:
@@ -303,9 +296,8 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
         queue_sentence, is_queue_known = _of_queue(prepared.snapshot, changed_revision)
         is_known = is_known and is_queue_known
         if queue_sentence:
-            queued.append(
-                StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(queue_sentence))
-            )
+            pods = sum(number for _, number in plain.templates)
+            queued.append(StillWaiting(workload=after.key, pods=pods, why=Text(queue_sentence)))
             # Kueue keeps the pods back today, but may let them in later: the room is asked for without its flavors' nodes.
             revision = plain
         doubts += [_QUEUES] if queue_sentence or changed_revision.queued is not None else []
@@ -342,10 +334,8 @@ def _refused(admission: Admission, namespace: str, name: str, spec: PodSpec, num
 def _of_queue(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
     if revision.queued is None:
-        after = revision.after
-        queue_sentence = queues.queued(
-            snapshot, after.namespace, after.labels, [template for template, _ in revision.templates]
-        )
+        after, templates = revision.after, [template for template, _ in revision.templates]
+        queue_sentence = queues.queued(snapshot, after.namespace, after.labels, templates)
         return (f"not known: {queue_sentence}" if queue_sentence else ""), not queue_sentence
     if revision.queued.unknown:
         return f"not known: {revision.queued.unknown}", False
@@ -403,9 +393,8 @@ def _described(
         for name in (moving.name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",)
     ]
     left = [n for n in pod_numbers if not holds or snapshot.pods[n].uid not in first.started]
-    doubts = _doubts(
-        today, put, movable_pods, keys, {move.workload for move in moves}, is_done=bool(starts), is_whole=not left
-    )
+    moved = {move.workload for move in moves}
+    doubts = _doubts(today, put, movable_pods, keys, moved, is_done=bool(starts), is_whole=not left)
     is_sure = is_proven(doubts, ())
     is_least = plan.moves.is_proven and plan.moves.is_most and holds
     room_plan = MadeRoom(
@@ -428,9 +417,7 @@ def _described(
         held=plan.held,
         seconds=first.seconds + sum(moving.in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=moving.steps(cluster, plan, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
-        curve=tuple(Places(places=i, moves=cost / unit) for i, cost in enumerate(plan.moves.curve, 1))
-        if is_of_places
-        else (),
+        curve=tuple(Places(places=i, moves=cost / unit) for i, cost in enumerate(plan.moves.curve * is_of_places, 1)),
         doubts=doubts,
     )
     return replace(room_plan, sentence=Text(_sentence(room_plan, is_of_places=is_of_places)))
@@ -494,9 +481,8 @@ def _left(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[St
             why = "no moves that are allowed start it"
         scheduler_message = pods[number].unschedulable_message
         groups[keys[pods[number].uid], f"{why}: {scheduler_message}" if scheduler_message else why] += 1
-    return tuple(
-        StillWaiting(workload=name, pods=number, why=Text(why)) for (name, why), number in groups.most_common()
-    )
+    every = groups.most_common()
+    return tuple(StillWaiting(workload=name, pods=number, why=Text(why)) for (name, why), number in every)
 
 
 def _sentence(room_plan: MadeRoom, *, is_of_places: bool) -> str:
@@ -538,10 +524,10 @@ def weighed(least: MoveObjective, weight: float) -> str:
 
 def notes(room_plan: MadeRoom) -> list[str]:
     """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
-    remarks = [
-        f"{count(pods_held.pods, 'pod')} may not be moved: {pods_held.why}{f' ({listing(pods_held.whose[: limits.UNMOVED.most])})' if pods_held.whose else ''}."
-        for pods_held in room_plan.kept
-    ]
+    remarks = []
+    for kept in room_plan.kept:
+        whose = f" ({listing(kept.whose[: limits.UNMOVED.most])})" if kept.whose else ""
+        remarks.append(f"{count(kept.pods, 'pod')} may not be moved: {kept.why}{whose}.")
     if room_plan.moves:
         took = f"It takes {about(room_plan.seconds)}, as far as start-ups are known."
         remarks += [f"{took} Played in {count(room_plan.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]

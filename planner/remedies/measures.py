@@ -53,9 +53,7 @@ class Measure(Record):
     kept_nodes: int = 0
     limit: Text = NO_WORDS
     change: str = ""  # the same as `--change` takes it; "" of what no change of a cluster is: an order, a loan
-    alike: str = (
-        ""  # what it sets and what it sets back, the same for those that may be told together; "" of what stands alone
-    )
+    alike: str = ""  # what it sets and sets back, the same for those that may be told together; "" of what stands alone
 
 
 Effect = Callable[[LeveredCluster], LeveredCluster]
@@ -96,11 +94,7 @@ def _instead(strategy: Strategy) -> str:
 def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, int]]) -> Change:
     """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
     space = key.split("/")[1]
-    today = {
-        resource_quota.name: resource_quota.hard
-        for resource_quota in snapshot.resource_quotas
-        if resource_quota.namespace == space
-    }
+    today = {quota.name: quota.hard for quota in snapshot.resource_quotas if quota.namespace == space}
     step = quota.raise_quotas(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
     measure = Measure(
@@ -115,9 +109,8 @@ def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], wai
     parts, commands_, undo = [], list[str](), list[str]()
     for workload, replicas_left in lent:
         is_pending = ", which is only pending today" if workload.key in waiting else ""
-        parts.append(
-            f"{short_name(workload.key)} at {replicas_left:,} of {count(workload.replicas, 'replica')}{is_pending}"
-        )
+        of = count(workload.replicas, "replica")
+        parts.append(f"{short_name(workload.key)} at {replicas_left:,} of {of}{is_pending}")
         step = lending.scale(workload, replicas_left)
         commands_ += step.commands
         undo += step.undo

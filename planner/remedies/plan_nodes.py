@@ -71,9 +71,8 @@ class SpareNodes:
 
         plans = (plan for plan in self.free.least(key, worth) if plan.nodes)
         searched = [self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds, plan.kept) for plan in plans]
-        better, why = self._first_that_does(
-            key, [offer for offer in searched if taken is None or offer.rank < taken.rank]
-        )
+        cheaper = [offer for offer in searched if taken is None or offer.rank < taken.rank]
+        better, why = self._first_that_does(key, cheaper)
         return better or taken, refused or why
 
     def add(self, key: str, offer_or_reason: tuple[_Offer | None, str]) -> None:

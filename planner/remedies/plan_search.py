@@ -168,9 +168,8 @@ class FreeMeasures:
         return []
 
     def _may_be_lent_to(self, key: str) -> bool:
-        return self.state.wants_room(key) or (
-            self.state.states[key].verdict is Verdict.STUCK and self.state.states[key].reason is Reason.QUOTA
-        )
+        state = self.state.states[key]
+        return self.state.wants_room(key) or (state.verdict is Verdict.STUCK and state.reason is Reason.QUOTA)
 
     def least(
         self, key: str, worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False
@@ -230,9 +229,8 @@ class FreeMeasures:
         loan = loan_measure((key,), idle, lent), partial(LeveredCluster.more, loans={key: lent})
         own = [None, *self.strategies_that_wait(key)]
         changes = [[change for change in pair if change] for pair in product((None, loan) if idle else (None,), own)]
-        ways = [
-            (then.revision(key), then.lent(key)) for then in (with_all(world, change_set) for change_set in changes)
-        ]
+        thens = [with_all(world, change_set) for change_set in changes]
+        ways = [(then.revision(key), then.lent(key)) for then in thens]
         before, others = ([*map(world.revision, keys)] for keys in (self.state.turns, self.state.others_ready()))
         with part():
             order = in_turn.first_turns(world.cluster, before, others, ways, self.state.share)

@@ -83,11 +83,7 @@ class PlanState:
 
     def others_ready(self) -> list[str]:
         """Workloads that can roll out on their own, and aren't in turn yet."""
-        return [
-            workload_key
-            for workload_key in self.states
-            if self.is_ready(workload_key) and workload_key not in (*self.world.loans, *self.turns)
-        ]
+        return [key for key in self.states if self.is_ready(key) and key not in (*self.world.loans, *self.turns)]
 
     def with_strategy(self, key: str, strategy: Strategy) -> Change | None:
         """Another strategy than the one adopted so far; None where it is that."""

@@ -73,17 +73,14 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Leve
         title = f"Drain {nodes} once it is stuck: the volume follows"
         drains = [Change(kind=ChangeKind.DRAIN, target=name) for name in names]
         drained = commands.command("kubectl", "drain", *names, "--ignore-daemonsets", "--delete-emptydir-data")
-        yield from _away(
-            cluster, revision, RemedyKind.DRAIN_NODE, title, names, [(at, drain) for drain in drains], (drained,)
-        )
+        done = [(at, drain) for drain in drains]
+        yield from _away(cluster, revision, RemedyKind.DRAIN_NODE, title, names, done, (drained,))
         pods = {pod.number: pod for wait in waits for pod in wait.pods}
         if pods and max(pods) <= 0:  # pods that the run made have no name that anybody could evict
             which = [f"{pod.namespace}/{pod.name}" for pod in pods.values()]
             title = f"Cordon {nodes} once it is stuck, and evict {listing(which)} there: the volume follows"
-            done = [
-                (at, Change(kind=ChangeKind.TAINT, target=name, value=f"{TAINT_UNSCHEDULABLE}:NoSchedule"))
-                for name in names
-            ]
+            taint = f"{TAINT_UNSCHEDULABLE}:NoSchedule"
+            done = [(at, Change(kind=ChangeKind.TAINT, target=name, value=taint)) for name in names]
             done += [(at + _STEP_SECONDS, Change(kind=ChangeKind.EVICT, target=pod_key)) for pod_key in which]
             evicted = [
                 commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
@@ -121,10 +118,10 @@ def _in_turn(happenings: Sequence[Happening]) -> tuple[Happening, ...]:
 def _others_on(cluster: Cluster, workload: Workload, names: Sequence[str]) -> int:
     """Pods of others on these nodes that a drain evicts."""
     keys = workload_keys(cluster.snapshot)
-    other_pods = (
-        p for p in cluster.snapshot.pods if p.node_name in names and p.holds_room and keys[p.uid] != workload.key
+    there = (
+        pod for pod in cluster.snapshot.pods if pod.node_name in names and pod.holds_room and pod.owner is not None
     )
-    return sum(pod.owner is not None and not kind_in(keys[pod.uid]).is_per_node for pod in other_pods)
+    return sum(keys[pod.uid] != workload.key and not kind_in(keys[pod.uid]).is_per_node for pod in there)
 
 
 def _to_zero(workload: Workload, at: float) -> LeverPosition:
@@ -133,9 +130,8 @@ def _to_zero(workload: Workload, at: float) -> LeverPosition:
     changes = [Change(kind=ChangeKind.REPLICAS, target=workload.key, value=str(number)) for number in numbers]
     wait_command = commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
     does = (commands.scale(workload.key, 0), wait_command, commands.scale(workload.key, workload.replicas))
-    happenings = [
-        Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key, replicas=number) for number in numbers
-    ]
+    scale = Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key)
+    happenings = [replace(scale, replicas=number) for number in numbers]
     return LeverPosition(
         title=title, kind=RemedyKind.SCALE_TO_ZERO, then=Step(what=title, commands=does, undo=does[-1:], is_lent=True),
         happenings=_in_turn(happenings),

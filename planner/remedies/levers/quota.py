@@ -8,7 +8,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.words import listing, plural
 from planner.kubernetes import commands
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.records import FrozenMap, ResourceQuota, Snapshot
 from planner.kubernetes.shares import rolling_limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.rollout.admission import usage
@@ -27,27 +27,18 @@ def with_bounds(cluster: Cluster, bounds: Bounds) -> Cluster:
     if not bounds:
         return cluster
     snapshot = cluster.snapshot
-    quotas = tuple(
-        replace(
-            resource_quota,
-            hard=FrozenMap(
-                {
-                    key: bounds.get((resource_quota.namespace, resource_quota.name, key), n)
-                    for key, n in resource_quota.hard.items()
-                }
-            ),
-        )
-        for resource_quota in snapshot.resource_quotas
-    )
+
+    def hard(of: ResourceQuota) -> FrozenMap[int]:
+        return FrozenMap({key: bounds.get((of.namespace, of.name, key), n) for key, n in of.hard.items()})
+
+    quotas = tuple(replace(quota, hard=hard(quota)) for quota in snapshot.resource_quotas)
     return cluster.with_snapshot(replace(snapshot, resource_quotas=quotas))
 
 
 def lifted(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
     """With no bound at all in these namespaces: what is used then says how large the quotas have to be."""
-    quotas = (candidate for candidate in cluster.snapshot.resource_quotas if candidate.namespace in namespaces)
-    return with_bounds(
-        cluster, {(quota.namespace, quota.name, key): UNBOUNDED for quota in quotas for key in quota.hard}
-    )
+    quotas = (quota for quota in cluster.snapshot.resource_quotas if quota.namespace in namespaces)
+    return with_bounds(cluster, {(of.namespace, of.name, key): UNBOUNDED for of in quotas for key in of.hard})
 
 
 def raised(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[tuple[str, str, str, int, int]]:
