@@ -281,10 +281,11 @@ def _with_first_pods(cluster: Cluster, workload: Workload, turns: list[RevisionT
         began = None
     if began is not None and since is not None and not turn.is_of_sets:
         about = events_by_object(cluster).get((workload.kind, workload.namespace, workload.name), ())
-        if len(own) == 1 and not any((event.last_seen_at or 0.0) >= since for event in about):
-            return turns  # the only pod may have been made anew any time since
-        deleted = (event.last_seen_at for event in about if event.reason == "SuccessfulDelete")
+        deleted = [event.last_seen_at for event in about if event.reason == "SuccessfulDelete"]
         grace = float(workload.template.spec.termination_grace_period_seconds)
+        near = (event.last_seen_at for event in about)
+        if len(own) == 1 and not any(at is not None and abs(at - began) <= grace + _TAKEN_SECONDS for at in near):
+            return turns  # the only pod may have been made anew any time since
         began = max((at for at in deleted if at is not None and max(since, began - grace) < at <= began), default=began)
     return [*turns[:-1], replace(turn, began=began)]
 

@@ -275,3 +275,35 @@ def test_what_happens_after_a_rollout_makes_no_hang_of_it(happens: Callable[[lis
         judgments.update((what, is_right) for what, is_right, _ in found)
     assert judgments["invented", True] > 40
     assert judgments["rollouts", True] > 100
+
+
+def make_pods_anew(items: list[Any]) -> None:
+    """Of each finished rollout one pod, minutes later: it is evicted, waits five minutes for room, and its container crashes twice."""
+    done = {item["metadata"]["uid"] for item, _ in rolled_out(items)}
+    sets = {item["metadata"]["uid"] for item in items if item["kind"] == "ReplicaSet" and owner_of(item) in done}
+    sets |= {item["metadata"]["uid"] for item in items if item["kind"] in ("StatefulSet", "DaemonSet")}
+    for uid in sets:
+        pods = [item for item in items if item["kind"] == "Pod" and owner_of(item) == uid]
+        told = [conditions(pod) for pod in pods]
+        if not pods or any(one.get("Ready", {}).get("status") != "True" for one in told):
+            continue
+        at = later(max(one["Ready"]["lastTransitionTime"] for one in told), 180)
+        pod, one = pods[-1], told[-1]
+        pod["metadata"] |= {"creationTimestamp": at, "uid": f"{pod['metadata']['uid']}-anew"}
+        one["PodScheduled"]["lastTransitionTime"] = pod["status"]["startTime"] = later(at, 300)
+        one["Ready"]["lastTransitionTime"] = later(at, 400)
+        for container in pod["status"].get("containerStatuses", ()):
+            container |= {"restartCount": 2, "state": {"running": {"startedAt": later(at, 390)}}}
+
+
+def test_a_pod_that_is_made_anew_begins_no_rollout_and_makes_none_hang() -> None:
+    judgments = Counter[tuple[str, bool]]()
+    for case in lists():
+        if case["truth"]["age"] == "10m":
+            items = copy.deepcopy(case["cluster"]["items"])
+            make_pods_anew(items)
+            found = [*judged(case, past_rollouts(compiled(read_items(items))))]
+            assert not [where for what, is_right, where in found if what == "invented" and not is_right]
+            judgments.update((what, is_right) for what, is_right, _ in found)
+    assert judgments["invented", True] > 15
+    assert judgments["rollouts", True] > 30
