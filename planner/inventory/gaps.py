@@ -15,7 +15,7 @@ yet (`_uncounted`). Deleted pods stay in the list until they have ended, and the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from planner.ground import words
@@ -74,15 +74,21 @@ class PodTally:
         return self.there, self.ready, self.lasting_on, self.lasting_of
 
 
-def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: PodTally | None = None) -> Snapshot:
+def with_gaps(
+    snapshot: Snapshot, spaces: Collection[str] | None = None, tally: PodTally | None = None,
+    lasting: Callable[[Collection[str]], Collection[str]] = frozenset,
+) -> Snapshot:  # fmt: skip
     """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
 
     `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster: its lists are of all namespaces. `tally`: of
-    its pods, where that is known.
+    its pods, where that is known. `lasting`: of kinds that other objects tell more of, those of which that isn't only a moment's.
     """
-    partial = dict(snapshot.reading.partial)
+    told = dict[str, str]()
     for kind, why in _told_by_objects(snapshot, spaces, tally or PodTally(snapshot.pods)):
-        partial.setdefault(kind, why)
+        told.setdefault(kind, why)
+    partial = dict(snapshot.reading.partial)
+    for kind in lasting(told):
+        partial.setdefault(kind, told[kind])
     gaps = {kind: why for kind, why in partial.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
     if not gaps:
         return snapshot

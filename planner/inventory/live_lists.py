@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from planner.ground import collector
@@ -170,9 +172,12 @@ class _Digests:
 
 
 class Picture:
-    """The objects of one cluster by kind and name."""
+    """The objects of one cluster by kind and name. `gap_seconds`: so long a list lacks what another tells of before that counts, unless it did
+    from the first snapshot on: watches of two kinds are never of one moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, gap_seconds: float = 0.0) -> None:
+        self._gap_seconds = gap_seconds
+        self._gaps: dict[str, float] | None = None  # kind → since when; None before the first snapshot
         self._objects: dict[str, dict[str, _LastSeen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
         self._presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
         self._versions: dict[str, str] = {}
@@ -235,10 +240,9 @@ class Picture:
         """Keep what `told` tells of it."""
         was, record = (None if state is None else state.record for state in (before, now))
         if kind == POD.name and self._is_whole:
-            owner = (record or was).owner if record is not None or was is not None else None
-            step = _is_ready(record) - _is_ready(was)
-            if owner is not None and step:
-                self._ready.append((owner.uid, step))
+            known, step = record if record is not None else was, _is_ready(record) - _is_ready(was)
+            if known is not None and known.owner is not None and step:
+                self._ready.append((known.owner.uid, step))
                 self._is_whole = len(self._ready) <= LIMITS.watched_changes
         elif isinstance(record, Workload) and was is not None and record.generation > was.generation:
             self._writes.append(record)
@@ -320,7 +324,12 @@ class Picture:
             told_apart={kind for kind in wire.READ if records_by_kind[kind].is_told_apart},
         )
         snapshot = reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems))
-        return with_gaps(with_inferred(snapshot), tally=self._tally)
+        return with_gaps(with_inferred(snapshot), tally=self._tally, lasting=partial(self._lasting, taken_at))
+
+    def _lasting(self, at: float, kinds: Collection[str]) -> Collection[str]:
+        first = -inf if self._gaps is None else at
+        self._gaps = {kind: (self._gaps or {}).get(kind, first) for kind in kinds}
+        return [kind for kind, since in self._gaps.items() if at - since >= self._gap_seconds]
 
     def _bring_up_to_date(self) -> None:
         """Put what changed since the last snapshot where it stands, and count it."""

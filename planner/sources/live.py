@@ -42,6 +42,9 @@ from planner.sources.limits import LIMITS
 
 LISTS_AT_ONCE: Final = 4
 _LATE_PULSES: Final = 2.5  # so many times its interval without a look that succeeded: the server is frozen
+GAP_SECONDS: Final = 90.0
+"""Pods stay bound to a node that was deleted for up to a minute, and a Deployment counts pods of ReplicaSets that have just been scaled down
+(kubernetes `pkg/controller/podgc/gc_controller.go` `gcCheckPeriod`, `quarantineTime`)."""
 _PULSE: Final = "/api/v1/namespaces"
 _OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
 
@@ -101,7 +104,7 @@ class LiveReader:
         self.context, self._timing = context, timing
         self._connection = connect(context)
         self.pace = self._connection.pace
-        self._picture = Picture()
+        self._picture = Picture(gap_seconds=GAP_SECONDS)
         self._lock = threading.Lock()  # of the picture
         self._kinds = {kind: _KindReader() for kind in kubernetes_api.PATHS}
         self._lists = threading.Semaphore(LISTS_AT_ONCE)

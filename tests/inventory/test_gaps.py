@@ -167,6 +167,23 @@ def test_a_live_cluster_was_asked_for_all_namespaces() -> None:
     assert partial(build_snapshot([Part(items=items)], source="a file")) == {"Pod"}
 
 
+def test_a_watched_cluster_lacks_what_it_lacks_for_long() -> None:
+    """A node is deleted a minute before its pods are."""
+    picture, items = Picture(gap_seconds=90.0), [NODE, named("Node", "other"), DEPLOYMENT, SETS, *PODS, *SPACES]
+    for kind in {one["kind"] for one in items}:
+        picture.take(kind, [one for one in items if one["kind"] == kind], "1")
+    assert partial(picture.snapshot(source="live", taken_at=0.0)) == set()
+    picture.fold("Node", "DELETED", NODE)
+    found = [partial(picture.snapshot(source="live", taken_at=at)) for at in (10.0, 60.0, 120.0)]
+    assert found == [set(), set(), {"Node"}]
+    picture.fold("Node", "ADDED", NODE)
+    assert partial(picture.snapshot(source="live", taken_at=130.0)) == set()
+    filtered = Picture(gap_seconds=90.0)  # by a proxy, from the beginning
+    for kind in ("Node", "Pod"):
+        filtered.take(kind, PODS if kind == "Pod" else [named("Node", "other")], "1")
+    assert "Node" in partial(filtered.snapshot(source="live", taken_at=0.0))
+
+
 def test_a_node_that_went_with_pods_that_finished_is_no_gap() -> None:
     done = pod("done", node="gone", owner=None)
     done["status"]["phase"] = "Succeeded"
