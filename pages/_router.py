@@ -28,7 +28,7 @@ PAGES = {
     "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),
 }
 
-frame.begin(Path(__file__).with_name("icon.png"))
+frame.begin(Path(__file__).parent)
 pages = {
     file: st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
     for views in PAGES.values()

@@ -176,12 +176,9 @@ def _costs(answer: Any) -> Iterator[Chart]:
     """The dearest first; what isn't requested has no owner."""
     pools = sorted((pool for pool in answer.pools if pool.usd_per_month), key=lambda pool: -pool.usd_per_month)
     idle = [pool.idle.total if pool.idle else 0.0 for pool in pools]
+    requested = [pool.cost.total - unused if pool.idle else 0.0 for pool, unused in zip(pools, idle, strict=True)]
     parts = (
-        BarPart(
-            "requested",
-            palette.BLUE,
-            [pool.cost.total - usd if pool.idle else 0.0 for pool, usd in zip(pools, idle, strict=True)],
-        ),
+        BarPart("requested", palette.BLUE, requested),
         BarPart("idle", palette.GREY, idle, is_hatched=True),
         BarPart("owner not known", palette.GREY, [0.0 if pool.idle else pool.cost.total for pool in pools]),
     )
@@ -194,12 +191,9 @@ def _memory(answer: Any) -> Iterator[Chart]:
     """How much more the pods of each node may use until it evicts, the nearest to that first; use that isn't known is not drawn."""
     nodes = answer.cluster.nodes
     left = [0 if node.until_hard_bytes is None or node.known_share is None else node.until_hard_bytes for node in nodes]
+    used = [(node.working_set_bytes + min(0, free)) / _GIB for node, free in zip(nodes, left, strict=True)]
     parts = (
-        BarPart(
-            "used",
-            palette.BLUE,
-            [(node.working_set_bytes + min(0, free)) / _GIB for node, free in zip(nodes, left, strict=True)],
-        ),
+        BarPart("used", palette.BLUE, used),
         BarPart("past hard eviction", palette.VERMILION, [max(0, -free) / _GIB for free in left], is_hatched=True),
         BarPart("until hard eviction", palette.GREY, [max(0, free) / _GIB for free in left]),
     )
@@ -231,19 +225,13 @@ def _seats(answer: Any) -> Iterator[Chart]:
     for node in answer.nodes:
         by_place[node.node_pool or NO_POOL, node.zone or "no zone", node.offer.noun(0)].append(node)
     places = sorted(by_place.items())
+    free = [sum(node.gpus_free for node in nodes) for _, nodes in places]
+    shut = [sum(node.gpus_out_of_use for node in nodes) for _, nodes in places]
+    gpus = [sum(node.gpus for node in nodes) for _, nodes in places]
     parts = (
-        BarPart(
-            "held",
-            palette.BLUE,
-            [sum(node.gpus - node.gpus_free - node.gpus_out_of_use for node in nodes) for _, nodes in places],
-        ),
-        BarPart("free", palette.GREY, [sum(node.gpus_free for node in nodes) for _, nodes in places]),
-        BarPart(
-            "out of use",
-            palette.GREY,
-            [sum(node.gpus_out_of_use for node in nodes) for _, nodes in places],
-            is_hatched=True,
-        ),
+        BarPart("held", palette.BLUE, [total - idle - out for total, idle, out in zip(gpus, free, shut, strict=True)]),
+        BarPart("free", palette.GREY, free),
+        BarPart("out of use", palette.GREY, shut, is_hatched=True),
     )
     names = tuple(f"{pool} · {zone} ({count(len(nodes), 'node')}), {noun}" for (pool, zone, noun), nodes in places)
     unit = ", ".join(sorted({noun for (_, _, noun), _ in places}))

@@ -56,7 +56,7 @@ def dialog() -> None:
     _add(today := session.looked_at())
     st.session_state[_TEXT] = as_if.text()
     st.text_input(
-        "Changes, in their order", key=_TEXT, on_change=_type, help="Separated by ; as --change takes them.",
+        "Changes, in their order", key=_TEXT, on_change=lambda: as_if.write(str(st.session_state[_TEXT])), help="Separated by ; as --change takes them.",
         placeholder="add:gpu-t4=1;drain:pool/web",
     )  # fmt: skip
     asked = SettingsForm(WhatIfSettings)
@@ -71,10 +71,6 @@ def dialog() -> None:
             return
     with st.expander("How changes are written", icon=":material/edit_note:"):
         tables.small([{"written": form, "does": what} for form, what in FORMS.values()])
-
-
-def _type() -> None:
-    as_if.write(str(st.session_state[_TEXT]))
 
 
 # ── a change more ────────────────────────────────────────────────────────────────────────────────────────────────────

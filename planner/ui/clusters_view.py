@@ -46,16 +46,14 @@ def show(fleet: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(cluster.stuck for cluster in fleet.clusters)
     unknown = any(cluster.unknown or cluster.workloads is None for cluster in fleet.clusters)
-    verdict.box(_title(fleet, stuck, is_known=not unknown), fleet.sentence)
+    number = words.count(len(fleet.clusters), "cluster")
+    title = (
+        "? Not known of all workloads whether they could be rolled out"
+        if unknown
+        else f"✓ Nothing is stuck in {number}"
+    )
+    verdict.box(f"✗ {words.count(stuck, 'workload')} stuck in {number}" if stuck else title, fleet.sentence)
     sheet.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
-
-
-def _title(fleet: FleetAnswer, stuck: int, *, is_known: bool) -> str:
-    if stuck:
-        return f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(fleet.clusters), 'cluster')}"
-    if not is_known:
-        return "? Not known of all workloads whether they could be rolled out"
-    return f"✓ Nothing is stuck in {words.count(len(fleet.clusters), 'cluster')}"
 
 
 def manifest() -> str:

@@ -77,14 +77,11 @@ def _cell(service: ServiceDrift, environment: str) -> str:
     index = service.environments.index(environment)
     memory = next((r.cells[index] for r in service.rows if r.aspect.value == "memory limit"), None)
     memory = memory or next((r.cells[index] for r in service.rows if r.aspect.value == "memory request"), None)
-    parts = [memory.text if memory and memory.text != "none" else "", _restarts(service.restarts[index])]
-    return ", ".join(part for part in parts if part) or "✓ there"
-
-
-def _restarts(number: int | None) -> str:
-    if number is None:
-        return "restarts not known"
-    return f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts"
+    number = service.restarts[index]
+    restarted = (
+        f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts" if number == 0 else "restarts not known"
+    )
+    return ", ".join([*([memory.text] if memory and memory.text != "none" else []), restarted])
 
 
 @errors.part

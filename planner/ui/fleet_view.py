@@ -38,7 +38,8 @@ def moves(found: SavingsAnswer) -> None:
     moving = fleet_of(found).moves
     sheet.grouped(
         QUESTION, found, "moves", alike(moving, _alike), key="moves", few=_FEW_MOVES,
-        sums=("expected_usd", "pod_hours_at_risk", "nodes_freed"), names=_SHOWN, opens=_spot_of,
+        sums=("expected_usd", "pod_hours_at_risk", "nodes_freed"), names=_SHOWN,
+        opens=lambda move: object_links.PageLink(page="rollout.py", query={"workload": move.workload, "about": "Spot", "spot": "true"}),
     )  # fmt: skip
     if moving:
         st.caption(
@@ -63,10 +64,6 @@ def _alike(move: Move) -> Hashable:
     """What is said of a move, but for its owner: money to three digits, since cents that are left over have an owner."""
     amounts = (move.expected_usd, move.risk_pod_hours, move.freed_nodes, move.spot_nodes)
     return move.fitness, tuple(f"{amount or 0:.3g}" for amount in amounts)
-
-
-def _spot_of(move: Move) -> object_links.PageLink:
-    return object_links.PageLink(page="rollout.py", query={"workload": move.workload, "about": "Spot", "spot": "true"})
 
 
 @errors.part

@@ -12,23 +12,6 @@ import streamlit as st
 from planner.kubernetes.records import Snapshot
 from planner.ui import findings, link, live_view, page_filter, replay, session, web
 
-_SQUARES: Final = (
-    "#0072B2", "#0072B2", "#009E73",
-    "#0072B2", "#0072B2", "#009E73",
-    "#0072B2", "#D55E00", "#BBBBBB",
-)  # fmt: skip
-_SIDE: Final = 3  # squares in a row of the mark, which is the page's icon: seats, by who holds them
-MARK: Final = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 172 28" width="172" height="28"><title>Headroom</title>'
-    "<style>text{fill:#0B1219;font:700 20px 'Source Sans 3','Source Sans Pro',system-ui,sans-serif}"
-    "@media (prefers-color-scheme:dark){text{fill:#E6ECF2}}</style>"
-    + "".join(
-        f'<rect x="{2 + 9 * (place % _SIDE)}" y="{1 + 9 * (place // _SIDE)}" width="8" height="8" rx="1.5" fill="{fill}"/>'
-        for place, fill in enumerate(_SQUARES)
-    )
-    + '<text x="38" y="21">Headroom</text></svg>'
-)
-
 Views = Sequence[tuple[str, str, str, Any]]
 _QUEUES: Final = "Queues"
 
@@ -88,8 +71,8 @@ def folded(label: str, key: str) -> Iterator[None]:
         yield
 
 
-def begin(icon: Path) -> None:
-    """Name and mark, and what the theme can't say."""
-    st.set_page_config(page_title="Headroom", page_icon=web.picture(icon), layout="wide")
-    st.logo(MARK, size="large")
+def begin(folder: Path) -> None:
+    """Name and mark, of ``icon.png`` and ``mark.svg`` (seats, by who holds them), and what the theme can't say."""
+    st.set_page_config(page_title="Headroom", page_icon=web.picture(folder / "icon.png"), layout="wide")
+    st.logo((folder / "mark.svg").read_text(encoding="utf-8"), size="large")
     st.html(Path(__file__).with_suffix(".css"))

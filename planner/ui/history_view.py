@@ -36,6 +36,7 @@ from planner.ui import (
     session,
     sheet,
     uploads,
+    verdict,
 )
 
 Moments = tuple[Snapshot, Snapshot, History | None]
@@ -118,13 +119,9 @@ def expected(trends_answer: TrendsAnswer) -> None:
         return
     first = whole[0]
     sentence = f"{first.gpu_model or first.resource}: {first.sentence}"
-    title = words.literal(sentence)
-    box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
-        first.trend.outlook, st.success
-    )
-    box(
+    verdict.box(
+        f"{_GLYPH.get(first.trend.outlook, '✓')} {sentence}",
         f"{words.count(trends_answer.snapshots, 'snapshot')} from {words.moment(trends_answer.first_at)} to {words.moment(trends_answer.last_at)}.",
-        title=f"{_GLYPH.get(first.trend.outlook, '✓')} {title}",
     )
     if (
         len(trends_answer.clusters) > 1
@@ -162,7 +159,7 @@ def expected(trends_answer: TrendsAnswer) -> None:
 
 
 _TREND = ("model", "wanted_now", "there_are", "says", "band_held")
-_GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Outlook.NO_TREND: "✓"}
+_GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?"}
 
 
 def _name(line: TrendLine) -> str:

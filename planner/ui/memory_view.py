@@ -43,16 +43,9 @@ _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the
 @errors.part
 def stop_without_nodes(cluster: ClusterMemory) -> None:
     """End the page with a sentence where there is no node to speak of."""
-    if not cluster.nodes and not page_filter.wanted().is_empty:
-        st.info("No node matches the filter above.", title="? Nothing to list", icon=":material/filter_alt:")
-        st.stop()
     if not cluster.nodes:
-        st.info(
-            "This snapshot has no nodes, so the order of eviction isn't known. Read nodes as well: "
-            "kubectl get nodes,pods -A -o json",
-            icon=":material/help:",
-        )
-        st.stop()
+        lacking = "This snapshot has no nodes, so the order of eviction isn't known. Read nodes as well: kubectl get nodes,pods -A -o json"
+        errors.nothing("Nothing to list", page_filter.nothing("node", lacking))
 
 
 @errors.part

@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.questions.gate import GateAnswer, GateSettings, answer_without_cluster
+from planner.questions.gate import GateSettings, answer_without_cluster
 from planner.remedies.tightest_cluster import SOURCE
 from planner.remedies.without_cluster import GIVEN, tightest_cluster_of
 from planner.rollout.answers import Verdict
@@ -47,16 +47,12 @@ def _open(text: str) -> None:
         (part for verdict in _FIRST for part in parts if part.verdict is verdict and part.workload in keys), None
     )
     if snapshot is None or opens is None:
-        _tell(gate_answer)
+        st.info(words.literal(words.sentence(gate_answer.sentence)), icon=":material/help:")
+        for part in gate_answer.workloads:
+            st.caption(words.literal(f"{part.workload}: {part.sentence}"))
         return
     session.adopt(replace(snapshot, taken_at=time.time()))
     st.switch_page("rollout.py", query_params={"workload": opens.workload})
-
-
-def _tell(gate_answer: GateAnswer) -> None:
-    st.info(words.literal(words.sentence(gate_answer.sentence)), icon=":material/help:")
-    for part in gate_answer.workloads:
-        st.caption(words.literal(f"{part.workload}: {part.sentence}"))
 
 
 def is_one(snapshot: Snapshot) -> bool:

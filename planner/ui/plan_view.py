@@ -14,7 +14,7 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, PlanSettings, doubt_of, narrowed
 from planner.remedies.levers.change import as_shown
-from planner.remedies.measures import Measure, MeasureKind, Numbered, alike, price_of
+from planner.remedies.measures import MeasureKind, Numbered, alike, price_of
 from planner.remedies.plan import PlanAnswer
 from planner.rollout.scripts import in_context, script
 from planner.ui import (
@@ -35,6 +35,7 @@ from planner.ui.settings_form import SettingsForm
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
 _MOST_COMMANDS = 5  # more of them scroll
 _SCROLLED = 240  # pixels
+_ASIDE = (MeasureKind.ORDER, MeasureKind.LEND)
 _PLAYED = (
     "This order was played as a whole, with the whole plan in place: rollouts that let another through come first, then those that need "
     "nothing, those that need what costs nothing, and those that share spare nodes, so that the nodes are there once."
@@ -113,16 +114,15 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
 
 def _script(snapshot: Snapshot, plan_answer: PlanAnswer) -> str:
     """The commands of the measures, in their order, each with how it is undone."""
-    steps = [as_shown(str(measure.what), measure.undo, _as_run(measure)) for measure in plan_answer.measures]
+    steps = [
+        # what only holds while another rolls out is a comment, at which the script waits
+        as_shown(str(measure.what), measure.undo, f"# {measure.command}" if measure.kind in _ASIDE else measure.command)
+        for measure in plan_answer.measures
+    ]
     said = script(
         str(plan_answer.sentence), steps, source=f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     )
     return in_context(said, live_view.context(snapshot))
-
-
-def _as_run(measure: Measure) -> str:
-    """Its command; of what only holds while another rolls out a comment, at which the script waits."""
-    return f"# {measure.command}" if measure.kind in (MeasureKind.ORDER, MeasureKind.LEND) else measure.command
 
 
 def _measures(card: Sequence[Numbered]) -> None:

@@ -98,14 +98,16 @@ def _without_price(snapshot: Snapshot, prices: PriceBook) -> Mapping[str, int]:
 
 def _ask_by_pool(without: Mapping[str, int]) -> None:
     most = sorted(without, key=lambda pool: (-without[pool], pool))[:_MOST_POOLS]
-    typed: dict[str, tuple[float | None, float | None]] = {}
+    typed: dict[str, tuple[float | None, ...]] = {}
     with st.form("own-prices", border=False):
         st.caption("Of one node, USD an hour; what stays empty has no price.")
         with st.grid(min_column_width=110, gap="small"):
             for pool in most:
                 name, nodes = literal(pool or NO_POOL), count(without[pool], "node")
-                both = (st.number_input(f"{name}, {how}", min_value=0.0, value=None, format="%.4f", help=nodes, key=f"_price {how} {pool}") for how in ("on demand", "on spot"))  # fmt: skip
-                typed[pool] = (next(both), next(both))
+                typed[pool] = tuple(
+                    st.number_input(f"{name}, {how}", min_value=0.0, value=None, format="%.4f", help=nodes, key=f"_price {how} {pool}")
+                    for how in ("on demand", "on spot")
+                )  # fmt: skip
         is_given = st.form_submit_button("Use these prices", icon=":material/check:")
     prices_by_pool = {pool: both for pool, both in typed.items() if any(both)}
     if is_given and prices_by_pool:

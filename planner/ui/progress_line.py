@@ -32,7 +32,13 @@ def is_stopped(key: str) -> bool:
         return False
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Stopped before it was worked out.")
-        st.button("Work it out", key=f"again-{key}", icon=":material/play_arrow:", on_click=_go_on)
+        st.button(
+            "Work it out",
+            key=f"again-{key}",
+            icon=":material/play_arrow:",
+            on_click=st.session_state.pop,
+            args=(_STOPPED, None),
+        )
     return True
 
 
@@ -76,7 +82,3 @@ def shown(key: str, what: str, is_wanted: Callable[[], bool]) -> Iterator[Callab
 
 def _stop(key: str) -> None:
     st.session_state[_STOPPED] = key
-
-
-def _go_on() -> None:
-    st.session_state.pop(_STOPPED, None)

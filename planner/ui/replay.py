@@ -64,12 +64,15 @@ def _told() -> None:
         )
         if is_last:
             st.button("Again", icon=":material/replay:", type="tertiary", key="watch-again", on_click=_begin)
-        st.button("Stop", icon=":material/stop:", type="tertiary", key="watch-stop", on_click=_end)
+        st.button(
+            "Stop",
+            icon=":material/stop:",
+            type="tertiary",
+            key="watch-stop",
+            on_click=st.session_state.pop,
+            args=(_PLACE, None),
+        )
 
 
 def _begin() -> None:
     st.session_state[_PLACE] = 0
-
-
-def _end() -> None:
-    st.session_state.pop(_PLACE, None)

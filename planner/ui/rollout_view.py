@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -70,7 +68,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
             notes(result, snapshot, differs)
     with strategies:
         download(snapshot, settings, result)
-    remedies(result, snapshot, spares.remedy_price(snapshot, None))
+    remedies(result, snapshot)
 
 
 @errors.part
@@ -152,7 +150,9 @@ def answer(result: RolloutResult) -> None:
         for message in messages:
             st.code(str(message), language=None, wrap_lines=True)
         if result.pending:
-            pending(result)
+            st.markdown("**Pods that are pending at the end, in the whole cluster**")
+            names = ("namespace", "owner", "pods", "scheduler_message")
+            sheet.table(rollout_question.QUESTION, result, "pending", names=names, placeholder="never tried")
 
 
 @errors.part
@@ -189,8 +189,8 @@ def choose_workload(rollout_result: RolloutResult) -> WorkloadRollout:
 
 
 @errors.part
-def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy], str]) -> None:
-    """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
+def remedies(result: RolloutResult, snapshot: Snapshot) -> None:
+    """Ways out, each simulated: what it costs, and its steps."""
     st.header("Ways out", help="Each was simulated on this snapshot and completes. Every step waits until it is done.")
     if not result.remedies:
         st.caption(
@@ -201,15 +201,15 @@ def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy]
     is_sure = is_proven(result.doubts, result.findings)
     for place, remedy in enumerate(result.remedies):
         with st.container(border=True, gap="xsmall"):
-            _remedy(remedy, place, price(remedy), snapshot, is_sure=is_sure)
+            _remedy(remedy, place, snapshot, is_sure=is_sure)
 
 
-def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_sure: bool) -> None:
+def _remedy(remedy: Remedy, place: int, snapshot: Snapshot, *, is_sure: bool) -> None:
+    more_gpus = f"{words.count(remedy.extra_gpus, 'GPU')} more" if remedy.extra_gpus else "no extra GPU"
     badge_texts = [
         f"{remedy.lowest_ready:,} of {remedy.replicas:,} Ready",
         words.about(remedy.seconds),
-        (price and price.partition(":")[0])
-        or ("no extra GPU" if not remedy.extra_gpus else f"{words.count(remedy.extra_gpus, 'GPU')} more"),
+        spares.remedy_price(snapshot, remedy).partition(":")[0] or more_gpus,
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
     badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)
@@ -236,11 +236,3 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot, *, is_su
         if is_open:
             st.markdown(words.literal(words.sentence(remedy.sentence)))
             apply_view.steps(remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
-
-
-@errors.part
-def pending(result: RolloutResult) -> None:
-    """Pods that wait at the end, in the whole cluster."""
-    st.markdown("**Pods that are pending at the end, in the whole cluster**")
-    names = ("namespace", "owner", "pods", "scheduler_message")
-    sheet.table(rollout_question.QUESTION, result, "pending", names=names, placeholder="never tried")

@@ -90,7 +90,6 @@ def show(snapshot: Snapshot, key: str) -> None:
     settings = savings_inputs.settings(derived)
     result = cache.ask(QUESTION, snapshot, settings, own_history.given(snapshot))
     detail = detail_of(result)
-    saved = detail.estimate.savings
     with place:
         verdicts(detail)
         figures(detail, is_whole=True)
@@ -101,11 +100,12 @@ def show(snapshot: Snapshot, key: str) -> None:
             checklist(detail.suitability)
     with much:
         if much.open:
-            how_much(result)
+            sheet.table(QUESTION, result, "steps", is_whole=True)
+            st.caption("USD a month. Means add up; percentiles of the steps don't.")
             own_history.show(result)
     with pays:
         if pays.open:
-            break_even(saved)
+            break_even(detail.estimate.savings)
             mixes(detail.estimate.mix, detail.assumed)
     with buying:
         if buying.open:
@@ -114,7 +114,8 @@ def show(snapshot: Snapshot, key: str) -> None:
             history(derived)
     with basis:
         if basis.open:
-            notes(saved)
+            for note in detail.estimate.savings.notes:
+                st.caption(words.literal(note))
             sheet.table(QUESTION, result, "assumptions", is_whole=True, height="content")
             downloads.answer(QUESTION, snapshot, settings, result)
 
@@ -166,20 +167,6 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
     title, saves = _verdict(detail)
     said = words.literal(f"Expected: {'; '.join(parts)}.") if saves else ""
     st.markdown(f"**{title}.** {said}  \n:gray[{words.literal(detail.suitability.sentence)}]")
-
-
-@errors.part
-def how_much(found: SavingsAnswer) -> None:
-    """From the price on demand to that on spot, step by step, and how surely."""
-    sheet.table(QUESTION, found, "steps", is_whole=True)
-    st.caption("USD a month. Means add up; percentiles of the steps don't.")
-
-
-@errors.part
-def notes(saved: Savings) -> None:
-    """What was simulated, and how surely."""
-    for note in saved.notes:
-        st.caption(words.literal(note))
 
 
 @errors.part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -130,16 +130,11 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
         )
 
 
-def remedy_price(snapshot: Snapshot, costs: StrategyCosts | None) -> Callable[[Remedy], str]:
+def remedy_price(snapshot: Snapshot, remedy: Remedy) -> str:
     """What the nodes of a way out cost, in words; "" for one that adds none."""
-
-    def price(remedy: Remedy) -> str:
-        if not remedy.extra_nodes:
-            return ""
-        try:
-            book = prices.book()
-        except HeadroomError:  # said where the strategies' costs stand
-            return "no price"
-        return remedy_costs.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
-
-    return price
+    if not remedy.extra_nodes:
+        return ""
+    try:
+        return remedy_costs.remedy_cost(snapshot, prices.book(), remedy, None)
+    except HeadroomError:  # said where the strategies' costs stand
+        return "no price"

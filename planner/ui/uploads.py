@@ -103,8 +103,10 @@ def told(key: str, *, of: object = None) -> None:
     if file_names := names(key, of=of):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"✓ read: {words.literal(', '.join(file_names))}")
-            st.button("Remove", key=f"{key}-remove", on_click=_forget, args=(f"{key}-kept",), type="tertiary")
-
-
-def _forget(place: str) -> None:
-    st.session_state.pop(place, None)
+            st.button(
+                "Remove",
+                key=f"{key}-remove",
+                on_click=st.session_state.pop,
+                args=(f"{key}-kept", None),
+                type="tertiary",
+            )
