@@ -18,13 +18,12 @@ from planner.ground import words
 from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
-from planner.questions import costs, plan, restarts, review, savings, survive
+from planner.questions import costs, plan, restarts, review, savings
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
-from planner.questions.survive import SurviveSettings
 from planner.remedies.measures import Measure, MeasureKind, price_of
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
@@ -171,11 +170,8 @@ def loss(line: NowLine, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
     with line.act:
         _show("headroom.py", {sections.LOSSES: "true"})
-    survival_answer = None
-    if not survive.QUESTION.not_known(snapshot):
-        inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
-        with line.said:
-            survival_answer = cache.quickly(survive.QUESTION, snapshot, SurviveSettings(), inputs)
+    with line.said:
+        survival_answer = sections.losses(snapshot)
     if survival_answer is None:
         _say(line, "What one loss breaks isn't worked out here.", "○")
         return

@@ -15,12 +15,10 @@ from planner.ground import words
 from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.records import Snapshot
-from planner.questions import make_room, seats
-from planner.questions.make_room import MakeRoomSettings
-from planner.questions.question import Inputs
+from planner.questions import seats
 from planner.remedies.make_room import MadeRoom
 from planner.remedies.pending_node import PendingNode, pending_nodes
-from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, prices, sheet
+from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, sections, sheet
 from planner.ui.components import component
 
 _KEY: Final = "seat_map"
@@ -105,7 +103,7 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
     if not waiting:
         return
     given = capacity_inputs.priced(capacity_inputs.given(snapshot))
-    made = cache.quickly(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=prices.book()))
+    made = sections.room(snapshot)
     is_quick = len(snapshot.nodes) <= cache.QUICK_NODES
     nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
     for pending_seats in waiting:

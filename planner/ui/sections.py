@@ -72,6 +72,19 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
     _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare, columns)
 
 
+def losses(snapshot: Snapshot) -> Survival | None:
+    """What one loss breaks; None where it isn't known, and of a large cluster where it isn't kept already."""
+    if survive.QUESTION.not_known(snapshot):
+        return None
+    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    return cache.quickly(survive.QUESTION, snapshot, survive.SurviveSettings(), inputs)
+
+
+def room(snapshot: Snapshot) -> MadeRoom | None:
+    """The moves that start pending pods; of a large cluster only where they are kept already."""
+    return cache.quickly(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=prices.book()))
+
+
 def _suppose_spare(survival_answer: Survival) -> None:
     changes = ";".join(f"add:{spare_nodes.pool}={spare_nodes.nodes}" for spare_nodes in survival_answer.spare)
     if changes:

@@ -82,9 +82,6 @@ def test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high(
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:
-    charts = visitor.page.get_by_test_id("stVegaLiteChart")
+    charts = visitor.page.get_by_test_id("stVegaLiteChart").filter(visible=True)
     for place in range(charts.count()):
-        chart = charts.nth(place)
-        figure = chart.locator("xpath=ancestor-or-self::*[@role='figure'] | descendant::*[@role='figure']").first
-        expect(figure).to_have_attribute("aria-label", re.compile(r"\w+ \w+"))
-        assert chart.locator("[data-title*='cloud' i], [data-title*='chart studio' i]").count() == 0
+        expect(charts.nth(place)).to_have_attribute("aria-label", re.compile(r"\w+ \w+"))
