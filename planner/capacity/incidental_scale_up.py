@@ -28,8 +28,8 @@ from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
-from planner.rollout.choice import Brought
 from planner.rollout.run import QuietMoment, Revision, Run, simulate
+from planner.rollout.strategy_choice import Brought
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.empty_node import bare_copy

@@ -12,8 +12,8 @@ from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.rollout.choice import Brought, Option
 from planner.rollout.prepared_change import Scenario, compiled, prepare
+from planner.rollout.strategy_choice import Brought, Option
 
 
 def with_brought(

@@ -24,8 +24,8 @@ from planner.pricing.strategy_cost import (
 )
 from planner.rollout import grid as grids
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.choice import unbeaten
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_choice import unbeaten
 
 _NAMED: Final = 3
 

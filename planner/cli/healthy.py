@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import Final
 
-from planner.serve.paths import ALIVE
+from planner.serve.endpoint_paths import ALIVE
 
 PORTS: Final = (
     (8501, False),

@@ -15,9 +15,9 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.tables import alike
 from planner.pricing.book import format_units
-from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.lists import format_list
 from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.price_rows import WAYS, PriceLine, list_prices
 from planner.pricing.refresh import apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
 from planner.sources.cloud_prices import read_prices

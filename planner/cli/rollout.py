@@ -33,9 +33,9 @@ from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import RolloutResult, Step, Verdict, WorkloadRollout
-from planner.rollout.choice import Weights
 from planner.rollout.doubts import AS_DOUBTS
 from planner.rollout.scripts import in_context, script
+from planner.rollout.strategy_choice import Weights
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded
 from planner.sources.cluster import context_of

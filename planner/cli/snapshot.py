@@ -16,7 +16,7 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.history import names
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.processes import stored_answers

@@ -8,7 +8,7 @@ from typing import Any, Final
 from planner.figures import palette
 from planner.ground.words import count, duration, plural
 from planner.rollout.answers import RECREATE, GridCell, Pair, Reason, StrategyGrid, Verdict
-from planner.rollout.choice import Choice
+from planner.rollout.strategy_choice import Choice
 from planner.rollout.wording import GLYPH, WORD
 
 _NO_PLACES: Final[Mapping[Pair, int]] = {}

@@ -17,7 +17,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.ground.words import with_article
-from planner.inventory import api_server, hooks, wire
+from planner.inventory import api_server, helm_hooks, wire
 from planner.inventory.change import (
     applied_to,
     document_of,
@@ -209,10 +209,10 @@ def read_manifest(
     unknown += _not_refused(each_once, snapshot)
     each_once = _without_gangs(each_once, unknown)
     for number, kind, document in each_once:
-        if hooks.events(document) and not (hooks.stays(document) and kind in (*_BESIDE, _ACCOUNT)):
+        if helm_hooks.events(document) and not (helm_hooks.stays(document) and kind in (*_BESIDE, _ACCOUNT)):
             makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(document)
             code = "helm-hook" if makes_pods else "helm-hook:without pods"
-            findings.append(finding(code, _key(kind, *_named(document)), events=", ".join(hooks.events(document))))
+            findings.append(finding(code, _key(kind, *_named(document)), events=", ".join(helm_hooks.events(document))))
             continue
         row = templated(str(document.get("kind")), str(document.get("apiVersion") or ""))
         # First whether another kind carries it out: KServe makes a Deployment of an InferenceService, and the Deployment's strategy decides.
@@ -405,7 +405,7 @@ def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot)
             is_there=_is_listed(kind, document, snapshot),
         )
         for number, kind, document in objects
-        if not hooks.events(document)
+        if not helm_hooks.events(document)
     ]
     schemas = snapshot.reading.custom_schemas
     named = {f"{document.get('apiVersion')}/{document.get('kind')}" for _, _, document in objects}
@@ -428,7 +428,7 @@ def _beside_pods(
     unknown: list[UnknownObject] = []
     for _, kind, document in objects:
         key = "/".join(filter(None, (kind, *_named(document))))
-        for effect in () if hooks.events(document) else side_effects(key, document, snapshot, workloads):
+        for effect in () if helm_hooks.events(document) else side_effects(key, document, snapshot, workloads):
             if isinstance(effect, Unsure):
                 unknown.append(_unknown(effect.row, key, gpus=0, may_help=False, **dict(effect.given)))
             else:

@@ -20,7 +20,7 @@ from planner.health.memory.suggestion import Suggestion
 from planner.health.restarts import rows
 from planner.health.restarts.model import Activity, LineVerdict, Loop, RestartReport
 from planner.health.restarts.report import restarts
-from planner.health.restarts.room import NodeRoom, room_sentence, rooms_of
+from planner.health.restarts.spare_node_memory import NodeRoom, room_sentence, rooms_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want

@@ -23,9 +23,9 @@ from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
-from planner.rollout.choice import Choice, Option, Weights, choose
 from planner.rollout.custom_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario, prepare
+from planner.rollout.strategy_choice import Choice, Option, Weights, choose
 
 
 class StrategiesSettings(Record):

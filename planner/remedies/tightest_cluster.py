@@ -41,7 +41,7 @@ from planner.ground.vocabulary import (
     ZONE,
 )
 from planner.ground.words import count
-from planner.inventory import hooks, wire
+from planner.inventory import helm_hooks, wire
 from planner.inventory.manifest import Manifest, Object, objects_in, read_manifest, unread_in
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.attachable_volumes import is_for_one_node
@@ -164,7 +164,9 @@ class Files:
     def __init__(self, text: str, *, namespace: str, unread: Sequence[str] = (), minor: int) -> None:
         self.minor = minor
         self.objects = [
-            document for document in objects_in(text, namespace) if not hooks.events(document) or hooks.stays(document)
+            document
+            for document in objects_in(text, namespace)
+            if not helm_hooks.events(document) or helm_hooks.stays(document)
         ]
         self.manifest: Manifest = read_manifest(
             text, self._snapshot([], is_base=True), namespace=namespace, unread=unread

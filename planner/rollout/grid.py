@@ -17,9 +17,9 @@ from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Nouns, units_of
 from planner.rollout.answers import Extremes, GridCell, Reason, StrategyGrid, Verdict, rolling
 from planner.rollout.certain_course import CertainCourse, certain_course
-from planner.rollout.choice import choose
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.strategy_choice import choose
 from planner.rollout.tie_breaks import FEW_UNITS, PLACEMENTS, sample
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain

@@ -11,7 +11,7 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from planner.serve.paths import METRICS, REVIEWS
+from planner.serve.endpoint_paths import METRICS, REVIEWS
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from planner.serve.paths import ALIVE, METRICS, READY
+from planner.serve.endpoint_paths import ALIVE, METRICS, READY
 
 
 def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> list[Route]:

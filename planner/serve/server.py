@@ -24,9 +24,9 @@ from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.callers import Callers
 from planner.serve.connections import Connections, HandshakeLoop, Listener, listen, once_there, protocol, quieten, room
+from planner.serve.endpoint_paths import METRICS, REVIEWS
 from planner.serve.limits import LIMITS
 from planner.serve.metrics import Metrics
-from planner.serve.paths import METRICS, REVIEWS
 from planner.serve.reviewers import LARGE, Reviewers
 from planner.serve.snapshot_refresher import Keeper
 from planner.serve.webhook import Webhook, timeout_of

@@ -38,8 +38,8 @@ from planner.history import levels as history
 from planner.history import manifest, names, snapshot_bytes
 from planner.history.manifest import EntryReading, WriteEntry
 from planner.history.names import Partition, SnapshotAddress
-from planner.history.rows import Rows
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
+from planner.history.snapshot_rows import Rows
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen

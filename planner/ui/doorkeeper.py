@@ -31,7 +31,7 @@ from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE
 
 from planner.serve import callers
 from planner.serve.callers import Asgi, Receive, Scope, Send, header
-from planner.serve.paths import METRICS, REVIEWS
+from planner.serve.endpoint_paths import METRICS, REVIEWS
 from planner.sources import access
 from planner.sources.access import Person, Refused, SignIn
 from planner.sources.sessions import SignedOut

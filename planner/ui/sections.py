@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from planner.capacity.movable import MoveObjective
+from planner.capacity.movable_pods import MoveObjective
 from planner.capacity.survival import Survival
 from planner.ground import words
 from planner.ground.words import moment

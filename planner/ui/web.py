@@ -26,7 +26,7 @@ from streamlit import config
 
 from planner.ground.errors import InputError
 from planner.serve.callers import Asgi, Receive, Scope, Send, header
-from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
+from planner.serve.endpoint_paths import ALIVE, METRICS, READY, REVIEWS
 from planner.ui import frontend
 
 VARIABLE: Final = "HEADROOM_HOSTS"

@@ -18,7 +18,7 @@ from planner.ground.records import WRITTEN_NAME
 from planner.ground.settings import settings_of
 from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
-from planner.pricing.listing import WAYS
+from planner.pricing.price_rows import WAYS
 from planner.questions import INDEX, question_called
 
 FOLDER = Path("docs/schemas")

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from planner.ground.records import replace
-from planner.history.rows import Rows, every_of, rows_of
+from planner.history.snapshot_rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import trends
 from planner.questions.question import Inputs

@@ -21,7 +21,7 @@ from typing import Any, Final
 from unittest import mock
 
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.processes import stored_answers

@@ -14,7 +14,7 @@ from planner.cli import headroom
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.history.names import SnapshotAddress
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.inventory.queue_runs import RunBand, RunSeen, RunsSeen, lengths_of, remaining, series_of
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources.store import Store

@@ -12,7 +12,7 @@ import pytest
 
 from planner.cli import main
 from planner.history import names
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer
 from planner.rollout.policy import Failing, read_policy
 from planner.sources.store import Store

@@ -11,7 +11,7 @@ import pytest
 
 from planner.cli import main, question_commands
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.questions.question import Inputs
 from planner.questions.trends import QUESTION

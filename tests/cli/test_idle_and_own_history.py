@@ -12,7 +12,7 @@ import pytest
 
 from planner.cli import main
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Event, Snapshot
 from planner.sources import demo
 from planner.sources.store import Store

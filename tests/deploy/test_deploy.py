@@ -18,7 +18,7 @@ from planner.ground.errors import InputError
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import cluster_metrics
-from planner.serve.paths import REVIEWS
+from planner.serve.endpoint_paths import REVIEWS
 from planner.sources import access, demo
 from planner.sources.prices import embedded_book
 from tests.architecture.tree import ROOT

@@ -9,8 +9,8 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Reason, StrategyGrid, Verdict
-from planner.rollout.choice import choose
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_choice import choose
 from planner.sources import demo
 from tests.figures import answers
 from tests.seen import each

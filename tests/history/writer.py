@@ -9,7 +9,7 @@ import sys
 
 from planner.ground.records import replace
 from planner.history.names import snapshot_id
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store
 

@@ -16,8 +16,8 @@ import yaml
 
 from planner.ground.records import replace
 from planner.history.anonymization import anonymised
-from planner.history.rows import rows_of
 from planner.history.snapshot_bytes import decode
+from planner.history.snapshot_rows import rows_of
 from planner.inventory.namespace_visibility import as_seen
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot

@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve import dashboard_mounts

@@ -10,7 +10,7 @@ import streamlit as st
 
 from planner.ground.records import replace
 from planner.history.names import time_text
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.questions.question import Inputs
 from planner.serve.processes import stored_answers

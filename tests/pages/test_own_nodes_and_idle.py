@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store
 from tests.pages.visiting import said, visit

@@ -12,8 +12,8 @@ from planner.kubernetes.records import Workload
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
-from planner.rollout.choice import Choice, Weights, choose
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_choice import Choice, Weights, choose
 from planner.sources import demo
 
 

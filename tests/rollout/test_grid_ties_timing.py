@@ -13,10 +13,10 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RemedyKind, RolloutResult, Verdict
-from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import simulate
+from planner.rollout.strategy_choice import choose
 from planner.rollout.tie_breaks import holds_in_every_placement, is_refused
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster

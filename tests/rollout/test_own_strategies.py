@@ -15,9 +15,9 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.patches import merge, with_whole_lists
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.choice import Weights
 from planner.rollout.custom_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_choice import Weights
 from tests.conformance.comparison import cases
 from tests.rollout.test_other_kinds import HERE, read
 from tests.seen import premise

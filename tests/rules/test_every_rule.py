@@ -126,7 +126,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/health/memory/pod_names.py": "tests/sources/test_prometheus.py",
     "planner/sources/node_pools.py": "tests/rules/test_nodes_and_times.py",
     "planner/inventory/manifest.py": "tests/cli/test_gate_command.py",
-    "planner/inventory/hooks.py": "tests/questions/test_brought.py",
+    "planner/inventory/helm_hooks.py": "tests/questions/test_brought.py",
     "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
     "planner/ground/typed_json.py": "tests/ground/test_typed.py",
     "planner/ui/settings_form.py": "tests/pages/test_rollout.py",

@@ -18,7 +18,7 @@ from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_lines import gpu_lines, known_sum
 from planner.capacity.what_if import apply
 from planner.cli import main
-from planner.history import rows
+from planner.history import snapshot_rows
 from planner.inventory.cluster_oddities import check
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
@@ -125,7 +125,7 @@ def test_those_who_count_only_the_free_ones_too(given: Callable[[], Snapshot], f
     here = given()
     assert fragments(Cluster(here)).free == free
     assert known_sum(one.free for one in capacity_left.capacity(here).supply) == free
-    kept = rows.rows_of(here, (), written_by="test")["pools"]
+    kept = snapshot_rows.rows_of(here, (), written_by="test")["pools"]
     assert sum(int(str(row["free"])) for row in kept if row["resource"] == GPU) == free
 
 

@@ -14,7 +14,7 @@ from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
 from planner.cli import gate_formats
-from planner.history import rows
+from planner.history import snapshot_rows
 from planner.inventory.change import WorkloadChange
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import Unit, unit
@@ -182,7 +182,9 @@ def test_a_device_under_two_names_counts_once(names: tuple[str, ...]) -> None:
     ]
     told = {labels[-1]: amount for labels, amount in family.samples}
     assert (told["allocatable"], told["held"], told["free"]) == (8, 4, 4)
-    stored = [row for row in rows.rows_of(given, (), written_by="")["pools"] if row["resource"] in (NEURON, DEVICE)]
+    stored = [
+        row for row in snapshot_rows.rows_of(given, (), written_by="")["pools"] if row["resource"] in (NEURON, DEVICE)
+    ]
     assert [(row["allocatable"], row["requested"], row["free"]) for row in stored] == [(8, 4, 4)]
 
 

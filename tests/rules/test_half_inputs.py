@@ -23,7 +23,7 @@ from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.inventory import cluster_oddities
 from planner.inventory.input_report import how_to_add, told, unseen
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD

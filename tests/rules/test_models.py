@@ -13,7 +13,7 @@ from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
 from planner.ground.records import replace
 from planner.history.days import Period, days_of_gpus
-from planner.history.rows import Answered, rows_of
+from planner.history.snapshot_rows import Answered, rows_of
 from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, group_beginnings, seller_of
 from planner.kubernetes.nodes import gpu_model, provisioning_model
 from planner.kubernetes.records import FrozenMap, Node, Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.history.rows import rows_of
+from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.nodes import is_gke, out_of_use
 from planner.rollout.admission import tolerates_extended_resources
 from planner.spot.windows import Provider, window_of

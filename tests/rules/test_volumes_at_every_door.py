@@ -12,7 +12,7 @@ import yaml
 from mcp import Client
 
 from planner.capacity.changes import parse_changes
-from planner.capacity.movable import Stays
+from planner.capacity.movable_pods import Stays
 from planner.capacity.survival import Scope, notes
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus

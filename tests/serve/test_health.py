@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from planner.serve import health, paths
+from planner.serve import endpoint_paths, health
 
 
 def status(path: str, *, is_ready: bool) -> int:
@@ -32,13 +32,13 @@ def answer_of(routes: list[Route], path: str) -> list[Any]:
 
 def test_the_dashboard_alone_has_no_metrics_and_says_so() -> None:
     routes = health.routes_of_pages(lambda: True)
-    head, body = answer_of(routes, paths.METRICS)
+    head, body = answer_of(routes, endpoint_paths.METRICS)
     assert head["status"] == 404
     assert b"headroom serve --dashboard" in body["body"]
-    assert answer_of(routes, paths.ALIVE)[0]["status"] == 200
+    assert answer_of(routes, endpoint_paths.ALIVE)[0]["status"] == 200
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
 def test_alive_is_not_ready(is_ready: bool) -> None:
-    assert status(paths.ALIVE, is_ready=is_ready) == 200
-    assert status(paths.READY, is_ready=is_ready) == (200 if is_ready else 503)
+    assert status(endpoint_paths.ALIVE, is_ready=is_ready) == 200
+    assert status(endpoint_paths.READY, is_ready=is_ready) == (200 if is_ready else 503)

@@ -28,8 +28,8 @@ from planner.serve import review as admission
 from planner.serve import reviewers, webhook
 from planner.serve.callers import TOKENS
 from planner.serve.cluster_metrics import cluster_metrics
+from planner.serve.endpoint_paths import REVIEWS
 from planner.serve.limits import LIMITS
-from planner.serve.paths import REVIEWS
 from planner.serve.review import Silence
 from planner.serve.reviewers import LARGE
 from planner.serve.server import _body, _Places

@@ -24,8 +24,8 @@ from planner.ground.records import replace
 from planner.history import manifest, names, snapshot_bytes
 from planner.history.levels import METRICS
 from planner.history.names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
-from planner.history.rows import Answered, Rows, rows_of
 from planner.history.schema import NAMED
+from planner.history.snapshot_rows import Answered, Rows, rows_of
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo

@@ -17,7 +17,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
 from planner.serve.callers import CERTIFIED, TOKENS
-from planner.serve.paths import METRICS, REVIEWS
+from planner.serve.endpoint_paths import METRICS, REVIEWS
 from planner.sources.access import Access, Person, SignIn
 from planner.sources.sessions import SignedOut
 from planner.ui.doorkeeper import Doorkeeper, claims_of, is_open, is_own_place

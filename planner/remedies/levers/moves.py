@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from planner.capacity.move_stages import Acted, Stage
 from planner.capacity.moves_plan import MovesPlan
-from planner.capacity.stages import Acted, Stage
 from planner.ground.records import Record
 from planner.ground.words import listing, short_name
 from planner.kubernetes import commands

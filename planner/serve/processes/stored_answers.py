@@ -10,7 +10,7 @@ import msgspec
 
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
-from planner.history.rows import Answered
+from planner.history.snapshot_rows import Answered
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.question import Inputs, Question, plain

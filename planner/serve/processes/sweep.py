@@ -30,7 +30,7 @@ from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record
 from planner.history import names, snapshot_bytes
 from planner.history.names import Partition
-from planner.history.rows import every_of
+from planner.history.snapshot_rows import every_of
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes.sweep_tasks import PLAN, WHOLE, Row, Task, do, tasks_of
 from planner.sources.store import Store

@@ -12,7 +12,7 @@ from typing import Any, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.history import snapshot_bytes
-from planner.history.rows import fact_row
+from planner.history.snapshot_rows import fact_row
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import plan, rollout, savings
