@@ -7,9 +7,6 @@ from typing import Final
 
 import click
 
-from planner.sources import bounded
-from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
-
 _CLUSTERS: Final = "Give demo, a FILE of kubectl get … -A -o json, or context:NAME of your kubeconfig"
 _ALL_NAMESPACES: Final = ("-A", "--all-namespaces")
 _HELP: Final = "help"
@@ -32,6 +29,9 @@ def hinted(error: click.ClickException) -> click.ClickException:
 
 def is_cluster(word: str) -> bool:
     """Whether a word names a cluster: the demo, a context, or a file that is there."""
+    from planner.sources import bounded  # imported here: only an error needs what reads a cluster
+    from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
+
     return word in EMBEDDED or word.startswith(CONTEXT_PREFIX) or bounded.exists(word)
 
 
