@@ -43,6 +43,9 @@ def app_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app_url(app_log: Path) -> Iterator[str]:
     with running_app(app_log) as app:
         yield app.url
+    log = app_log.read_text(encoding="utf-8").lower()
+    assert "deprecat" not in log
+    assert "will be removed" not in log
 
 
 @pytest.fixture(scope="package")

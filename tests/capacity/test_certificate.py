@@ -27,7 +27,7 @@ from tests.quick import seeds
 from tests.rollout.rollouts import WORKER, rolling, stateful_set
 from tests.rollout.test_admission import quota
 
-CASES = int(os.environ.get("HEADROOM_CERTIFICATE_CASES", "50"))
+CASES = int(os.environ.get("HEADROOM_CERTIFICATE_CASES", "25"))
 MOST_NODES = 1  # of a pool, so that trying all doesn't take long
 PLAYED = ALL - {Lever.MOVES, Lever.ORDER}
 
