@@ -105,6 +105,8 @@ def test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high(
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:
-    charts = visitor.page.get_by_test_id("stVegaLiteChart").filter(visible=True)  # in a tab that is closed none is drawn
+    charts = visitor.page.get_by_test_id("stVegaLiteChart").filter(
+        visible=True
+    )  # in a tab that is closed none is drawn
     for place in range(charts.count()):
         expect(charts.nth(place)).to_have_attribute("aria-label", re.compile(r"\w+ \w+"))

@@ -28,7 +28,7 @@ from tests.conformance.comparison import cases
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_patience, revisions_of
 from tests.quick import sample
 
-EVERY = int(os.environ.get("HEADROOM_CERTIFICATE_EVERY", "10"))
+EVERY = int(os.environ.get("HEADROOM_CERTIFICATE_EVERY", "15"))
 LEVERS = frozenset(Lever) - {Lever.MOVES}
 OTHER_PODS = {RemedyKind.SMALLER_REQUEST, RemedyKind.FIX_SELECTOR}
 """What no lever does: the pods themselves are others then."""

@@ -29,7 +29,7 @@ STRATEGIES = (
 
 def test_without_room_on_empty_nodes_no_strategy_completes() -> None:
     short = enough = 0
-    for seed in seeds(150):
+    for seed in seeds(80):
         played = engine(case_of(seed))
         cluster = played.run.simulation.cluster
         for revision in played.revisions:
@@ -44,7 +44,7 @@ def test_without_room_on_empty_nodes_no_strategy_completes() -> None:
                 others = [replace(larger, after=replace(after, strategy=one)) for one in STRATEGIES]
                 assert not run.completed, seed
                 assert not any(simulate(cluster, [one], seed=seed).completed for one in others), seed
-    assert min(short, enough) > floor(50), (short, enough)
+    assert min(short, enough) > floor(25), (short, enough)
 
 
 def _answers() -> dict[tuple[str, int, bool], RolloutResult]:
@@ -54,7 +54,7 @@ def _answers() -> dict[tuple[str, int, bool], RolloutResult]:
     asked = [
         WorkloadChange(workload=one.key, replicas=max(1, one.replicas) * factor, new_revision=is_new)
         for one in snapshot.workloads
-        for factor in (1, 3, 20)
+        for factor in (1, 20)
         for is_new in (True, False)
         if one.kind == "Deployment"
     ]

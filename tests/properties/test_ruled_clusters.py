@@ -14,7 +14,7 @@ ONCE_WRONG = (
     801141,  # a third revision while a DaemonSet surges to its second: two old pods on a node
     802521,  # an undo of environment only
 )
-SEEDS = (*seeds(400), *ONCE_WRONG)
+SEEDS = (*seeds(250), *ONCE_WRONG)
 
 
 def test_the_verdicts_agree() -> None:

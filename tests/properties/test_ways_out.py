@@ -16,7 +16,7 @@ from tests.reference.objects import Object
 
 RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
 SEEDS = seeds(200)
-FLYING = (*seeds(120), 130, 207, 417)
+FLYING = (*seeds(80), 130, 207, 417)
 
 
 def ends(named: Iterator[tuple[str, list[Object], list[Object]]]) -> tuple[dict[str, str], Counter[RemedyKind]]:
