@@ -17,6 +17,7 @@ VARIABLE: Final = "HEADROOM_QUICK"  # set by ``pytest --quick``, and so in the p
 SHARE: Final = 10  # one seed, one example in ten
 
 LATER: Final = (
+    "tests/conformance/test_certificate.py::test_no_way_out_of_the_list_is_better[concur-007]",
     "tests/architecture",  # `make check` asks the house; here are documents and what commands load
     "tests/bench",
     "tests/browser",
@@ -31,10 +32,12 @@ LATER: Final = (
     "tests/processes/test_sweep.py",
     "tests/properties/test_room.py",
     "tests/ground/test_typed.py::test_nobody_passes_the_door_by",  # the whole source is read
+    "tests/history/test_trend.py::test_where_there_is_one_it_is_found[90]",
     "tests/inventory/test_api_fields.py::test_the_table_is_made_from_the_schemas",
     "tests/pricing/test_other_clouds.py::test_fifteen_slips_of_azures_list_are_refused_and_nothing_else_is",
     "tests/properties/test_ways_out.py::test_of_what_was_recorded",
     "tests/questions/test_manifests_of_kinds.py::test_a_field_that_nobody_read_makes_it_not_known",
+    "tests/questions/test_nodes_without_a_price.py::test_the_command_named_runs_as_it_is_printed",
     "tests/questions/test_plan.py::test_every_rollout_keeps_the_share_that_is_asked_for",
     "tests/questions/test_plan.py::test_in_a_large_cluster_who_lends_is_found_all_the_same",
     "tests/questions/test_plan.py::test_no_more_nodes_than_the_budget_has[0-17]",
@@ -45,11 +48,17 @@ LATER: Final = (
     "tests/remedies/test_doors.py::test_a_contradiction_is_seen",
     "tests/remedies/test_doors.py::test_a_large_cluster",
     "tests/remedies/test_doors.py::test_nine_nodes_of_one_gpu[8]",
+    "tests/remedies/test_doors.py::test_nine_nodes_of_one_gpu[9]",
     "tests/remedies/test_doors.py::test_the_demo",
     "tests/remedies/test_limits.py::test_as_many_nodes_as_pods_are_looked_at_at_every_door[12]",
     "tests/remedies/test_limits.py::test_as_many_nodes_as_pods_are_looked_at_at_every_door[8]",
+    "tests/remedies/test_limits.py::test_as_many_nodes_as_pods_are_looked_at_at_every_door[9]",
     "tests/remedies/test_price.py::test_one_node_for_one_rollout_has_one_price_everywhere",
+    "tests/remedies/test_room_without_cluster.py::test_more_workloads_at_once_than_are_played_are_told_each_alone",
+    "tests/remedies/test_room_without_cluster.py::test_the_gate_passes_on_a_cluster_with_that_room_and_not_with_one_place_less[host port]",
     "tests/remedies/test_scripts_carried_out.py::test_the_order_that_was_stuck_in_its_third_turn_is_not_printed_any_more",
+    "tests/rules/test_growth_at_every_door.py::test_nodes_on_their_way_are_known_to_come[static, tainted]",
+    "tests/sources/test_store.py::test_a_store_that_does_not_answer_is_said",
     "tests/rules/test_every_sentence.py",  # each command on three clusters and on broken input
     "tests/rules/test_half_inputs.py",
     "tests/rules/test_one_number.py",  # one figure at every page and command: the pages again
