@@ -13,8 +13,8 @@ from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.clouds import GKE, labels_of_new
-from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, out_of_use, zone
+from planner.kubernetes.clouds import GKE, brings_of, labels_of_new
+from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, node_pool, out_of_use, pool_label, zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -71,6 +71,12 @@ def template_of(nodes: Sequence[Node]) -> Node:
     schedulable); "Last resort - unready/unschedulable nodes". In which order it lists them isn't fixed.
     """
     return min(nodes, key=lambda node: (bool(out_of_use(node)), not node.uid))
+
+
+def is_chosen_for_the_pod(node: Node) -> bool:
+    """Whether what is added beside it is chosen for the pod: by Karpenter, or by a person who adds a machine to no pool. An autoscaler,
+    and a person who resizes a pool, get what the pool's template says."""
+    return not node_pool(node) or bool(brings_of(pool_label(node)))
 
 
 def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: str) -> Node | Missing:

@@ -13,10 +13,11 @@ from collections import Counter
 from math import ceil
 
 from planner.capacity.limits import LIMITS
+from planner.capacity.node_groups import is_chosen_for_the_pod, template_of
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -145,12 +146,17 @@ def _gpus(workload: Workload) -> int:
 
 
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
-    """A node that takes the workload's new pods when empty: of the pool most of its pods run on, if that has one."""
+    """A node that a pool brings (`template_of`) and that takes the workload's new pods when empty: of the pool most of its pods run on, if
+    that has one."""
     spec = workload.template.spec
     requests = pod_requests(spec)
+    groups: dict[tuple[str, str], list[Node]] = {}
+    for node in cluster.nodes:
+        group = ("", node.name) if is_chosen_for_the_pod(node) else (node_pool(node), zone(node))
+        groups.setdefault(group, []).append(node)
     fitting = [
         node
-        for node in cluster.nodes
+        for node in map(template_of, groups.values())
         if node_affinity_matches(spec, node.labels, node.name)
         and tolerates_taints(spec.tolerations, node.taints)
         and all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())

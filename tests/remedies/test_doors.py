@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.overview import overview
+from planner.capacity.spare_needs import spare_needs
 from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -24,6 +25,7 @@ from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers.nodes import added
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -162,6 +164,8 @@ def test_what_a_pool_of_unlike_nodes_brings_is_the_same_at_every_door(name: str)
     assert min((plan.nodes for plan in plans.plans), default=0) == nodes
     assert plan_answer(found, PlanSettings()).nodes == nodes
     assert grown.extra_nodes == nodes
+    priced = spare_needs(found, scenario, strategy_grid(found, scenario, "Deployment/ml/b")).node
+    assert priced == {"small is cordoned": "n1", "small first, too small": ""}.get(name, "n0")
     for why in (str([doubt.why for doubt in alone.doubts]), str(plans.why_not)):
         assert ("nodes of pool gpu aren't alike" in why) is (" first" in name)
 

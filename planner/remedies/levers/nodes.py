@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from planner.capacity.node_groups import template_of
+from planner.capacity.node_groups import is_chosen_for_the_pod, template_of
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
 from planner.ground import words
 from planner.ground.quantity import format_amount
@@ -108,7 +108,7 @@ def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNo
             for where, like in likes.items()
             if like is not None
         ]
-        new.sort(key=lambda one: _size(one.template) if _is_chosen(one.template) else ())
+        new.sort(key=lambda one: _size(one.template) if is_chosen_for_the_pod(one.template) else ())
         if len(new) > limits.PLACES_OF_A_POOL.most:
             cut.append(limits.PLACES_OF_A_POOL.reached(number=len(new), pool=pool))
         pools += [new[: limits.PLACES_OF_A_POOL.most]] if new else []
@@ -117,19 +117,13 @@ def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNo
     return pools[: limits.POOLS.most]
 
 
-def _is_chosen(node: Node) -> bool:
-    """Whether what is added beside it is chosen for the pod: by Karpenter, or by a person who adds a machine to no pool. An autoscaler,
-    and a person who resizes a pool, get what the pool's template says."""
-    return not node_pool(node) or bool(brings_of(pool_label(node)))
-
-
 def _by_place(cluster: Cluster, keys: tuple[str, ...] | None) -> dict[str, dict[tuple[str, ...], list[int]]]:
     """Of each pool its nodes by machine, where it is chosen for the pod; by zone and by what the labels `keys` say (None: wherever they
     are). Of nodes without a pool those of a size are alike."""
     pools: dict[str, dict[tuple[str, ...], list[int]]] = {}
     for number, node in enumerate(cluster.nodes):
         where = () if keys is None else (zone(node), *(node.labels.get(key, "") for key in keys))
-        where = (machine_type(node) if _is_chosen(node) else "", *where)
+        where = (machine_type(node) if is_chosen_for_the_pod(node) else "", *where)
         pool = node_pool(node) or f" {sorted(node.allocatable.items())}"
         pools.setdefault(pool, {}).setdefault(where, []).append(number)
     return {pool: dict(sorted(by_place.items())) for pool, by_place in sorted(pools.items())}
@@ -140,7 +134,7 @@ def _like(cluster: Cluster, shape: Shape, numbers: Sequence[int], takes: IntArra
     takes when empty."""
     if not takes[numbers].any():
         return None
-    is_chosen = _is_chosen(cluster.nodes[numbers[0]])
+    is_chosen = is_chosen_for_the_pod(cluster.nodes[numbers[0]])
     nodes = {number: cluster.nodes[number] for number in numbers if takes[number] or not is_chosen}
     template = template_of(list(nodes.values()))
     rooms = {int(takes[number]) for number, node in nodes.items() if not out_of_use(node)}
