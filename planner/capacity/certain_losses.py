@@ -2,7 +2,7 @@
 
 A pod that is made anew takes room on one node. So a pod surely comes back where it has as many nodes as pods are made, or a node
 that holds all of them together, and more of those than others could keep it off; and it surely waits where no node takes it as
-the cluster is, since no new pod makes room. What isn't of that kind is played (`planner.capacity.losses`).
+the cluster is, since no new pod makes room. What isn't of that kind is played (`planner.capacity.node_losses`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from planner.rollout.certain_course import is_tried_as_told
 from planner.rollout.ownership import pods_by_node, pods_by_owner, sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.pods import unfinished
 from planner.rollout.simulation import units_of_attempt
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.rollout.timing import start_seconds
-from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, once_a_cluster
 from planner.scheduling.filters import feasible, is_judged_alone
 from planner.scheduling.shape import Shape, alike, compile_shape

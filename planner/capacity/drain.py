@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.capacity.evictions import EvictionRun, cordoned, evict
-from planner.capacity.losses import is_unplayed
+from planner.capacity.node_losses import is_unplayed
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, begin_with, count, listing, plural

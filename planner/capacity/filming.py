@@ -8,7 +8,7 @@ from typing import Final
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.drain import play
 from planner.capacity.evictions import at_rest, evict
-from planner.capacity.losses import LossPlayer
+from planner.capacity.node_losses import LossPlayer
 from planner.capacity.timeline import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
@@ -202,7 +202,11 @@ class Shot:
 def of_shot(
     cluster: Cluster, shot: Shot, counted: Sequence[str], *, title: str, words: str, left: int = 0
 ) -> Film | None:
-    """`counted`: the pods, by uid, of which the frames tell how many are Ready and wait; `left`: pods that should have gone."""
+    """The film of a drain, an upgrade or a lost node: where the pods go that were on it. None where none but DaemonSets' were.
+
+    `counted`: the pods, by uid, of which the frames tell how many are Ready and wait; `words` says which these are; `left`: pods that
+    should have gone.
+    """
     camera, before = shot.camera, {pod.uid: pod for pod in cluster.snapshot.pods}
     went = [
         uid for uid, sightings in camera.seen.items() if uid in before and any(state is None for _, state in sightings)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from planner.capacity.fragmentation import Fragments, fragments
-from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.capacity.headroom import Fit, fits
-from planner.capacity.headroom_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
-from planner.capacity.node_pools import pools
-from planner.capacity.room import (
+from planner.capacity.free_resources import (
     PoolLine,
     ResourceLine,
     findings_of_room,
@@ -15,6 +11,10 @@ from planner.capacity.room import (
     resource_lines,
     room_sentence,
 )
+from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.headroom import Fit, fits
+from planner.capacity.headroom_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
+from planner.capacity.node_pools import pools
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.ground import collector
 from planner.ground.records import Record

@@ -32,7 +32,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.prepared_change import compiled
-from planner.rollout.room import RoomWhenEmpty
+from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.verdict import fits_without
 from planner.scheduling.cluster import Cluster

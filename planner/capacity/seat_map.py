@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import LossPlayer
+from planner.capacity.node_losses import LossPlayer
 from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
 from planner.ground import collector

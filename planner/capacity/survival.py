@@ -18,7 +18,7 @@ from planner.capacity.certain_losses import LossOutcome
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import NONE, LossPlayer, Spares
+from planner.capacity.node_losses import NONE, LossPlayer, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
 from planner.ground import collector

@@ -16,8 +16,8 @@ from planner.capacity.drain import DrainResult, described, gone_words, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import is_unplayed
 from planner.capacity.node_groups import labels_in_zone
+from planner.capacity.node_losses import is_unplayed
 from planner.capacity.node_pools import NodePool, capacity_of, pools
 from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError

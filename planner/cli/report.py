@@ -72,7 +72,7 @@ def written(report_answer: Report, settings: ReportSettings, inputs: Inputs, for
 
 
 def _markdown(cluster_review: Report) -> str:
-    from planner.figures.first_page import lines
+    from planner.figures.review_first_page import lines
 
     parts = [f"# Capacity review of {literal(cluster_review.snapshot.source)}\n"]
     for line in lines(cluster_review):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
-from planner.capacity.room import of
+from planner.capacity.free_resources import of
 from planner.capacity.seats import NodeSeats
 from planner.figures import palette
 from planner.figures.labels import plain, ticks

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from planner.figures import film
 from planner.figures.answer_charts import BarPart, Chart, charts
-from planner.figures.first_page import lines
+from planner.figures.review_first_page import lines
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import count, duration, printable, sentence
 from planner.questions.report import Report, Written

@@ -9,14 +9,14 @@ from typing import Final
 from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Selection
 from planner.capacity.free_capacity import CapacityAnswer, capacity
-from planner.capacity.headroom import Fit, stops, where
-from planner.capacity.room import (
+from planner.capacity.free_resources import (
     PoolLine,
     PoolOffer,
     ResourceLine,
     of,
     shape,
 )
+from planner.capacity.headroom import Fit, stops, where
 from planner.ground.budget import allowed
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within

@@ -28,7 +28,7 @@ from planner.rollout.in_flight import does_not_admit
 from planner.rollout.ownership import pods_by_owner, sets_by_owner
 from planner.rollout.pods import unfinished
 from planner.rollout.silent_nodes import UNREACHABLE, silent_nodes
-from planner.rollout.waiting import waiting_of
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import distinct
 from planner.scheduling.shape import Shape, alike, compile_shape, seats

@@ -27,8 +27,8 @@ from planner.rollout.in_flight import InFlight, in_flight, reach_of, shapes_of
 from planner.rollout.independent_actors import Bound, at_bound
 from planner.rollout.ownership import pods_by_node, pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.silent_nodes import silent_nodes
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.rollout.taint_evictions import evicted_places, evictions
-from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.filters import distinct

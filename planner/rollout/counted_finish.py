@@ -20,7 +20,7 @@ from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.independent_actors import leaves
 from planner.rollout.pod_counts import Numbers
 from planner.rollout.simulation import Simulation
-from planner.rollout.waiting import waiting_of
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import is_judged_alone
 from planner.scheduling.pod import NOWHERE, LivePod

@@ -14,7 +14,6 @@ from planner.kubernetes.nodes import is_ready, is_silent
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.concurrent_rollouts import beside, evictions_met, ruled_namespaces
-from planner.rollout.cures import cures
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, is_proven
 from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
@@ -33,6 +32,7 @@ from planner.rollout.independent_actors import (
 )
 from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.silent_node_cures import cures
 from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape

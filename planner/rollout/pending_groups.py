@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.ground.records import dataclass
-from planner.rollout.waiting import PendingPodTable, going_at_first
+from planner.rollout.snapshot_pending_groups import PendingPodTable, going_at_first
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.filters import fits_on
 from planner.scheduling.pod import LivePod, Words

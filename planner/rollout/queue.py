@@ -36,7 +36,7 @@ from planner.rollout.limits import LIMITS
 from planner.rollout.nominated_pods import Nominated
 from planner.rollout.pending_groups import LONG_AGO, Feasible, Group, Member, PendingGroup, has_left, member_of
 from planner.rollout.queueing_hints import ClusterEvent
-from planner.rollout.waiting import Waiter, waiting_of, with_first
+from planner.rollout.snapshot_pending_groups import Waiter, waiting_of, with_first
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod, Words
@@ -440,7 +440,11 @@ class SchedulingQueue:
         return attempt
 
     def _might_be_overtaken(self, pod: LivePod) -> bool:
-        """Whether a snapshot's pod comes to something while another of its priority that may have waited longer is to be tried."""
+        """Whether another pod of the same priority is to be tried in this turn that may stand before this one, a pod of the snapshot.
+
+        kube-scheduler orders equal priorities by when each pod was queued. No object holds that time, so which of the two gets the place
+        isn't known.
+        """
         if pod.number > 0 or pod.words is None or self._keeps_turn(pod):
             return False
         # Of those never tried only the heap's first matters: it has the highest priority, and came first of its

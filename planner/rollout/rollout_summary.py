@@ -14,13 +14,13 @@ from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
 from planner.kubernetes.shares import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain_course import certain_course
-from planner.rollout.cures import cures, with_cures
 from planner.rollout.kueue_admission import crowded, let_in
 from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_of
 from planner.rollout.rollout_dependencies import surroundings
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.run_result import after_evictions_words
+from planner.rollout.silent_node_cures import cures, with_cures
 from planner.rollout.tie_breaks import fewest_ready, sample
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import Impasse, explain

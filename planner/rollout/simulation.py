@@ -579,7 +579,9 @@ class Simulation:
         self.clock.now += 1.0
         self.is_idle = False
         late, mature = self.pods.ripe()
-        ends = [p.shape.spec.termination_grace_period_seconds for p in self.pods.terminating]  # 0: deleted at once
+        # The API server deletes a pod with a grace period of 0 in the request itself: where only such pods end, no time passes, and no
+        # refused pod's back-off ends meanwhile.
+        ends = [p.shape.spec.termination_grace_period_seconds for p in self.pods.terminating]
         if self.pods.starting or mature or late or not ends or any(ends):
             self.queue.time_passes()
         for pod in late:

@@ -15,14 +15,14 @@ from planner.kubernetes.selectors import labels_match
 from planner.rollout.concurrent_rollouts import beside, reach_of_all
 from planner.rollout.ownership import pods_of
 from planner.rollout.simulation import Simulation
-from planner.rollout.waiting import waiting_of
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.pod import NOWHERE
 from planner.scheduling.shape import Shape, compile_shape
 
 
 class Bystanders(Record, kw_only=False, eq=False):
-    """`lines`: which of the snapshot's lines (`planner.rollout.waiting`), bool[line]; `nodes`: where they may go, bool[node]."""
+    """`lines`: which of the snapshot's lines (`planner.rollout.snapshot_pending_groups`), bool[line]; `nodes`: where they may go, bool[node]."""
 
     lines: BoolArray
     nodes: BoolArray

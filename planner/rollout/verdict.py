@@ -41,7 +41,7 @@ from planner.rollout.controllers.placed_pods import PlacedController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Revision, Run
-from planner.rollout.waiting import Waiter
+from planner.rollout.snapshot_pending_groups import Waiter
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import classes_without_devices
 from planner.scheduling.filters import Fails, fails, feasible, insufficient

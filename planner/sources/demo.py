@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 
 DEMO_NAME: Final = "demo"
 LARGE_NAME: Final = "openb"

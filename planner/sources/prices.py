@@ -17,7 +17,7 @@ from planner.pricing.lists import PriceList, read_list
 from planner.pricing.machine import parse_custom_type, predefined_shape
 from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import bounded
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 
 REFRESH_SOURCE: Final = "Cloud Billing Catalog"
 

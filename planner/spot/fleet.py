@@ -45,7 +45,7 @@ from planner.pricing.allocation import AllocationKind, Bought, Cents, RequestedS
 from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
-from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
+from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import move_days, spot_moves
 from planner.pricing.machine import OWN_BILL
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning

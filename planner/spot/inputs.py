@@ -33,7 +33,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Node, Owner, Pod, Snaps
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.pricing.commitments import price_committed
-from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
+from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold

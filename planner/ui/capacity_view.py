@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner.capacity import room
+from planner.capacity import free_resources
 from planner.capacity.filters import ALL, Selection
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.free_capacity import CapacityAnswer
@@ -59,8 +59,10 @@ def pools(answer: CapacityAnswer) -> None:
                 f"{unit} held": words.percent(offer.requested, offer.allocatable) if offer else None,
                 f"{unit} free": offer.free if offer else None,
                 **({f"{unit} out of use": offer.out_of_use or None if offer else None} if is_shut else {}),
-                "CPU held": words.percent(room.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
-                "memory held": words.percent(room.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)),
+                "CPU held": words.percent(free_resources.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
+                "memory held": words.percent(
+                    free_resources.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)
+                ),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
             for offer in line.offers or (None,)
@@ -100,7 +102,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
 
 def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
     """What of a typed shape fits, shown; nothing where none is typed."""
-    fits = [cache.answer(room.shape, snapshot, shape)] if shape else []
+    fits = [cache.answer(free_resources.shape, snapshot, shape)] if shape else []
     for fit in fits:
         _one_shape(fit)
     return fits

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from planner.capacity.filters import Selection
 from planner.capacity.overview import ClusterOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
-from planner.figures import first_page
+from planner.figures import review_first_page
 from planner.ground import words
 from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.records import Snapshot
@@ -132,7 +132,7 @@ def _first(plan_answer: PlanAnswer) -> Measure | None:
 def pending(line: NowLine, overview: ClusterOverview) -> None:
     """How many pods wait for a node, and for how many GPUs."""
     glyph = "?" if overview.pending_pods is None else "✗" if overview.pending_pods else "✓"
-    _say(line, first_page.pending_words(overview), glyph)
+    _say(line, review_first_page.pending_words(overview), glyph)
 
 
 @errors.part
@@ -175,7 +175,7 @@ def loss(line: NowLine, snapshot: Snapshot) -> None:
     if survival_answer is None:
         _say(line, "What one loss breaks isn't worked out here.", "○")
         return
-    _say(line, f"{first_page.loss_words(survival_answer)}.", "△" if survival_answer.nodes(broken=True) else "✓")
+    _say(line, f"{review_first_page.loss_words(survival_answer)}.", "△" if survival_answer.nodes(broken=True) else "✓")
     covered = _covered(survival_answer)
     if covered is not None:
         spare, number = covered

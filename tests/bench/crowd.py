@@ -17,7 +17,7 @@ from typing import Any
 
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 from tests.builders.objects import read_items
 
 Item = dict[str, Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo, kubectl
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 from tests.bench import clusters, crowd
 
 DEMO, OPENB, COPIES, VARIED, QUIET = "demo", "openb", "208 copies", "208 varied", "quiet 5,000"

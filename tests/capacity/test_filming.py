@@ -10,7 +10,7 @@ from planner.capacity.changes import parse_change
 from planner.capacity.drain import described, play
 from planner.capacity.evictions import at_rest
 from planner.capacity.filming import change_film
-from planner.capacity.losses import LossPlayer
+from planner.capacity.node_losses import LossPlayer
 from planner.capacity.overview import overview
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError

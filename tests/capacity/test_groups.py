@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.room import shape
+from planner.capacity.free_resources import shape
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, survive
 from planner.sources import demo

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.free_resources import pool_line
 from planner.capacity.node_pools import NodePool, pools, unmatched
-from planner.capacity.room import pool_line
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import FrozenMap

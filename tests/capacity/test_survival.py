@@ -14,7 +14,7 @@ from planner.capacity.certain_losses import Counting, LossOutcome
 from planner.capacity.changes import parse_change
 from planner.capacity.evictions import at_rest
 from planner.capacity.limits import LIMITS
-from planner.capacity.losses import NONE, LossPlayer
+from planner.capacity.node_losses import NONE, LossPlayer
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
@@ -182,7 +182,7 @@ def held_against_play(cluster: Cluster, losses: Sequence[Sequence[int]], luck: R
             )
             for seed in range(2):
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr("planner.capacity.losses.Simulation", partial(Simulation, seed=seed))
+                    patch.setattr("planner.capacity.node_losses.Simulation", partial(Simulation, seed=seed))
                     played = player.lose(nodes, spares, watch=lambda *_: None)
                 assert played == counted
                 assert list(played.shapes) == list(counted.shapes)  # who waits first
@@ -210,7 +210,7 @@ def test_one_pod_a_node_and_ordered_pods_are_counted_too(monkeypatch: pytest.Mon
     cluster = at_rest(snapshot(*map(node, names), web, stateful_set("db", ["n0", "n1", "n0"], pod_spec())))
     compared = held_against_play(cluster, [[place] for place in range(6)], Random(1))
     assert (compared["all"], compared["waiting"], compared["later"]) == (12, 6, 2), compared
-    monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
+    monkeypatch.setattr("planner.capacity.node_losses.Simulation", None)  # nothing is played
     assert [LossPlayer(cluster).lose([place]).waiting for place in range(6)] == [1] * 6
 
 
@@ -301,7 +301,7 @@ def test_what_can_not_be_paid_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = at_rest(
         snapshot(node("n0"), node("n1"), stateful_set("s", ["n0", "n0"], pod_spec()), deployment("a", ["n0"], port))
     )
-    monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
+    monkeypatch.setattr("planner.capacity.node_losses.Simulation", None)  # nothing is played
     least = 2 + 2 * _ATTEMPT_UNITS  # to count three
     with part(units=least), pytest.raises(TooLargeError):
         LossPlayer(cluster).lose([0])

@@ -14,7 +14,7 @@ import pytest
 
 from planner.capacity import overview
 from planner.cli import main
-from planner.figures.first_page import lines
+from planner.figures.review_first_page import lines
 from planner.ground.words import usd
 from planner.health.memory import nodes
 from planner.pricing import bill as bill_room

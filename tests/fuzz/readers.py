@@ -25,7 +25,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.rollout.policy import read_policy
 from planner.serve.review import read_request, review
 from planner.sources import demo, kubectl, node_pools, pod_logs, prometheus
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 from planner.spot.interruption import parse_lives
 from tests.builders.objects import read_items
 from tests.fuzz.mutations import Item, change_value, piece

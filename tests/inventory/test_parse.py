@@ -38,7 +38,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.sources import demo, kubectl
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 from tests.builders.objects import read_items
 from tests.inventory.objects import (
     a_list,

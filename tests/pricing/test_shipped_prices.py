@@ -11,7 +11,7 @@ import pytest
 from planner.pricing.book import compose, newer_totals, read_table
 from planner.pricing.machine import price_machine
 from planner.pricing.model import Component, MachinePrice, PriceBook, Provisioning
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 from planner.sources.prices import TABLES, TABLES_VARIABLE, embedded_book, load_changes, snapshot_as_of
 from tests.prices_of_a_day import FOLDER
 from tests.seen import each

@@ -19,7 +19,7 @@ from planner.questions import question_called
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
-from planner.sources.data import data_folder
+from planner.sources.data_files import data_folder
 
 Item = dict[str, Any]
 

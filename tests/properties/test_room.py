@@ -14,7 +14,7 @@ from planner.remedies import rollouts
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.room import RoomWhenEmpty
+from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import simulate
 from tests.bench import crowd
 from tests.properties.random_rollouts import case_of, engine

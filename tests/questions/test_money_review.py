@@ -9,7 +9,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.pricing.flexible import flexible_usd_per_hour
+from planner.pricing.flexible_commitments import flexible_usd_per_hour
 from planner.pricing.history import moves
 from planner.pricing.machine import price_machine
 from planner.pricing.model import Provisioning

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from planner.figures import first_page
+from planner.figures import review_first_page
 from planner.ground.errors import InputError
 from planner.sources import prices
 from planner.ui import prices as session_prices
@@ -30,7 +30,7 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_page, "supplies_of", fail)
+    monkeypatch.setattr(review_first_page, "supplies_of", fail)
     app = visit("overview")
     words = said(app)
     assert "△ Missing" in words

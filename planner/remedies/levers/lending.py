@@ -28,7 +28,7 @@ from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.room import has_room
+from planner.rollout.room_when_empty import has_room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.verdict import rivals, workload_of
 from planner.scheduling.cluster import BoolArray, Cluster

@@ -31,7 +31,7 @@ from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
-from planner.rollout.room import kept_nodes
+from planner.rollout.room_when_empty import kept_nodes
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import daemons_on, empty_copy
@@ -66,7 +66,8 @@ def growing(
     """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""
     pool_by_name, nodes_wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
     new_by_name: dict[str, NewNode] = {}
-    # `Knobs.arounds` looks at the last first: of places that do equally well the first is told, as in the list of ways out.
+    # Two zones may do equally well: then the first is told, as in the list of ways out. `Knobs.arounds` begins at the end of this list, so
+    # the first place has to stand last.
     for new in (new for shape in shapes for places in new_nodes(cluster, shape, cut) for new in reversed(places)):
         new_by_name.setdefault(new.template.name, new)
     for new in new_by_name.values():

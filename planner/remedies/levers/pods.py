@@ -23,8 +23,8 @@ from planner.remedies.levers.lending import SCALE_SECONDS
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
-from planner.rollout.cures import silent_node_cures
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
+from planner.rollout.silent_node_cures import silent_node_cures
 from planner.rollout.verdict import Impasse, volume_waits
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening
