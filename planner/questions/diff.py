@@ -234,14 +234,11 @@ def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Findin
 
 # ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(diff: DiffAnswer) -> str:
-    sentences = [
-        *_changed_words(diff),
-        *_verdict_words(diff),
-        *_gpu_words(diff),
-        *_money_words(diff),
-        *_finding_words(diff),
-    ]
-    return f"{'; '.join(sentences)}." if sentences else "Nothing that is compared differs."
+    """What was changed and the gravest that follows; then, in a sentence of its own, all else."""
+    verdicts = [*_verdict_words(diff)]
+    first = [*_changed_words(diff), *verdicts[:1]]
+    others = [*verdicts[1:], *_gpu_words(diff), *_money_words(diff), *_finding_words(diff)]
+    return " ".join(f"{'; '.join(parts)}." for parts in (first, others) if parts) or "Nothing that is compared differs."
 
 
 def _verdict_words(diff: DiffAnswer) -> Iterator[str]:
@@ -262,7 +259,7 @@ def _verdict_words(diff: DiffAnswer) -> Iterator[str]:
 def _changed_words(diff: DiffAnswer) -> Iterator[str]:
     change_texts = [f"{change.object}: {change.what} {change.before} → {change.after}" for change in diff.changed]
     if change_texts:
-        yield f"{count(len(change_texts), 'change')} ({listing(change_texts)})"
+        yield f"{count(len(change_texts), 'change')} ({listing(change_texts, 2 if len(change_texts) == 2 else 1)})"
 
 
 def _gpu_words(diff: DiffAnswer) -> Iterator[str]:

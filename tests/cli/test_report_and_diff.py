@@ -260,7 +260,7 @@ def test_an_earlier_snapshot_puts_what_changed_first(capsys: pytest.CaptureFixtu
     run(capsys, "report", after, "--before", before, "--to", str(tmp_path / "r.json"))
     result = json.loads((tmp_path / "r.json").read_text())["result"]
     assert result["chapters"][0]["title"] == "What changed: workloads"
-    assert result["sentence"].startswith("1 workload became stuck (Deployment/ml/api); 1 fewer T4")
+    assert result["sentence"].startswith("1 workload became stuck (Deployment/ml/api). 1 fewer T4")
 
 
 @pytest.mark.parametrize("name", ["review", "review.pdf", "review.HTM2"])
@@ -296,7 +296,7 @@ def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert "gpus_requested" not in numbers
     assert found["sentence"].startswith(
         "2 changes (Deployment/ml/new: workload not there → there and without a pool: nodes 2 → 3); "
-        "1 workload can roll out now (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more T4; "
+        "1 workload can roll out now (Deployment/ml/api). 1 workload appeared (Deployment/ml/new); 1 more T4; "
     )
     back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
     assert [(one["workload"], one["before"], one["after"]) for one in back["workloads"]] == [
