@@ -177,9 +177,8 @@ class _Commands(click.Group):
                     arguments if is_kept else [word for word in arguments if word not in asks],
                 )
         if not first.startswith("-") and self.get_command(ctx, first) is None:
-            instead = usage_errors.command_hint(args[0]) or choice(
-                args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands"
-            )
+            otherwise = usage_errors.command_hint(args[0]) or "headroom --help lists the commands"
+            instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, otherwise)
             raise click.UsageError(f"No such command {args[0]!r}. {instead}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -75,7 +75,8 @@ class ShortHelp(click.Command):
         """Old names of options are read as those of today."""
         words = [word.partition("=") for word in args]
         ctx.meta[_WORDS] = tuple(args)  # completing an option's value ends the parsing before CLUSTER is known
-        if (twice := usage_errors.namespace_twice(ctx, [name for name, *_ in words])) is not None:
+        twice = usage_errors.namespace_twice(ctx, [name for name, *_ in words])
+        if twice is not None and not ctx.resilient_parsing:  # a shell that completes would print it into the prompt
             raise twice
         ctx.allow_extra_args = True
         extra = super().parse_args(ctx, ["".join((OLD_FLAGS.get(name, name), *more)) for name, *more in words])

@@ -67,8 +67,9 @@ def _check_is_there(place: str) -> None:
     if "://" in place:
         raise bounded.address_refused(place)
     kind, _, name = place.partition("/")
-    if name and kind_written(kind):
-        fix = f"CLUSTER comes first: demo, a FILE or context:NAME. Name the workload by -w {place}"
+    if name and kind_written(kind) and not kubectl.is_named_as_file(name):
+        first = "Check the path" if bounded.exists(kind) else "CLUSTER comes first: demo, a FILE or context:NAME"
+        fix = f"{first}. Name the workload by -w {place}"
     elif (context := place.rpartition(":")[2]) in _contexts():
         fix = f"That is a context of your kubeconfig: write context:{context}"
     else:

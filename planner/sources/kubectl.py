@@ -267,13 +267,18 @@ def _files_in(folder: Path) -> Iterator[tuple[Path, str, str]]:
                 why = archives.LINK
             elif archives.is_hidden(file):
                 why = archives.HIDDEN
-            elif not _is_wanted(file) and not file.endswith(_ARCHIVES):
+            elif not is_named_as_file(file) and not file.endswith(_LOGS):
                 why = archives.OTHER
             yield path, path.relative_to(folder).as_posix(), why
 
 
 def _is_document(name: str) -> bool:
     return name.removesuffix(next((end for end in _PACKED if name.endswith(end)), "")).endswith(_DOCUMENTS)
+
+
+def is_named_as_file(name: str) -> bool:
+    """Whether a name ends as those of files that hold objects do: ``cluster.json``, ``dump.tar.gz``."""
+    return _is_document(name) or name.endswith(_ARCHIVES)
 
 
 def _is_wanted(name: str) -> bool:

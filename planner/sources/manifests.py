@@ -28,7 +28,8 @@ EXTENSIONS: Final = (".json", ".yaml", ".yml")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN: Final = "-"
 _CHART_FILE: Final = "Chart.yaml"
-_TEMPLATE: Final = re.compile(r"\{\{-?\s*[.a-zA-Z(\"/]")  # an action of Go's templates, as Helm's files have them
+_TEMPLATE: Final = re.compile(r"\{\{[^}]{0,200}(?:\.(?:Values|Release|Chart)\b|\binclude\s)")
+"""What only Helm's templates ask; workflows of Argo and rules of Prometheus have ``{{ … }}`` of their own."""
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
@@ -73,7 +74,9 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
                 text = _pasted(bounded.read_text(file, fix="Give JSON or YAML in UTF-8"))
                 objects_of(text, "standard input" if file == STDIN else file)
             except InputError as error:
-                refused.append(_of_template(file, text) or error)
+                if _TEMPLATE.search(text) is not None:  # before Helm has rendered it
+                    error.fix = "It is a template of a Helm chart: give what helm template prints"
+                refused.append(error)
                 continue
             texts.append(text)
             if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
@@ -111,13 +114,6 @@ def read_chart(name: str) -> HelmChart:
             raise InputError(f"its templates are larger than {in_units(LIMITS.manifest_bytes)}", where=name, fix=fix)
     descriptions = {path: text for path, text in texts.items() if path.rpartition("/")[2] == _CHART_FILE}
     return chart_of({path: text for path, text in texts.items() if path not in descriptions}, descriptions)
-
-
-def _of_template(file: str, text: str) -> InputError | None:
-    """Of a text that isn't YAML: it is one of Helm's templates, before Helm has rendered it."""
-    if _TEMPLATE.search(text) is None:
-        return None
-    return InputError("is a template of a Helm chart, not a manifest", where=file, fix="Give what helm template prints")
 
 
 def is_manifest(name: str) -> bool:

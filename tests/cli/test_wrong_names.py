@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 
-from planner.cli import main
+from planner.cli import headroom, main
 
 CASES = {
     "command": ("rolout demo", "No such command 'rolout'. Did you mean rollout?"),
@@ -42,6 +43,20 @@ CASES = {
     "workload without -w": ("rollout demo deploy/llm-serve", "Name a workload by -w: headroom rollout demo -w deploy/llm-serve"),
     "workload for a cluster": ("rollout deploy/llm-serve", "Name the workload by -w deploy/llm-serve"),
     "two clusters": ("overview demo demo", "One CLUSTER is taken"),
+    "workload without -w, of a question": ("memory demo deploy/api", "Name a workload by -w: headroom memory demo -w deploy/api"),
+    "workload before a store": ("rollout llm-serve store:/tmp/s", "headroom rollout store:/tmp/s -w llm-serve"),
+    "workload before a pipe": ("rollout llm-serve -", "headroom rollout - -w llm-serve"),
+    "workload before several files": ("rollout llm-serve pyproject.toml,README.md", "headroom rollout pyproject.toml,README.md -w llm-serve"),
+    "files that the shell wrote out": ("gate demo -f README.md pyproject.toml", "Repeat -f before each manifest, or name their folder"),
+    "three clusters to compare": ("diff demo demo demo", "Two clusters are compared: join several files by commas"),
+    "two stores": ("store trends a b", "One STORE is taken"),
+    "file for a workload": ("overview deploy/clutser.json", "no such file or directory. Check the path"),
+    "query without SQL": ("store query s", "Missing argument 'SQL'."),
+    "store": ("store list", "Missing argument 'STORE'."),
+    "shell": ("completion", "Missing argument '{bash|zsh|fish}'."),
+    "cluster of several": ("sweep", "Missing argument 'CLUSTER...'. Give demo"),
+    "option of kubectl where no namespace is taken": ("gate demo -A", "No such option '-A'. All namespaces are read"),
+    "two namespaces attached": ("rollout demo -nprod -ndev", "--namespace is given twice"),
     "cluster before the command": ("demo overview", "The command comes first: headroom overview demo"),
     "help as a command": ("help", "Write headroom --help"),
     "option of kubectl": ("overview demo -A", "All namespaces are read; -n NAME lists one"),
@@ -91,6 +106,40 @@ def test_a_context_by_its_bare_name_is_told_how_it_is_written(
         with pytest.raises(SystemExit) as ended:
             main(["overview", word])
         assert (ended.value.code, said in " ".join(capsys.readouterr().err.split())) == (1, True), word
+
+
+def test_what_is_meant_otherwise_gets_no_hint_of_another_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("rollouts", "dumps-of-may", "deploy"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "workflow.yaml").write_text("kind: WorkflowTemplate\nspec: {{inputs.spec}}\n   at: [1\n")
+    for command, said, unsaid in (
+        ("rollouts demo", "Did you mean rollout?", "The command comes first"),
+        ("dumps-of-may", "The command comes first: headroom overview dumps-of-may", "Did you mean"),
+        ("rollout deploy/llm-serve", "Check the path. Name the workload by -w deploy/llm-serve", "CLUSTER comes first"),
+        ("overview deploy/clutser.json", "Check the path", "by -w"),
+        ("gate -f workflow.yaml", "(line", "Helm"),
+        ("gate demo -A -f workflow.yaml", "All namespaces are read", "-n NAME"),
+        ("store query s", "Missing argument 'SQL'.", "context:NAME"),
+        ("overview demo a b", "One CLUSTER is taken", "Repeat -f"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command.split())
+        text = " ".join(capsys.readouterr().err.split())
+        assert (ended.value.code, said in text, unsaid in text) == (1, True, False), text
+
+
+def test_a_shell_that_completes_is_told_of_no_error() -> None:
+    rollout = headroom.get_command(click.Context(headroom), "rollout")
+    assert rollout is not None
+    assert (
+        rollout.make_context("rollout", ["demo", "-n", "prod", "-n", "dev"], resilient_parsing=True).params["cluster"]
+        == "demo"
+    )
+    with pytest.raises(click.UsageError, match="given twice"):
+        rollout.make_context("rollout", ["demo", "-n", "prod", "-n", "dev"])
 
 
 def test_files_of_a_chart_are_told_from_what_it_renders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
