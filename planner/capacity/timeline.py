@@ -29,7 +29,7 @@ from planner.capacity.what_if import (
 )
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
@@ -368,6 +368,8 @@ def _opened(
             cluster = cluster.closing(shut, bar)
         elif _keeps_away(after, shut, tuple(removed_taints), prepared, later_event):
             cluster = cluster.closing(shut, bar)
+        elif bar == TAINT_OUT_OF_SERVICE:  # pods there end until then, and only a node that begins closed by it says so
+            raise _not_played(f"who may come to {where} tolerates {bar}", later_event)
     happening = Happening(after_seconds=later_event.after_seconds, words=words, opens=names, bar=bar)
     return cluster, Planned(later=later_event, words=words, happening=happening)
 

@@ -52,7 +52,7 @@ class WatchedChanges(Record):
     Attributes
     ----------
     writes : workloads of Kubernetes' own as each change of their spec left them
-    ready : (uid of a pod's owner, +1 or -1) where a pod got Ready, or isn't any more, or ends
+    ready : (uid of a pod's owner, +1 or -1) where a pod got Ready, or isn't any more, or ends; (uid of a workload, 0) at each of its `writes`
     is_whole : whether `ready` has all: no list of pods was taken anew, and there were no more than are kept
     """
 
@@ -239,14 +239,19 @@ class Picture:
     def _tell(self, kind: str, before: _LastSeen | None, now: _LastSeen | None) -> None:
         """Keep what `told` tells of it."""
         was, record = (None if state is None else state.record for state in (before, now))
-        if kind == POD.name and self._is_whole:
+        if kind == POD.name:
             known, step = record if record is not None else was, _is_ready(record) - _is_ready(was)
             if known is not None and known.owner is not None and step:
-                self._ready.append((known.owner.uid, step))
-                self._is_whole = len(self._ready) <= LIMITS.watched_changes
+                self._tell_ready(known.owner.uid, step)
         elif isinstance(record, Workload) and was is not None and record.generation > was.generation:
             self._writes.append(record)
             del self._writes[: -LIMITS.watched_changes]
+            self._tell_ready(record.uid, 0)
+
+    def _tell_ready(self, uid: str, step: int) -> None:
+        if self._is_whole:
+            self._ready.append((uid, step))
+            self._is_whole = len(self._ready) <= LIMITS.watched_changes
 
     def told(self) -> WatchedChanges:
         """What was told since this was asked last."""

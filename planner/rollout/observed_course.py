@@ -188,7 +188,7 @@ def _observed(between: _Between, course: ObservedCourse) -> ObservedCourse:
     is_overdue = _is_overdue(between.now, workload, past, course)
     is_hung = is_overdue or (past is not None and past.course in (PastCourse.HUNG_STILL, PastCourse.HUNG_THEN_CURED))
     meanwhile = tuple(dict.fromkeys((*course.meanwhile, *between.happened(workload, course))))
-    ready = between.lowest_ready(workload)
+    ready = between.lowest_ready(workload, course.generation)
     new_nodes = tuple(dict.fromkeys((*course.new_nodes, *between.nodes_came)))
     others = tuple(dict.fromkeys((*course.others, *(key for key in between.changed if key != workload.key))))
     return replace(
@@ -285,14 +285,21 @@ class _Between:
 
     @cached_property
     def _steps(self) -> dict[str, list[tuple[int, int]]]:
-        """uid of a pod's owner → when among all (by number) one more of its pods was Ready, or one less."""
+        """uid of a pod's owner → when among all (by number) one more of its pods was Ready, or one less; 0 where the owner was written."""
         steps: dict[str, list[tuple[int, int]]] = {}
         for place, (uid, step) in enumerate(self.changes.ready):
             steps.setdefault(uid, []).append((place, step))
         return steps
 
-    def lowest_ready(self, workload: Workload) -> int:
-        """Fewest Ready pods: now, and at each change that a watch told of since the look before."""
+    def _place_of_write(self, uid: str, generation: int) -> int:
+        """When among all (by number) a workload was written; -1: before. Of very many writes only the last are kept."""
+        places = (place for place, step in reversed(self._steps.get(uid, [])) if not step)
+        writes = zip(places, reversed(self.writes_of(uid)), strict=False)
+        return next((place for place, write in writes if write.generation == generation), -1)
+
+    def lowest_ready(self, workload: Workload, generation: int) -> int:
+        """Fewest Ready pods: now, and at each change that a watch told of since the look before, or since the write that began the rollout:
+        a dip before that isn't its own."""
         own, uids = [], {workload.uid}
         for look in (self.before, self.now):
             cluster = compiled(look)
@@ -300,7 +307,11 @@ class _Between:
             uids |= {replica_set.uid for replica_set in sets_by_owner(cluster).get(workload.uid, ())}
         was, is_now = (sum(pod.is_ready and pod.deleted_at is None for pod in pods) for pods in own)
         steps = sorted(chain.from_iterable(self._steps.get(uid, ()) for uid in uids))
-        return min(is_now, *accumulate((step for _, step in steps), initial=was)) if steps else is_now
+        begins = self._place_of_write(workload.uid, generation)
+        counts = zip(
+            (-1, *(place for place, _ in steps)), accumulate((step for _, step in steps), initial=was), strict=True
+        )
+        return min(is_now, *(count for place, count in counts if place >= begins)) if steps else is_now
 
     @cached_property
     def changed(self) -> tuple[str, ...]:

@@ -23,7 +23,9 @@ from planner.ground.records import Record
 from planner.kubernetes.kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
 from planner.kubernetes.pods import start_seconds
 from planner.kubernetes.records import Event, Pod, Workload
+from planner.kubernetes.selectors import named_nodes
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.in_flight import OVERDUE, says_rest
 from planner.rollout.never_ready import was_ready
 from planner.rollout.ownership import pods_of, sets_by_owner
@@ -218,9 +220,9 @@ class _Past:
             # An undo midway goes back to the current revision: the two are equal while pods of the other one stand.
             if is_over and not is_left_to_hands and not self.turn.is_again:
                 return True
-        else:  # nodes that came since get their pods beside the rollout
-            nodes = self.cluster.snapshot.nodes
-            wanted = workload.status_replicas - sum((node.created_at or 0.0) > (began or self.now) for node in nodes)
+        else:
+            wanted = workload.status_replicas
+            wanted -= self._awaited_by_new_nodes(every) if len(every) < wanted else 0
         own = {pod.uid for pod in self.turn.pods}
         if any(pod.uid not in own for pod in every):  # one that is ending has no successor yet
             return False
@@ -229,6 +231,14 @@ class _Past:
         chain = {pod.uid for pod in self._chain(self.turn.pods)}
         rolled = (pod for pod in every if pod.uid in chain and pod.deleted_at is None and not pod.is_terminal)
         return all(map(self._was_available, rolled))
+
+    def _awaited_by_new_nodes(self, pods: Iterable[Pod]) -> int:
+        """How many nodes that came since have no pod of the DaemonSet yet, and shall have one: they get it beside the rollout. A node where
+        it doesn't run says nothing of the old pod that has just gone elsewhere."""
+        nodes, began = self.cluster.nodes, self.turn.began or self.now
+        came = {place for place, node in enumerate(nodes) if (node.created_at or 0.0) > began}
+        came = came and came.intersection(daemon_nodes(self.cluster, daemon_spec(self.workload)))
+        return len(came.difference(place for pod in pods for place in self._places_of(pod)))
 
     def _was_available(self, pod: Pod) -> bool:
         """Whether it was Ready for ``minReadySeconds``, which `kubectl rollout status` waits for (`pkg/api/v1/pod/util.go` `IsPodAvailable`)."""
@@ -291,11 +301,13 @@ class _Past:
         """Whether a DaemonSet's pod came because its node did."""
         if not self.workload.traits.is_per_node:
             return False
-        terms = pod.spec.node_affinity.required or ()
-        named = {value for term in terms for field_term in term.match_fields for value in field_term.values}
-        places = [self.cluster.node_index[name] for name in (pod.node_name, *named) if name in self.cluster.node_index]
-        node_times = [self.cluster.snapshot.nodes[place].created_at for place in places]
+        node_times = [self.cluster.snapshot.nodes[place].created_at for place in self._places_of(pod)]
         return any(at is not None and 0 <= (pod.created_at or 0.0) - at <= AT_ONCE_SECONDS for at in node_times)
+
+    def _places_of(self, pod: Pod) -> list[int]:
+        """Places of the nodes that a DaemonSet's pod is on, or meant for."""
+        names = (pod.node_name, *(named_nodes(pod.spec) or ()))
+        return [self.cluster.node_index[name] for name in names if name in self.cluster.node_index]
 
     # ── what moved ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _own_events(self) -> list[Event]:

@@ -45,9 +45,14 @@ def silent_nodes(cluster: Cluster) -> Mapping[int, float]:
     }
 
 
-@once_a_cluster
 def out_of_service(cluster: Cluster) -> frozenset[int]:
-    """The places of nodes that somebody has taken out of service; made once a cluster."""
+    """The places of nodes that somebody has taken out of service. Where that taint is taken off later the cluster is compiled without it, and
+    begins closed by it."""
+    return _out_of_service(cluster).union(place for place, bar in cluster.closed if bar == TAINT_OUT_OF_SERVICE)
+
+
+@once_a_cluster
+def _out_of_service(cluster: Cluster) -> frozenset[int]:
     return frozenset(place for place, node in enumerate(cluster.nodes) if is_out_of_service(node))
 
 

@@ -16,7 +16,7 @@ from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
-from planner.kubernetes.nodes import NOT_READY, is_out_of_service, is_ready, is_silent
+from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
@@ -48,7 +48,7 @@ from planner.rollout.independent_actors import going_spaces
 from planner.rollout.match_conditions import AdmittedObject, admitted_objects, is_skipped
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
-from planner.rollout.silent_nodes import toleration_seconds
+from planner.rollout.silent_nodes import out_of_service, silent_nodes, toleration_seconds
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
@@ -156,7 +156,7 @@ def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 @once_a_cluster
 def _on_silent(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
     """Workload → its pods on nodes that don't answer, where only the kubelet lets a pod end."""
-    silent = {node.name for node in cluster.snapshot.nodes if is_silent(node) and not is_out_of_service(node)}
+    silent = {cluster.node_names[place] for place in silent_nodes(cluster).keys() - out_of_service(cluster)}
     keys = workload_keys(cluster.snapshot) if silent else {}
     pods_by_owner: dict[str, list[Pod]] = {}
     for pod in cluster.snapshot.pods if silent else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.records import Record
+from planner.ground.vocabulary import TAINT_OUT_OF_SERVICE
 from planner.kubernetes.records import EMPTY, Amounts, Taint
 
 CORDON: Final = ""
@@ -80,7 +81,9 @@ class Happening(Record):
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The names of all nodes that it, and what follows on it, happen to."""
+        """The names of all nodes that it, and what follows on it, happen to: a taint that all tolerate and that evicts nobody does nothing,
+        but for the one that lets pods of a silent node end."""
+        tainted = self.tainted if self.expels is not None or self.bar == TAINT_OUT_OF_SERVICE else ()
         leads = (self.leads_to,) if self.leads_to else ()
         later = (name for stage in self.stages for name in stage.nodes)
         return frozenset(
@@ -88,7 +91,7 @@ class Happening(Record):
                 *self.nodes_come,
                 *self.nodes_go,
                 *self.closes,
-                *self.tainted,
+                *tainted,
                 *self.opens,
                 *self.silences,
                 *self.answers,

@@ -263,6 +263,10 @@ def test_a_taint_that_all_tolerate_changes_nothing() -> None:
     answer = asked(found, "0s:taint:other=maintenance:NoSchedule")
     assert answer.verdict is Verdict.COMPLETES
     assert answer.meanwhile[0].bearing is Bearing.NEVER_DECIDES
+    # however far an upgrade of that pool is then; what evicts, or lets pods end, may differ
+    assert asked(found, "0s:taint:other=maintenance:NoSchedule;1m:upgrade:other").verdict is Verdict.COMPLETES
+    with pytest.raises(NotKnownError, match="how far pool other is upgraded"):
+        asked(found, "0s:taint:other=maintenance:NoExecute;1m:upgrade:other")
 
 
 @pytest.mark.parametrize(

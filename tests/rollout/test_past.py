@@ -73,6 +73,10 @@ def course(kind: str, pods: list[tuple[int, str, float | None]], *, at: float, c
 
 LATER: Final = {"apiVersion": "v1", **node("later")}
 LATER["metadata"]["creationTimestamp"] = iso(START + 500)
+NOT_FOR_IT: Final = {**LATER, "spec": {**LATER["spec"], "taints": [{"key": "web", "effect": "NoSchedule"}]}}
+ON_LATER: Final = pod("x-9", pod_spec(), on="later", owner=owner("DaemonSet", "x", "x"), uid="x-2-9",
+                      labels={"app": "x", "controller-revision-hash": NEW})  # fmt: skip
+ON_LATER["metadata"]["creationTimestamp"] = iso(START + 501)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +97,9 @@ LATER["metadata"]["creationTimestamp"] = iso(START + 500)
         ("StatefulSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"current": NEW}, True),
         ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, None)], {}, True),
         ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, START + 9)], {"nodes": 4, "more": [LATER]}, True),
+        # the last old pod has just gone, whether a node came where it doesn't run, or one that has its pod
+        ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"more": [NOT_FOR_IT]}, False),
+        ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"nodes": 4, "more": [LATER, ON_LATER]}, False),
     ],
 )  # fmt: skip
 def test_a_rollout_is_done_when_its_status_would_say_so(

@@ -273,6 +273,20 @@ def test_what_is_deleted_on_a_node_that_is_out_of_service_ends(key: str, made: l
         if effect == "NoSchedule":  # the same of one that comes
             came = asked(cluster_of(node("g0", gpus=1), silent("g1"), made), key, then=f"1m:taint:node/g1={taint}")
             assert came.verdict is Verdict.COMPLETES
+        # until the taint is taken off what is deleted ends; then no more
+        lifted = cluster_of(node("g0", gpus=1), gone, made)
+        for after, ends in ("1h", verdict), ("0s", Verdict.STUCK):
+            answer = asked(lifted, key, then=f"{after}:untaint:node/g1={name};1m:rollout:{key}")
+            assert answer.verdict is ends, (taint, after)
+
+
+def test_who_tolerates_the_taint_that_lets_pods_end_isnt_played_while_it_goes() -> None:
+    gone = silent("g1")
+    gone["spec"]["taints"].append(OUT_OF_SERVICE)
+    spec = pod_spec(gpus=1, tolerations=[{"operator": "Exists"}])
+    found = cluster_of(node("g0", gpus=1), gone, deployment("worker", ["g1"], spec))
+    with pytest.raises(NotKnownError, match="who may come to node g1 tolerates"):
+        asked(found, then="1h:untaint:node/g1=node.kubernetes.io/out-of-service")
 
 
 def test_a_volume_is_taken_off_a_node_that_is_out_of_service() -> None:

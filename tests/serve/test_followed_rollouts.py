@@ -371,6 +371,23 @@ def test_a_dip_between_two_looks_is_told_by_the_watch(cluster: Followed, is_list
     assert (outcome.lowest_ready == least or not outcome.is_whole, outcome.is_whole) == (True, not is_listed)
 
 
+@pytest.mark.parametrize(("is_before", "least"), [(True, 2), (False, 1)])
+def test_a_dip_before_the_write_is_not_the_rollouts(cluster: Followed, is_before: bool, least: int) -> None:
+    steps = [
+        lambda: cluster.write(2, "b"),
+        lambda: cluster.pod("a", 0, cluster.now, is_ready=False),
+        lambda: cluster.pod("a", 0, cluster.now),
+    ]
+    for step in (*steps[1:], steps[0]) if is_before else steps:
+        step()
+    cluster.look()
+    cluster.finish(2, "b", 2, began=cluster.now)
+    cluster.look()
+    outcome = cluster.kept["d-2"].outcome
+    assert outcome is not None
+    assert (outcome.lowest_ready, outcome.is_whole) == (least, True)
+
+
 # ── mistakes of ours, and what is counted ────────────────────────────────────────────────────────────────────────────
 def test_a_mistake_of_ours_costs_one_rollout_and_is_said_once(
     cluster: Followed, monkeypatch: pytest.MonkeyPatch
