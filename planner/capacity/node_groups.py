@@ -14,7 +14,7 @@ from planner.ground.records import Record, replace
 from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, brings_of, labels_of_new
-from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, node_pool, out_of_use, pool_label, zone
+from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, out_of_use, pool_label, zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -74,9 +74,11 @@ def template_of(nodes: Sequence[Node]) -> Node:
 
 
 def is_chosen_for_the_pod(node: Node) -> bool:
-    """Whether what is added beside it is chosen for the pod: by Karpenter, or by a person who adds a machine to no pool. An autoscaler,
-    and a person who resizes a pool, get what the pool's template says."""
-    return not node_pool(node) or bool(brings_of(pool_label(node)))
+    """Whether what is added beside it is chosen for the pod: by Karpenter, or by a person who adds a machine to no pool; a role
+    (``node-role.kubernetes.io/worker``), which `node_pool` reads too, has no template. An autoscaler, and a person who resizes a pool, get
+    what the pool's template says."""
+    label = pool_label(node)
+    return not label or bool(brings_of(label))
 
 
 def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: str) -> Node | Missing:

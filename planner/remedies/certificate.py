@@ -185,7 +185,7 @@ class _Writer:
 
     def _title(self, outcome: PlanOutcome, case_knobs: Knobs) -> str:
         parts = [
-            f"{count(number, 'more node', 'more nodes')} in {', '.join(filter(None, (pool.pool, pool.place)))}"
+            nodes.more_nodes(pool.new.template, number, pool.new.machine, pool.new.place)
             for pool, number in case_knobs.grown(outcome.plan)
         ]
         if outcome.plan.quota:
@@ -268,7 +268,10 @@ class _Writer:
             yield quota.raise_quotas(namespace, [hard[1:] for hard in every if hard[0] == namespace])
         already = Counter[str]()
         for pool, number in case_knobs.grown(outcome.plan):
-            yield nodes.added(cluster, pool.template, number, place=pool.place, already=already[pool.pool])
+            new = pool.new
+            yield nodes.added(
+                cluster, new.template, number, machine=new.machine, place=new.place, already=already[pool.pool]
+            )
             already[pool.pool] += number
         if moves := case_knobs.moves_of(outcome.plan):
             yield from moves.steps

@@ -90,6 +90,13 @@ class Knobs(Record):
             counts[pool.pool] += number
         return counts
 
+    def by_kind(self, plan: Plan) -> Counter[tuple[str, tuple[str, str, int]]]:
+        """Nodes of each kind of each pool: places whose nodes do the same are one."""
+        counts: Counter[tuple[str, tuple[str, str, int]]] = Counter()
+        for pool, number in zip(self.pools, plan.nodes, strict=True):
+            counts[pool.pool, pool.new.kind] += number
+        return counts
+
     def is_past(self, plan: Plan) -> bool:
         """Whether the places of a pool get more nodes together than the pool may add."""
         counts = self.by_pool(plan)

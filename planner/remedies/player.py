@@ -94,7 +94,7 @@ class Player:
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
         self._bests: dict[tuple[int, int], tuple[float, float, int]] = {}
-        templates = [pool.template for pool in knobs.pools]
+        templates = [pool.new.template for pool in knobs.pools]
         self.prices = AddedNodes(book, case.cluster.snapshot.nodes, templates, start_seconds=case.arrival_seconds)
         self.played = 0
 
@@ -310,7 +310,7 @@ class Player:
             cluster = moved.cluster if moved else self.case.cluster
             if plan.quota:
                 cluster = quota.lifted(cluster, {r.after.namespace for r in self.case.revisions})
-            likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
+            likes = [pool.new.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
             cluster = self._clusters[key] = nodes.grown(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
             cluster = way.happens_to(cluster)
@@ -391,6 +391,6 @@ class Player:
         self, lowest: Costs, rollout_seconds: float, plan: Plan, disturbed: int, old_pods: int, price: NodesPrice | None
     ) -> Costs:  # fmt: skip
         usd = 0.0 if price is None else round(price.usd, _PRECISION)
-        money = (usd,) if self.prices.is_priced else tuple(map(float, self.knobs.by_pool(plan).values()))
+        money = (usd,) if self.prices.is_priced else tuple(map(float, self.knobs.by_kind(plan).values()))
         seconds = round(rollout_seconds + self._arrival(plan), _PRECISION)
         return (*lowest, *money, float(disturbed), seconds, float(old_pods))

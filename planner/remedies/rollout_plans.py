@@ -73,7 +73,7 @@ def least(
                 outcome=outcome, seconds=outcome.seconds - outcome.arrival_seconds,
                 kept=tuple(stay for stay, n in zip(outcome.kept, outcome.plan.nodes, strict=False) if n), strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
                 lent={lender.workload.key: replicas_left for lender, replicas_left in outcome.lent},
-                nodes=tuple((pool.template, n) for pool, n in case_knobs.grown(outcome.plan)),
+                nodes=tuple((pool.new.template, n) for pool, n in case_knobs.grown(outcome.plan)),
             )  # fmt: skip
 
     try:
@@ -111,7 +111,7 @@ def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable
         replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
         for lender in case_knobs.lenders
     )
-    pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in case_knobs.pools)
+    pools = (replace(pool, most=min(pool.most, worth(pool.new.template) if worth else 0)) for pool in case_knobs.pools)
     return replace(
         case_knobs, ways=(ways,), lenders=tuple(lender for lender in lenders if lender.replicas), pools=tuple(pool for pool in pools if pool.most)
     )  # fmt: skip

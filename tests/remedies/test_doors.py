@@ -188,6 +188,83 @@ def test_the_zone_that_a_pod_needs_is_the_same_at_every_door(spread: list[str], 
     assert title in [str(plan.title) for plan in certificate(found, scenario, {Lever.NODES}).plans]
 
 
+def two_apart(first: dict[str, Any], second: dict[str, Any], **more: Any) -> Snapshot:
+    """Two nodes whose GPUs are held, and a Deployment of two pending pods of one GPU."""
+    nodes = [node("n0", **first), node("n1", **second)]
+    held = [
+        pod(f"{i}-{j}", pod_spec(gpus=1), on=f"n{i}") for i, n in enumerate((first, second)) for j in range(n["gpus"])
+    ]
+    return snapshot(nodes, held, deployment("b", ["", ""], pod_spec(gpus=1, **more), strategy=rolling(0, 1)))
+
+
+def nodes_at_every_door(found: Snapshot) -> list[tuple[str, int]]:
+    """What the ways out, all plans, the plan and the table of strategies add, as many at each door: titles of the ways out."""
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    ways = [way for way in rollout(found, scenario).remedies if way.kind is RemedyKind.ADD_NODE]
+    every = certificate(found, scenario, {Lever.NODES})
+    assert not any("looked at" in str(why) for why in every.why_not)
+    fewest = min((way.extra_nodes for way in ways), default=0)
+    assert min((plan.nodes for plan in every.plans), default=0) == fewest == plan_answer(found, PlanSettings()).nodes
+    assert {str(way.title) for way in ways} <= {str(plan.title) for plan in every.plans}
+    priced = spare_needs(found, scenario, strategy_grid(found, scenario, "Deployment/ml/b")).node
+    assert bool(priced) is bool(ways)
+    return [(str(way.title), way.extra_nodes) for way in ways]
+
+
+def karpenters(machine: str) -> dict[str, Any]:
+    return {"labels": {"karpenter.sh/nodepool": "gpu", "node.kubernetes.io/instance-type": machine}}
+
+
+WORKER_ROLE: dict[str, Any] = {"labels": {"node-role.kubernetes.io/worker": ""}}
+PINNED: dict[str, Any] = {"nodeSelector": {ZONE: "a"}}
+APART: dict[str, tuple[Snapshot, list[tuple[str, int]]]] = {
+    "a role is no template": (two_apart({"gpus": 0, **WORKER_ROLE}, {"gpus": 2, **WORKER_ROLE}), [("1 more node in worker, like n1", 1)]),
+    "a pool is one": (two_apart({"gpus": 0, "pool": "gpu"}, {"gpus": 2, "pool": "gpu"}), []),
+    "a pod pinned to the second zone": (two_apart({"gpus": 2, "pool": "gpu", "zone": "b"}, {"gpus": 2, "pool": "gpu"}, **PINNED), [("1 more node in gpu, zone a", 1)]),
+    "a pod pinned to the first zone": (two_apart({"gpus": 2, "pool": "gpu"}, {"gpus": 2, "pool": "gpu", "zone": "b"}, **PINNED), [("1 more node in gpu, zone a", 1)]),
+    "a pod pinned to the only zone": (two_apart({"gpus": 2, "pool": "gpu"}, {"gpus": 2, "pool": "gpu"}, **PINNED), [("1 more node in gpu", 1)]),
+    "a pod pinned to neither": (two_apart({"gpus": 2, "pool": "gpu", "zone": "b"}, {"gpus": 2, "pool": "gpu"}), [("1 more node in gpu", 1)]),
+    "a pod pinned to a zone without nodes": (two_apart({"gpus": 2, "pool": "gpu", "zone": "b"}, {"gpus": 2, "pool": "gpu", "zone": "c"}, **PINNED), []),
+    "machines that Karpenter chooses among": (two_apart({"gpus": 1, **karpenters("g1")}, {"gpus": 2, **karpenters("g2")}), [("1 more node in gpu, g2", 1)]),
+    "one machine of Karpenter": (two_apart({"gpus": 2, **karpenters("g2")}, {"gpus": 2, **karpenters("g2")}), [("1 more node in gpu", 1)]),
+    "large and small without a pool": (two_apart({"gpus": 1}, {"gpus": 2}), [("1 more node like n1", 1)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_the_place_and_the_machine_of_a_new_node_are_the_same_at_every_door(name: str) -> None:
+    found, titles = APART[name]
+    assert nodes_at_every_door(found) == titles
+
+
+def test_without_prices_a_large_node_is_another_plan_than_a_small_one() -> None:
+    """Of nodes of one kind in two zones one plan is enough."""
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+
+    def titles(found: Snapshot) -> set[str]:
+        return {str(plan.title) for plan in certificate(found, scenario, {Lever.NODES}).plans}
+
+    assert {"1 more node like n1", "2 more nodes like n0"} <= titles(APART["large and small without a pool"][0])
+    rule = {
+        "topologyKey": ZONE,
+        "maxSkew": 5,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "b"}},
+    }
+    zones = two_apart(
+        {"gpus": 2, "pool": "gpu", "zone": "b"}, {"gpus": 2, "pool": "gpu"}, topologySpreadConstraints=[rule]
+    )
+    assert all("zone b" not in title for title in titles(zones))
+    assert any("zone a" in title for title in titles(zones))
+
+
+def test_bare_metal_whose_sizes_differ_by_a_little_is_looked_at_whole() -> None:
+    nodes = [node(f"n{i}", gpus=1, memory=f"{33_000_000 + i}Ki") for i in range(9)]
+    held = [pod(f"x{i}", pod_spec(gpus=1), on=f"n{i}") for i in range(9)]
+    found = snapshot(nodes, held, deployment("b", ["", ""], pod_spec(gpus=1), strategy=rolling(0, 1)))
+    assert nodes_at_every_door(found) == [("2 more nodes like n0", 2)]
+
+
 def test_steps_for_two_places_of_a_pool_add_up() -> None:
     cluster = Cluster(unlike(1, 1))
     steps = [added(cluster, cluster.nodes[0], 1), added(cluster, cluster.nodes[0], 2, place="zone b", already=1)]

@@ -7,8 +7,10 @@ NodePool's limits, a cloud's quota). They cost what their pool pays for a node, 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -37,6 +39,8 @@ from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import daemons_on, empty_copy
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
+Where: TypeAlias = tuple[str, ...]  # machine, GPUs, zone, and what the labels say that a pod tells places apart by
+
 
 # ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
 def grown(cluster: Cluster, likes: Sequence[Node]) -> Cluster:
@@ -51,13 +55,12 @@ def grown_by(cluster: Cluster, like: Node, number: int) -> Cluster:
 
 # ── how far it goes ──────────────────────────────────────────────────────────────────────────────────────────────────
 class Growing(Record):
-    """A pool, by a node like those that it would add (`place`: see `NewNode`), and how many it may add; beyond that, `past` its limit."""
+    """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
 
-    template: Node
+    new: NewNode
     pool: str
     most: int
     limit: NodePool | None
-    place: str = ""
 
 
 def growing(
@@ -79,7 +82,7 @@ def growing(
             most = limits.NODES.most
             cut.append(limits.NODES.reached(pool=name))
         if most:
-            yield Growing(template=new.template, pool=name, most=most, limit=limit, place=new.place)
+            yield Growing(new=new, pool=name, most=most, limit=limit)
 
 
 def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
@@ -88,27 +91,33 @@ def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
 
 
 class NewNode(Record, eq=False):
-    """A node like `template`; `place`: where of its pool, as ``zone europe-west4-a`` or ``rack r1``, "" where the pool has one place."""
+    """A node like `template`.
+
+    Attributes
+    ----------
+    kind : its machine and GPUs, where they are chosen, and how many such pods it takes: nodes of a pool of one kind do the same
+    machine : in words, where a node may be of another machine of the pool
+    place : where of its pool, as ``zone europe-west4-a`` or ``rack r1``, "" where the pod tells no places of the pool apart
+    is_anywhere : whether every place of the pool takes the pod
+    """
 
     template: Node
+    kind: tuple[str, str, int]
+    machine: str
     place: str
+    is_anywhere: bool
 
 
 def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
     """Of each pool, by its name, what a new node that takes the pod may be like: one of each place that the pod tells apart, and of each
-    machine that Karpenter chooses among, the smallest first; up to a limit. A pod that each node judges alone tells no places apart."""
-    keys = None if shape.is_plain else _topology_keys(shape.spec)
+    machine where it is chosen for the pod, the smallest first; up to a limit."""
+    keys = () if shape.is_plain else _topology_keys(shape.spec)
     takes = np.zeros(cluster.node_count, dtype=np.int64)
     matching = _matching(cluster, shape, cut)
     takes[matching] = seats(shape, cluster.allocatable)[matching]
     pools = []
     for pool, by_place in cluster.remember(_by_place, keys).items():
-        likes = {where: _like(cluster, shape, numbers, takes, cut) for where, numbers in by_place.items()}
-        new = [
-            NewNode(template=like, place=_place_words(where, keys) if keys is not None and len(by_place) > 1 else "")
-            for where, like in likes.items()
-            if like is not None
-        ]
+        new = _new_of(cluster, shape, keys, by_place, takes, cut)
         new.sort(key=lambda one: _size(one.template) if is_chosen_for_the_pod(one.template) else ())
         if len(new) > limits.PLACES_OF_A_POOL.most:
             cut.append(limits.PLACES_OF_A_POOL.reached(number=len(new), pool=pool))
@@ -118,16 +127,55 @@ def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNo
     return pools[: limits.POOLS.most]
 
 
-def _by_place(cluster: Cluster, keys: tuple[str, ...] | None) -> dict[str, dict[tuple[str, ...], list[int]]]:
-    """Of each pool its nodes by machine, where it is chosen for the pod; by zone and by what the labels `keys` say (None: wherever they
-    are). Of nodes without a pool those of a size are alike."""
-    pools: dict[str, dict[tuple[str, ...], list[int]]] = {}
+def _new_of(
+    cluster: Cluster, shape: Shape, keys: tuple[str, ...], by_place: Mapping[Where, Sequence[int]], takes: IntArray,
+    cut: list[str],
+) -> list[NewNode]:  # fmt: skip
+    """Of one pool. To a pod that each node judges alone, places whose nodes take as many are one."""
+    likes: dict[tuple[tuple[str, str, int], tuple[str, ...]], dict[tuple[str, ...], Node]] = {}
+    for (machine, gpus, *labels), numbers in by_place.items():
+        where = tuple(labels)
+        for alike in _alike(cluster, numbers, takes) if not machine else [numbers]:
+            like = _like(cluster, shape, alike, takes, cut)
+            if like is not None:
+                kind = (machine, gpus, int(takes[cluster.node_index[like.name]]))
+                likes.setdefault((kind, () if shape.is_plain else where), {})[where] = like
+    every = {tuple(where[2:]) for where in by_place}
+    is_anywhere = every == {where for nodes in likes.values() for where in nodes}
+    kinds = {(*w[:2], 0 if w[0] else int(takes[number])) for w, numbers in by_place.items() for number in numbers}
+    machines = Counter(machine for machine, *_ in kinds)
+    new = []
+    for (kind, _), nodes in likes.items():
+        template = template_of(sorted(nodes.values(), key=lambda node: cluster.node_index[node.name]))
+        of_machine = {tuple(where[2:]) for where in by_place if where[:2] == kind[:2]}
+        is_apart = nodes.keys() < of_machine if shape.is_plain else len(every) > 1
+        is_chosen = bool(node_pool(template)) and is_chosen_for_the_pod(template)
+        machine = kind[0] if kind[0] and machines[kind[0]] == 1 else f"like {template.name}"
+        machine = machine if is_chosen and len(kinds) > 1 else ""
+        place = _place_words(list(nodes), keys) if is_apart else ""
+        new.append(NewNode(template=template, kind=kind, machine=machine, place=place, is_anywhere=is_anywhere))
+    return new
+
+
+def _by_place(cluster: Cluster, keys: tuple[str, ...]) -> dict[str, dict[Where, list[int]]]:
+    """Of each pool its nodes by machine and GPUs, where these are chosen for the pod; by zone and by what the labels `keys` say."""
+    pools: dict[str, dict[Where, list[int]]] = {}
     for number, node in enumerate(cluster.nodes):
-        where = () if keys is None else (zone(node), *(node.labels.get(key, "") for key in keys))
-        where = (machine_type(node) if is_chosen_for_the_pod(node) else "", *where)
-        pool = node_pool(node) or f" {sorted(node.allocatable.items())}"
-        pools.setdefault(pool, {}).setdefault(where, []).append(number)
+        machine = (machine_type(node), str(gpu_count(node))) if is_chosen_for_the_pod(node) else ("", "")
+        where = (*machine, zone(node), *(node.labels.get(key, "") for key in keys))
+        pools.setdefault(pool_key(node), {}).setdefault(where, []).append(number)
     return {pool: dict(sorted(by_place.items())) for pool, by_place in sorted(pools.items())}
+
+
+def _alike(cluster: Cluster, numbers: Sequence[int], takes: IntArray) -> list[list[int]]:
+    """Nodes of a place by how many of the pods each takes, where no machine type tells them apart: the sizes of bare metal differ by KiB.
+    All of them where they aren't chosen."""
+    if not is_chosen_for_the_pod(cluster.nodes[numbers[0]]):
+        return [list(numbers)]
+    groups: dict[int, list[int]] = {}
+    for number in numbers:
+        groups.setdefault(int(takes[number]), []).append(number)
+    return list(groups.values())
 
 
 def _like(cluster: Cluster, shape: Shape, numbers: Sequence[int], takes: IntArray, cut: list[str]) -> Node | None:
@@ -156,9 +204,11 @@ def _size(node: Node) -> tuple[bool, tuple[tuple[str, int], ...], str]:
     return not node.uid, tuple(sorted(node.allocatable.items())), node.name
 
 
-def _place_words(where: tuple[str, ...], keys: tuple[str, ...]) -> str:
+def _place_words(places: Sequence[tuple[str, ...]], keys: tuple[str, ...]) -> str:
+    """``zone a, rack r1``; of several places ``zone a or b``."""
     names = ("zone", *(key.rpartition("/")[2] for key in keys))
-    return ", ".join(f"{name} {value}" for name, value in zip(names, where[1:], strict=True) if value)
+    values = (" or ".join(dict.fromkeys(filter(None, column))) for column in zip(*places, strict=True))
+    return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True) if value)
 
 
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
@@ -225,9 +275,9 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
                 case.reached.append(limits.NODES.reached(pool=pool))
             continue
         count, run, new = min(enough, key=lambda candidate: candidate[0])
-        is_anywhere = len(enough) == len(tried) and all(number == count for number, *_ in enough)
+        is_anywhere = new.is_anywhere and len(enough) == len(tried) and all(number == count for number, *_ in enough)
         template, staying_nodes = new.template, len(kept_nodes(run, count))
-        step = added(case.cluster, template, count, place="" if is_anywhere else new.place)
+        step = added(case.cluster, template, count, machine=new.machine, place="" if is_anywhere else new.place)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
         yield case.remedy(
             RemedyKind.ADD_NODE,
@@ -279,16 +329,14 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def added(cluster: Cluster, like: Node, number: int, *, place: str = "", already: int = 0) -> Step:
+def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place: str = "", already: int = 0) -> Step:
     """So many nodes more like one of its own: with the command of the pool's cloud, or in words; a node without a pool stands
-    for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses; `already`: that
-    the steps before this one add to the pool."""
+    for itself, no pool is made of its name. `machine` and `place`: see `NewNode`, the command of no cloud chooses them; `already`: that the
+    steps before this one add to the pool."""
     pool = node_pool(like)
     size = already + sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
-    place_text = f", {place}" if place else ""
-    what = (
-        f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{place_text}"
-    )
+    place_text = "".join(f", {text}" for text in (machine, place) if text)
+    what = more_nodes(like, number, machine, place)
     if not pool:
         more, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
         return Step(what=what, commands=(commands.remark(more),), undo=(commands.remark(again),))
@@ -304,6 +352,13 @@ def added(cluster: Cluster, like: Node, number: int, *, place: str = "", already
     return Step(
         what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
+
+
+def more_nodes(like: Node, number: int, machine: str, place: str) -> str:
+    """``2 more nodes in gpu, zone a``; ``1 more node like n0`` where it has no pool."""
+    pool = node_pool(like)
+    many = words.count(number, "more node", "more nodes")
+    return ", ".join(filter(None, (f"{many} {f'in {pool}' if pool else f'like {like.name}'}", machine, place)))
 
 
 def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
