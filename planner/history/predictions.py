@@ -135,6 +135,7 @@ def read_journal(lines: Iterable[bytes]) -> tuple[tuple[PredictedRollout, ...], 
             continue
         if line.prediction is not None:
             predictions[line.prediction.id] = line.prediction
+            outcomes.pop(line.prediction.id, None)  # of a write that was refused: the next one got its number
         if line.outcome is not None:
             outcomes[line.outcome.id] = line.outcome
     rollouts = (

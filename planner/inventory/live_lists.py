@@ -178,6 +178,7 @@ class Picture:
     def __init__(self, *, gap_seconds: float = 0.0) -> None:
         self._gap_seconds = gap_seconds
         self._gaps: dict[str, float] | None = None  # kind → since when; None before the first snapshot
+        self.gap_at = inf  # when the next one counts, whether or not anything changes until then
         self._objects: dict[str, dict[str, _LastSeen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
         self._presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
         self._versions: dict[str, str] = {}
@@ -334,7 +335,10 @@ class Picture:
     def _lasting(self, at: float, kinds: Collection[str]) -> Collection[str]:
         first = -inf if self._gaps is None else at
         self._gaps = {kind: (self._gaps or {}).get(kind, first) for kind in kinds}
-        return [kind for kind, since in self._gaps.items() if at - since >= self._gap_seconds]
+        lasting = [kind for kind, since in self._gaps.items() if at - since >= self._gap_seconds]
+        waiting = (since for kind, since in self._gaps.items() if kind not in lasting)
+        self.gap_at = min(waiting, default=inf) + self._gap_seconds
+        return lasting
 
     def _bring_up_to_date(self) -> None:
         """Put what changed since the last snapshot where it stands, and count it."""

@@ -49,7 +49,10 @@ WATCHED_SECONDS: Final = 86_400.0
 STORED_SECONDS: Final = 600.0
 """A write that the watch doesn't show by then was refused after the webhook had been asked."""
 _DAY: Final = 86_400.0
-_Begun = tuple[tuple[tuple[Prediction, ObservedCourse], ...], int]
+_LOOKS_LOST: Final = 2
+"""In a row: what is looked at may itself be what fails or ends the process, so that the next look begins anew."""
+_BegunRollout = tuple[AppliedWorkload, ObservedCourse]
+_Predicted = tuple[Prediction, ObservedCourse]
 
 
 class Lines(Protocol):
@@ -91,6 +94,7 @@ class PredictionWatch:
         self._thread = threading.Thread(target=self._run, name="predictions", daemon=True)
         self._days: dict[int, Counter[Judgement]] = {}  # of the predictions' snapshots, since the epoch
         self.not_kept = self.errors = 0
+        self._looks_lost = 0  # in a row
         self._reported: set[str] = set()  # mistakes that were said
         self._resume()
 
@@ -173,24 +177,30 @@ class PredictionWatch:
     def stop(self) -> None:
         """End the looks, and their process."""
         self._ended.set()
-        if self._process is not None:
-            self._process.end()
+        if (process := self._process) is not None:  # the other thread may take another one
+            process.end()
 
     def _run(self) -> None:
         while not self._ended.wait(self._look_seconds):
             try:
                 self._look()
+                self._looks_lost = 0
             except HeadroomError:
                 continue  # the keeper says it, and what was known stays
-            except (EOFError, OSError) as error:
-                self._begin_anew(error)
             except Exception as error:  # noqa: BLE001 - a mistake of ours costs one look, not those that come
-                self._report(error)
+                self._lose_look(error)
 
-    def _begin_anew(self, error: Exception) -> None:
-        """Another process, where the one beside ended by itself."""
+    def _lose_look(self, error: Exception) -> None:
+        """Count it; with another process, where the one beside ended by itself."""
         if self._ended.is_set():
             return
+        self._looks_lost += 1
+        if self._looks_lost >= _LOOKS_LOST:
+            self._before = None
+        if not isinstance(error, EOFError | OSError):
+            self._report(error)
+            return
+        self.errors += 1
         self._say(f"the process that follows rollouts ended, another one takes its place: {type(error).__name__}")
         process, self._process = self._process, None
         if process is not None:
@@ -198,9 +208,9 @@ class PredictionWatch:
                 process.end()
 
     def _report(self, error: Exception) -> None:
-        """Count a mistake, and say it once."""
+        """Count a mistake, and say it once, with where it happened."""
         self.errors += 1
-        text = f"{type(error).__name__} {error}".strip()
+        text = "\n".join([f"{type(error).__name__} {error}".strip(), *getattr(error, "__notes__", ())])
         if text not in self._reported and len(self._reported) < LIMITS.errors_reported:
             self._reported.add(text)
             self._say(f"following rollouts failed, a mistake of ours; it goes on: {text}")
@@ -217,42 +227,64 @@ class PredictionWatch:
         with self._lock:
             courses = dict(self._courses)
         seen = self._observed(before, now, tuple(courses.values()))
-        begun, left_out = self._begun(before, now, tuple(courses.values())) if before is not now else ((), 0)
+        begun, lost = self._begun(before, now, tuple(courses.values())) if before is not now else ([], 0)
         self._before, self._changes = now, NOTHING_CHANGED
         with self._lock:
-            for key, course in zip(courses, seen, strict=True):
-                self._courses[key] = course
-                self._settle(key, course, now.taken_at)
-            for prediction, course in begun:
+            for prediction, course in begun:  # first: what ended in the same look has the webhook's verdict
                 self._add(prediction, course)
-                if prediction.id in self._courses:
-                    self._settle(prediction.id, self._courses[prediction.id], now.taken_at)
-            self.not_kept += left_out
+                if self._courses.get(prediction.id) is course:
+                    self._settle(prediction.id, course, now.taken_at)
+            for (key, known), course in zip(courses.items(), seen, strict=True):
+                # else the webhook was asked meanwhile about another write of that number
+                if self._courses.get(key) is known:
+                    self._courses[key] = course
+                    self._settle(key, course, now.taken_at)
+            self.not_kept += lost
 
     def _observed(
         self, before: Snapshot, now: Snapshot, courses: tuple[ObservedCourse, ...]
     ) -> tuple[ObservedCourse, ...]:
-        """The courses as they are now; one that can't be followed on is over."""
+        """The courses as they are now; one that can't be followed on is over. Where none can, the mistake is of the look: all are followed on."""
+        seen = self._each(observe, before, now, courses, self._changes)
+        if not any(seen):
+            return tuple(replace(course, is_whole=False) for course in courses)
+        over = (replace(course, is_over=True, course=PastCourse.NOT_SEEN) for course in courses)
+        return tuple(now_seen or was for now_seen, was in zip(seen, over, strict=True))
+
+    def _begun(
+        self, before: Snapshot, now: Snapshot, courses: tuple[ObservedCourse, ...]
+    ) -> tuple[list[_Predicted], int]:
+        """Rollouts that began, predicted; and of how many there is no prediction."""
+        batches, lost = self._run_beside(begun_together, before, now, self._changes, courses)
+        predicted = [
+            pair for batch in batches for pair in self._each(predict_begun, before, now, batch, self._changes, self._pools())
+        ]  # fmt: skip
+        return [pair for pair in predicted if pair is not None], lost + predicted.count(None)
+
+    def _each(
+        self, function: Callable[..., Any], before: Snapshot, now: Snapshot, parts: Sequence[Any], *more: Any
+    ) -> Sequence[Any]:
+        """What `function` makes of the parts together; where that fails, of each alone, and None of those that fail alone too."""
         try:
-            seen: tuple[ObservedCourse, ...] = self._run_beside(observe, before, now, courses, self._changes)
-            return seen
+            made: Sequence[Any] = self._run_beside(function, before, now, parts, *more)
+            return made
         except RuntimeError as error:  # any error in the process but those that say what the input lacks
             self._report(error)
-            if len(courses) == 1:
-                return (replace(courses[0], is_over=True, course=PastCourse.NOT_SEEN),)
-        return tuple(course for part in courses for course in self._observed(before, now, (part,)))
-
-    def _begun(self, before: Snapshot, now: Snapshot, courses: tuple[ObservedCourse, ...]) -> _Begun:
-        try:
-            begun: _Begun = self._run_beside(predict_begun, before, now, self._pools(), self._changes, courses)
-            return begun
-        except RuntimeError as error:
-            self._report(error)
-            return (), 1
+        alone, errors = list[Any](), list[RuntimeError]()
+        for part in parts if len(parts) > 1 else ():
+            try:
+                alone += self._run_beside(function, before, now, (part,), *more)
+            except RuntimeError as error:
+                alone.append(None)
+                errors.append(error)
+        if len(errors) < len(alone):  # else it is the same mistake
+            for mistake in errors:
+                self._report(mistake)
+        return alone or [None] * len(parts)
 
     def _run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self._process is None:
-            self._process = Holder(niceness=NICENESS, most_bytes=0)
+            self._process = Holder(niceness=NICENESS, most_bytes=0, is_logged=False)
         return self._process.run(function, *arguments)
 
     def _add(self, prediction: Prediction, course: ObservedCourse) -> None:
@@ -303,33 +335,35 @@ def _resumed(prediction: Prediction, outcome: PredictionOutcome | None) -> Obser
     )  # fmt: skip
 
 
-def predict_begun(
-    before: Snapshot, now: Snapshot, pools: tuple[NodePool, ...], changes: WatchedChanges = NOTHING_TOLD,
-    courses: Sequence[ObservedCourse] = (),
-) -> _Begun:  # fmt: skip
-    """A prediction, from the look before, of each rollout that began between two, and its course so far; and of how many there is none.
-    Those that began together are played together, of one workload only the last one. `courses`: that are followed already."""
+def begun_together(
+    before: Snapshot, now: Snapshot, changes: WatchedChanges = NOTHING_TOLD, courses: Sequence[ObservedCourse] = ()
+) -> tuple[list[list[_BegunRollout]], int]:
+    """Rollouts that began between two looks, each with its course, as they are played: of one workload only the last one beside others. And
+    how many more there are. `courses`: that are followed already."""
     every = tuple(begun_rollouts(before, now, changes))
-    begun = every[: LIMITS.predictions_a_look]
-    opened = tuple(
-        ObservedCourse(
+    begun = [
+        (applied, ObservedCourse(
             workload=written.key, uid=written.uid, generation=_generation(before, written, courses), began=now.taken_at, template=written.template
-        )
-        for _, written in begun
-    )  # fmt: skip
-    latest = {applied.after.key: applied for applied, _ in begun}
-    is_latest = [latest[applied.after.key] is applied for applied, _ in begun]
-    predictions = dict[int, Prediction]()
-    for together in (True, False):
-        places = [place for place, last in enumerate(is_latest) if last is together]
-        size = LIMITS.predictions_together if together else 1
-        for first in range(0, len(places), size):
-            part = places[first : first + size]
-            batch = predict(before, [begun[i][0] for i in part], [opened[i].generation for i in part], pools)
-            predictions |= dict(zip(part, batch, strict=True))
-    ordered = (predictions[place] for place in range(len(begun)))
-    seen = observe(before, now, opened, changes, together=latest)
-    return tuple(zip(ordered, seen, strict=True)), len(every) - len(begun)
+        )) for applied, written in every[: LIMITS.predictions_a_look]
+    ]  # fmt: skip
+    latest = {course.workload: course for _, course in begun}
+    beside = [(applied, course) for applied, course in begun if latest[course.workload] is course]
+    alone = [[(applied, course)] for applied, course in begun if latest[course.workload] is not course]
+    size = LIMITS.predictions_together
+    batches = [beside[first : first + size] for first in range(0, len(beside), size)]
+    return [*alone, *batches], len(every) - len(begun)
+
+
+def predict_begun(
+    before: Snapshot, now: Snapshot, begun: Sequence[_BegunRollout], changes: WatchedChanges = NOTHING_TOLD,
+    pools: tuple[NodePool, ...] = (),
+) -> tuple[_Predicted, ...]:  # fmt: skip
+    """A prediction, from the look before, of rollouts that are played beside each other, and their courses so far: what others do that aren't
+    among these, no prediction knows of."""
+    applied, courses = [pair[0] for pair in begun], [pair[1] for pair in begun]
+    predictions = predict(before, applied, [course.generation for course in courses], pools)
+    seen = observe(before, now, courses, changes, together=[course.workload for course in courses])
+    return tuple(zip(predictions, seen, strict=True))
 
 
 def _generation(before: Snapshot, written: Workload, courses: Sequence[ObservedCourse]) -> int:

@@ -27,6 +27,11 @@ class Latest(Record):
     metrics: ClusterMetrics | None = None
 
 
+def _holds(snapshot: Snapshot) -> tuple[object, ...]:
+    """What an answer depends on: its objects, and which lists are whole, which a watch tells a while after they came to lack some."""
+    return snapshot.digest, snapshot.presence
+
+
 class Keeper:
     """Keeps the latest snapshot; a listing that fails leaves the one before in place, and is counted.
 
@@ -93,7 +98,7 @@ class Keeper:
         snapshot = self._read()
         began -= self._age()
         before = self.kept
-        if before is not None and before.snapshot.digest == snapshot.digest:
+        if before is not None and _holds(before.snapshot) == _holds(snapshot):
             self.kept = Latest(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
             return
         pools = growing(snapshot, self._limits(snapshot))

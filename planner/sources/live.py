@@ -33,7 +33,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.findings import finding
-from planner.inventory.live_lists import NOTHING_CHANGED, Picture, WatchedChanges
+from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, Picture, WatchedChanges
 from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import kubernetes_api, watches
@@ -118,7 +118,7 @@ class LiveReader:
         self._pulse_failing = ""
         self._error: HeadroomError | None = None
         self._snapshot: Snapshot | None = None
-        self._told = WatchedChanges()
+        self._told: WatchedChanges | None = None  # None as long as nobody follows
         self._made_of: tuple[object, ...] = ()
         self._made_at = 0.0
         self._asked_at = time.monotonic()
@@ -182,7 +182,7 @@ class LiveReader:
         self._asked_at = time.monotonic()
         with self._news:
             told, self._told = self._told, NOTHING_CHANGED
-            return self._snapshot, told
+            return self._snapshot, told or NOTHING_TOLD
 
     @property
     def condition(self) -> Condition:
@@ -360,7 +360,7 @@ class LiveReader:
         before, now = self._snapshot, time.time()
         known_at, off = self._known_at(now), self._connection.clock_off or 0.0
         made_of, told = self._now_of(), NOTHING_CHANGED
-        if before is not None and made_of == self._made_of:
+        if before is not None and made_of == self._made_of and known_at + off < self._picture.gap_at:
             if known_at - self._made_at < self._timing.unchanged:
                 return
             after = replace(before, taken_at=known_at + off)
@@ -375,7 +375,7 @@ class LiveReader:
             succession.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at
         with self._news:
-            self._snapshot, self._told = after, self._told.followed_by(told)
+            self._snapshot, self._told = after, self._told and self._told.followed_by(told)
             self._news.notify_all()
 
     def _now_of(self) -> tuple[object, ...]:

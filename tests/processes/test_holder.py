@@ -98,6 +98,16 @@ def numbers_of(known: Snapshot, other: Snapshot, book: PriceBook) -> tuple[int, 
     return len(known.nodes), len(other.nodes), book.digest
 
 
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_a_mistake_carries_its_traceback_and_is_logged_where_nobody_else_does(
+    caplog: pytest.LogCaptureFixture, is_logged: bool
+) -> None:
+    with pytest.raises(RuntimeError, match="KeyError") as raised:
+        holder.value_of(("other", "KeyError", "the traceback"), is_logged=is_logged)
+    assert raised.value.__notes__ == ["the traceback"]
+    assert ("the traceback" in caplog.text) == is_logged
+
+
 def test_what_one_question_speaks_of_is_held_together(two: tuple[Holder, Holder]) -> None:
     early, _ = two
     one, other, book = snapshot(node("a")), snapshot(node("b"), node("c")), embedded_book()

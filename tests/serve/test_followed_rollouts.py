@@ -18,7 +18,8 @@ from planner.kubernetes.records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, observe
 from planner.serve import prediction_watch
-from planner.serve.prediction_watch import PredictionWatch
+from planner.serve.limits import LIMITS
+from planner.serve.prediction_watch import PredictionWatch, predict
 from planner.sources.journal import Journal
 from tests.builders.objects import node, owner, pod, pod_spec, read_items
 from tests.serve.test_predictions import InProcess, prediction
@@ -63,6 +64,12 @@ class Followed:
         self.now += seconds
         self.watch._look()
 
+    def run(self, looks: int, patch: pytest.MonkeyPatch) -> None:
+        """So many looks as its thread makes them."""
+        turns = iter([False] * looks + [True])
+        patch.setattr(self.watch._ended, "wait", lambda _: next(turns))
+        self.watch._run()
+
     def put(self, *items: Item) -> None:
         for item in items:
             self.picture.fold(item["kind"], "MODIFIED", item)
@@ -70,6 +77,36 @@ class Followed:
 
     def delete(self, kind: str, name: str) -> None:
         self.picture.fold(kind, "DELETED", self.objects.pop((kind, name)))
+
+    def write_other(self, generation: int, *, uid: str = "o") -> None:
+        """A StatefulSet of one pod, whose controller follows each write at once: that pod is on another node then."""
+        template = {"metadata": {"labels": {"app": "other"}}, "spec": spec(f"o{generation}")}
+        self.put({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "other", "namespace": "ml", "uid": uid, "generation": generation},
+            "spec": {"replicas": 1, "serviceName": "other", "selector": {"matchLabels": {"app": "other"}}, "template": template},
+        })  # fmt: skip
+        self.put(
+            pod("other-0", spec(f"o{generation}"), on=f"cpu-{generation}", uid=f"o-{generation}",
+                owner=owner("StatefulSet", "other", uid), labels={"app": "other"})
+        )  # fmt: skip
+
+    def webhook_asked(self, generation: int, image: str) -> None:
+        """A write that nothing is stored of yet: what the webhook keeps of it."""
+        deployment = self.objects["Deployment", "api"]
+        written = Picture()
+        for kind in wire.READ:
+            written.take(kind, [])
+        template = {"metadata": {"labels": {"app": "api"}}, "spec": spec(image)}
+        written.fold("Deployment", "ADDED", {**deployment, "spec": {**deployment["spec"], "template": template}})
+        (workload,) = written.snapshot(source="c", taken_at=self.now).workloads
+        opened = ObservedCourse(
+            workload=KEY, uid="d", generation=generation, began=self.now, template=workload.template
+        )
+        first = prediction(
+            Verdict.STUCK, id=f"d-{generation}", at=self.now, uid="d", generation=generation, door=Door.WEBHOOK
+        )
+        self.watch._open(first, opened)
 
     def list_anew(self) -> None:
         """After 410: what happened meanwhile is told by no event."""
@@ -186,11 +223,8 @@ def test_a_template_and_a_scale_at_once_are_one_rollout(cluster: Followed) -> No
 
 
 def test_without_events_a_scaled_rollout_is_the_one_that_the_webhook_was_asked_about(cluster: Followed) -> None:
+    cluster.webhook_asked(2, "b")
     cluster.write(2, "b")
-    written = cluster.picture.snapshot(source="c", taken_at=cluster.now).workloads[0]
-    first = prediction(id="d-2", at=START, uid="d", generation=2, door=Door.WEBHOOK)
-    opened = ObservedCourse(workload=KEY, uid="d", generation=2, began=START, template=written.template)
-    cluster.watch._open(first, opened)
     cluster.write(3, "b", replicas=3)
     cluster.picture.told()  # nobody was told of it
     cluster.look()
@@ -339,21 +373,66 @@ def test_a_restart_of_the_server_loses_none(cluster: Followed, image: str, outco
 
 
 def test_a_write_that_was_refused_is_not_the_next_one_of_its_number(cluster: Followed) -> None:
-    cluster.write(2, "refused")
-    refused = cluster.picture.snapshot(source="c", taken_at=cluster.now).workloads[0]
-    cluster.write(1, "a")
-    first = prediction(Verdict.STUCK, id="d-2", at=START, uid="d", generation=2, door=Door.WEBHOOK)
-    cluster.watch._open(
-        first,
-        ObservedCourse(workload=KEY, uid="d", generation=2, began=START, template=refused.template),
-    )
-    cluster.picture.told()
+    cluster.webhook_asked(2, "refused")
     cluster.write(2, "b")
     cluster.look()
     cluster.finish(2, "b", 2, began=cluster.now)
     cluster.look()
     assert cluster.kept["d-2"].prediction.verdict is Verdict.COMPLETES
     assert cluster.ends == {"d-2": "completed"}
+
+
+@pytest.mark.parametrize("is_asked_again", [True, False])
+def test_what_the_webhook_is_asked_during_a_look_stays(
+    cluster: Followed, monkeypatch: pytest.MonkeyPatch, is_asked_again: bool
+) -> None:
+    """The write of that number was refused by another webhook; the next one is stored after the look's snapshot was taken."""
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        if is_asked_again:
+            cluster.webhook_asked(2, "b")
+        return observe(*arguments, **more)
+
+    cluster.webhook_asked(2, "refused")
+    with monkeypatch.context() as patch:
+        patch.setattr(prediction_watch, "observe", slow)
+        cluster.look(prediction_watch.STORED_SECONDS + 1.0)
+    assert cluster.ends == {"d-2": "open" if is_asked_again else "not_seen"}
+    cluster.write(2, "b")
+    cluster.finish(2, "b", 2, began=cluster.now)
+    cluster.look()
+    door = Door.WEBHOOK if is_asked_again else Door.WATCH
+    assert (cluster.ends, cluster.kept["d-2"].prediction.door) == ({"d-2": "completed"}, door)
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_what_began_and_ended_in_one_look_keeps_the_webhooks_verdict(cluster: Followed, follows: bool) -> None:
+    cluster.webhook_asked(2, "b")
+    cluster.write(2, "b")
+    if follows:
+        cluster.write(3, "c")
+    else:
+        cluster.finish(2, "b", 2, began=cluster.now)
+    cluster.look()
+    kept = cluster.kept["d-2"]
+    assert (kept.prediction.door, kept.prediction.verdict) == (Door.WEBHOOK, Verdict.STUCK)
+    assert kept.prediction.lowest_ready is not None, "its numbers"
+    expected = {"d-2": "overtaken", "d-3": "open"} if follows else {"d-2": "completed"}
+    assert (cluster.ends, cluster.watch.counts.total()) == (expected, len(expected))
+
+
+@pytest.mark.parametrize(("size", "meanwhile"), [(1, (Meanwhile.OTHER_WORKLOAD,)), (2, ())])
+def test_only_those_that_are_played_beside_it_does_a_prediction_know_of(
+    cluster: Followed, monkeypatch: pytest.MonkeyPatch, size: int, meanwhile: tuple[Meanwhile, ...]
+) -> None:
+    monkeypatch.setattr(prediction_watch, "LIMITS", replace(LIMITS, predictions_together=size))
+    cluster.write_other(1)
+    cluster.look()
+    cluster.write(2, "b")
+    cluster.write_other(2)
+    cluster.look()
+    assert cluster.watch._courses["d-2"].meanwhile == meanwhile
+    assert {*cluster.kept} == {"d-2", "o-2"}
 
 
 @pytest.mark.parametrize(("is_listed", "least"), [(False, 1), (True, 2)])
@@ -408,10 +487,74 @@ def test_a_mistake_of_ours_costs_one_rollout_and_is_said_once(
     assert cluster.watch.errors == 2  # of all, and of that one alone
     assert len(cluster.said) == 1
     monkeypatch.setattr(prediction_watch.PredictionWatch, "_look", lambda _: dict[str, int]()["lost"])
-    turns = iter((False, False, True))
-    monkeypatch.setattr(cluster.watch._ended, "wait", lambda _: next(turns))
-    cluster.watch._run()
+    cluster.run(2, monkeypatch)
     assert (cluster.watch.errors, len(cluster.said)) == (4, 2)
+
+
+def test_another_mistake_of_the_same_type_is_said_too(cluster: Followed) -> None:
+    for place in ("line 1", "line 2", "line 1"):
+        mistake = RuntimeError("KeyError")
+        mistake.add_note(place)  # its traceback in the process
+        cluster.watch._report(mistake)
+    assert ([said.splitlines()[-1] for said in cluster.said], cluster.watch.errors) == (["line 1", "line 2"], 3)
+
+
+def test_a_mistake_of_the_look_itself_ends_no_rollout(cluster: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("KeyError")
+
+    cluster.write(2, "b")
+    cluster.write_other(1)
+    cluster.look()
+    cluster.write_other(2)
+    cluster.look()
+    with monkeypatch.context() as patch:
+        patch.setattr(prediction_watch, "observe", failing)
+        cluster.look()
+    assert (cluster.ends, cluster.watch.errors) == ({"d-2": "open", "o-2": "open"}, 1)
+    cluster.finish(2, "b", 2, began=cluster.now)
+    cluster.look()
+    outcome = cluster.kept["d-2"].outcome
+    assert outcome is not None
+    assert (outcome.outcome, outcome.is_whole) == (RolloutEnd.COMPLETED, False), "what that look had isn't seen"
+
+
+@pytest.mark.parametrize(("odd", "kept"), [({"o-2"}, {"d-2"}), ({"d-2", "o-2"}, set())])
+def test_a_rollout_that_cannot_be_played_costs_no_other_prediction(
+    cluster: Followed, monkeypatch: pytest.MonkeyPatch, odd: set[str], kept: set[str]
+) -> None:
+    def failing(before: Any, changes: Any, *more: Any) -> Any:
+        if any(f"{change.after.uid}-2" in odd for change in changes):
+            raise RuntimeError("AttributeError")
+        return predict(before, changes, *more)
+
+    monkeypatch.setattr(prediction_watch, "predict", failing)
+    cluster.write_other(1)
+    cluster.look()
+    cluster.write(2, "b")
+    cluster.write_other(2)
+    cluster.look()
+    assert ({*cluster.kept}, cluster.watch.not_kept, len(cluster.said)) == (kept, len(odd), 1)
+
+
+@pytest.mark.parametrize(("times", "kept"), [(1, {"d-2"}), (2, set())])
+def test_a_look_that_ends_its_process_twice_is_not_tried_again(
+    cluster: Followed, monkeypatch: pytest.MonkeyPatch, times: int, kept: set[str]
+) -> None:
+    def killed(*_: Any) -> Any:
+        raise EOFError
+
+    monkeypatch.setattr(prediction_watch, "Holder", lambda **_: InProcess())
+    cluster.write(2, "b")
+    with monkeypatch.context() as patch:
+        patch.setattr(InProcess, "run", killed)
+        cluster.run(times, patch)
+    assert (cluster.watch.errors, cluster.kept) == (times, {})
+    cluster.run(1, monkeypatch)
+    assert {*cluster.kept} == kept
+    cluster.write(3, "c")
+    cluster.run(1, monkeypatch)
+    assert {*cluster.kept} == {*kept, "d-3"}, "it goes on"
 
 
 def test_days_that_are_past_are_counted_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

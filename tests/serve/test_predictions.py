@@ -33,7 +33,7 @@ from planner.history.predictions import (
     read_journal,
 )
 from planner.inventory.live_lists import WatchedChanges
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse
 from planner.rollout.past import PastCourse
@@ -342,6 +342,19 @@ def test_a_later_line_stands_for_the_earlier(tmp_path: Path) -> None:
     assert rollout.outcome.outcome is RolloutEnd.CURED
 
 
+def test_an_outcome_is_not_of_the_next_write_of_that_number(tmp_path: Path) -> None:
+    """The API server refused the first one, so that the next one got its generation."""
+    journal, now = Journal(str(tmp_path), "c"), time.time()
+    refused = PredictionOutcome(id="u-2", at=now, outcome=RolloutEnd.NOT_SEEN, began=now)
+    journal.append(line_of(prediction(at=now)), now)
+    journal.append(line_of(refused), now)
+    assert following(tmp_path, lambda: (snapshot(), WatchedChanges())).open == 0
+    journal.append(line_of(prediction(Verdict.STUCK, at=now)), now)
+    assert following(tmp_path, lambda: (snapshot(), WatchedChanges())).open == 1
+    ((rollout,), _) = read_journal(journal.lines())
+    assert (rollout.prediction.verdict, rollout.outcome) == (Verdict.STUCK, None)
+
+
 # ── the webhook ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def written(cluster: Snapshot, patch: dict[str, Any], *, keeps: bool = True) -> WebhookReview:
     """The review of a write of ``Deployment/ml/serve``, as an API server sends it and a process of the webhook answers it."""
@@ -418,6 +431,20 @@ def test_too_many_at_once_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     text = Metrics(keeper, predictions=watch).exposed("")[0].decode()
     assert 'headroom_predictions{judgement="open"} 1.0' in text
     assert "headroom_predictions_not_kept_total 2.0" in text
+
+
+def test_a_list_that_came_to_lack_something_is_known_anew_and_a_later_time_is_not() -> None:
+    """Of a live cluster its objects are the same then: `headroom serve` would answer as if it were whole."""
+    whole, known = snapshot(node("a")), list[Snapshot]()
+    partial = replace(whole, presence=FrozenMap({**whole.presence, "Node": Presence.PARTIAL}))
+    later = replace(partial, taken_at=whole.taken_at + 60.0)
+    readings = iter([whole, partial, later])
+    keeper = Keeper(
+        lambda: next(readings), lambda _: (), lambda _: None, every_seconds=60.0, know=lambda found, _: known.append(found), say=print  # type: ignore[arg-type,return-value]
+    )  # fmt: skip
+    for _ in range(3):
+        keeper.list_anew()
+    assert known == [whole, partial]
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -559,6 +559,53 @@ def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:
     assert 10 < watches_a_minute + 60 / usual.pulse + 60 / usual.poll < 14
 
 
+def made_by_hand(monkeypatch: pytest.MonkeyPatch, *items: Item) -> tuple[LiveReader, list[float]]:
+    """A reader that no thread keeps, what it knows, and its clock."""
+    now = [1_000_000.0]
+    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
+    reader = LiveReader("test", connect=lambda name: Connection(client.Configuration(), name=name))
+    for kind in wire.READ:
+        reader._picture.take(kind, [item for item in items if item["kind"] == kind])
+    reader._make_one()
+    return reader, now
+
+
+def at(reader: LiveReader, now: list[float], seconds: float) -> Snapshot:
+    """Its snapshot after so many seconds, in all of which the server answered."""
+    now[0] += seconds
+    reader._pulse_at = now[0]
+    reader._make_one()
+    assert reader.snapshot is not None
+    return reader.snapshot
+
+
+def test_in_a_quiet_cluster_a_list_that_lacks_something_counts_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, now = made_by_hand(monkeypatch, node("n0"), node("n1"), pod("p0", on="n0"))
+    reader._picture.fold("Node", "DELETED", node("n0"))
+    assert [at(reader, now, 3.0).presence["Node"] for _ in range(2)] == [Presence.PRESENT] * 2
+    assert at(reader, now, live.GAP_SECONDS - 4.0).presence["Node"] is Presence.PRESENT
+    partial = at(reader, now, 2.0)
+    assert partial.presence["Node"] is Presence.PARTIAL
+    assert at(reader, now, 3.0) is partial, "and nothing is made anew for it again"
+
+
+def test_what_nobody_follows_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = deployment("serve", [], pod_spec())[0]
+
+    def writes(generation: int) -> list[int]:
+        metadata = {**written["metadata"], "generation": generation}
+        reader._picture.fold("Deployment", "MODIFIED", {**written, "metadata": metadata})
+        at(reader, now, 3.0)
+        return [] if reader._told is None else [write.generation for write in reader._told.writes]
+
+    reader, now = made_by_hand(monkeypatch, written)
+    assert writes(2) == []
+    found, changes = reader.followed()
+    assert (found, changes.writes, changes.is_whole) == (reader.snapshot, (), False), "what came before isn't known"
+    assert (writes(3), writes(4)) == ([3], [3, 4])
+    assert [write.generation for write in reader.followed()[1].writes] == [3, 4]
+
+
 def test_nobody_asks_and_it_ends(cluster: LivingCluster) -> None:
     with reading(cluster.play, timing=Timing(snapshot=0.02, idle=0.0, first_wait=0.01)) as (reader, _):
         eventually(lambda: reader.is_ended)

@@ -61,15 +61,24 @@ class Holder:
         Of what it holds beside what it is asked about; the least used goes first.
     shared : Packed or None
         Bytes of a live cluster's snapshot, for several processes that are sent the same.
+    is_logged : bool
+        Whether a mistake in `run` is logged here; else by who asks, once where it comes again and again.
 
     Attributes
     ----------
     held : the names of what it holds
     """
 
-    def __init__(self, *, niceness: int = 0, most_bytes: int = LIMITS.held_bytes, shared: Packed | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        niceness: int = 0,
+        most_bytes: int = LIMITS.held_bytes,
+        shared: Packed | None = None,
+        is_logged: bool = True,
+    ) -> None:
         self._begun = template_digests.key(), niceness, most_bytes
-        self._shared = shared
+        self._shared, self._is_logged = shared, is_logged
         self._begin()
 
     def _begin(self) -> None:
@@ -152,10 +161,10 @@ class Holder:
         HeadroomError
             What `function` raised of ours.
         RuntimeError
-            For any other error in it.
+            For any other error in it; its traceback is the note.
         """
         packed, named = pack((arguments, {}))
-        return value_of(self.ask(name_of(function), packed, named, lambda: True))
+        return value_of(self.ask(name_of(function), packed, named, lambda: True), is_logged=self._is_logged)
 
     def stopped(self) -> bool:
         """Tell it that no caller waits; whether it came back within its grace and can go on."""
@@ -180,7 +189,7 @@ class Holder:
         self._process.wait()
 
 
-def value_of(reply: tuple[Any, ...]) -> Any:
+def value_of(reply: tuple[Any, ...], *, is_logged: bool = True) -> Any:
     """The value that a process answered, or what it says was raised there."""
     match reply:
         case ("answer", value):
@@ -188,6 +197,9 @@ def value_of(reply: tuple[Any, ...]) -> Any:
         case ("ours", HeadroomError() as error):
             raise error
         case ("other", kind, text):
-            _LOG.error("a question failed\n%s", text)
-            raise RuntimeError(kind)
+            if is_logged:
+                _LOG.error("a question failed\n%s", text)
+            mistake = RuntimeError(kind)
+            mistake.add_note(text)
+            raise mistake
     raise UnwantedError("this answer isn't wanted any more")
