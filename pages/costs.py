@@ -37,7 +37,6 @@ with stairs:
 with who:
     costs_view.shares(bill)
     costs_view.commitments()
-    costs_view.downloads_of(snapshot, settings, bill)
 if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
@@ -57,3 +56,5 @@ with pools:
     costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)
+if not spot.open:  # it has its own, of the savings
+    costs_view.downloads_of(snapshot, settings, bill)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +13,12 @@ import msgspec
 
 from planner.cli import options, output, question_commands
 from planner.cli.store import there
-from planner.ground.errors import InputError
+from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.ground.words import count, duration
 from planner.health.drift.model import ENVIRONMENT_WORDS
-from planner.history.anonymization import anonymised, renaming
+from planner.history.anonymization import Anonymous, anonymised, renaming
 from planner.history.prediction_outcomes import Judgement, judgement_of
 from planner.history.prediction_scores import PredictionSettings, score_predictions
 from planner.history.predictions import PredictedRollout, Prediction, id_of, read_journal
@@ -81,16 +81,19 @@ def _write_case(store: Store, clusters: Sequence[str], rollouts: Sequence[Predic
     wrong = [rollout for rollout in rollouts if judgement_of(rollout) is Judgement.WRONG]
     if not wrong:
         raise InputError("no prediction was wrong", where="--case", fix="Nothing was written")
-    stored = [_stored(store, clusters, rollout.prediction) for rollout in wrong]
-    snapshots = {kept: anonymised(snapshot, ENVIRONMENT_WORDS) for kept, snapshot in filter(None, stored)}
+    read = lru_cache(maxsize=1)(store.snapshot)  # a large cluster's fills the memory: one at a time
+    uids_of = lru_cache(maxsize=None)(partial(_uids, read))
+    snapshots = dict[StoredSnapshot, Anonymous]()
     cases, lacks = [], dict[str, None]()
-    kept_snapshots = (pair and pair[0] for pair in stored)
-    for rollout, anonymous, kept in zip(wrong, _anonymous(wrong), kept_snapshots, strict=True):
+    for rollout, anonymous in zip(wrong, _anonymous(wrong), strict=True):
+        kept, is_damaged = _stored(store.snapshots(clusters, *_near(rollout.prediction)), rollout.prediction, uids_of)
         if kept is not None:
+            if kept not in snapshots:
+                snapshots[kept] = anonymised(read(kept), ENVIRONMENT_WORDS)
             (anonymous,) = _anonymous([rollout], snapshots[kept].rename)
         before = None if kept is None else max(0.0, rollout.prediction.at - kept.taken_at)
         is_same = kept is not None and _is_same(kept, rollout.prediction)
-        lacking = [*_lacks(is_same=is_same, before=before)]
+        lacking = [*_lacks(is_same=is_same, before=before, is_damaged=is_damaged)]
         lacks |= dict.fromkeys(lacking)
         cases.append({
             "prediction": anonymous.prediction, "outcome": anonymous.outcome, "snapshot": kept and kept.snapshot,
@@ -110,26 +113,45 @@ def _write_case(store: Store, clusters: Sequence[str], rollouts: Sequence[Predic
     return ExitStatus.ANSWERED
 
 
-def _stored(store: Store, clusters: Sequence[str], prediction: Prediction) -> tuple[StoredSnapshot, Snapshot] | None:
-    """The snapshot that a prediction was made from, else the last one of the hour before that has its workload."""
-    near = store.snapshots(clusters, prediction.at - NEAR_SECONDS, prediction.at + 1.0)
+def _near(prediction: Prediction) -> tuple[float, float]:
+    return prediction.at - NEAR_SECONDS, prediction.at + 1.0
+
+
+def _uids(read: Callable[[StoredSnapshot], Snapshot], kept: StoredSnapshot) -> Mapping[str, str] | None:
+    """Workload → its uid; None of a snapshot that can't be read."""
+    try:
+        return {workload.key: workload.uid for workload in read(kept).workloads}
+    except HeadroomError:
+        return None
+
+
+def _stored(
+    near: Sequence[StoredSnapshot],
+    prediction: Prediction,
+    uids_of: Callable[[StoredSnapshot], Mapping[str, str] | None],
+) -> tuple[StoredSnapshot | None, bool]:
+    """The snapshot that a prediction was made from, else the last one of the hour before that has its workload; whether a better one
+    can't be read."""
+    is_damaged = False
     for kept in sorted(near, key=lambda kept: (_is_same(kept, prediction), kept.taken_at), reverse=True):
-        snapshot = store.snapshot(kept)
-        known = snapshot.workload(prediction.workload)
-        if known is not None and known.uid == prediction.uid:
-            return kept, snapshot
-    return None
+        uids = uids_of(kept)
+        is_damaged = is_damaged or uids is None
+        if uids is not None and uids.get(prediction.workload) == prediction.uid:
+            return kept, is_damaged
+    return None, is_damaged
 
 
 def _is_same(kept: StoredSnapshot, prediction: Prediction) -> bool:
     return kept.snapshot.endswith(f"-{prediction.digest[:16]}")
 
 
-def _lacks(*, is_same: bool, before: float | None) -> Iterator[str]:
+def _lacks(*, is_same: bool, before: float | None, is_damaged: bool) -> Iterator[str]:
     yield "add the manifest that was applied, under the same names"
-    if before is None:
+    if is_damaged:
+        yield "a snapshot of the hour before is damaged in the store"
+    if before is None and not is_damaged:
         yield "no snapshot of the hour before is in the store; run headroom store snapshot every few minutes"
-    elif not is_same:
+    elif before is not None and not is_same:
         yield f"the nearest snapshot is {duration(before)} older than the prediction; run headroom store snapshot more often"
 
 

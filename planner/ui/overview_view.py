@@ -16,7 +16,7 @@ from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.rollout_summary import unjudged_words
 from planner.sources import demo
-from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, verdict
+from planner.ui import downloads, errors, link, object_links, page_filter, replay, session, sheet, verdict
 
 _FEW: Final = 40  # workloads that are listed one by one at once
 _WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of a workload's row: name, verdict, why, Ready
@@ -87,6 +87,18 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
         for place, alike_lines in enumerate(groups[:_FEW]):
             with st.container(key=f"row_{place}"):
                 row(alike_lines)
+        if without_card := sum(map(len, groups[_FEW:])):
+            st.caption(
+                f"{words.count(without_card, 'workload')} more {words.plural(without_card, 'has', 'have')} no card."
+            )
+        if len(groups[:_FEW]) < len(overview.workloads):
+            total = words.count(len(overview.workloads), "workload")
+            with link.expander(f"{total} in a table", key="every_card", icon=":material/table_rows:") as is_open:
+                if is_open:
+                    sheet.table(
+                        QUESTION, overview, "workloads", items=overview.workloads, key="each_card", has_note=False,
+                        opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready"),
+                    )  # fmt: skip
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)
 
 

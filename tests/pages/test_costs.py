@@ -29,6 +29,7 @@ def test_who_bears_the_bill_adds_up_to_it() -> None:
 
 def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> None:
     app = visit("costs", part="Pools")
+    assert "Downloads" in [toggle.label for toggle in app.toggle]
     assert {
         ("The bill", "$36,972", ""),
         ("Idle", "$4,974", ""),

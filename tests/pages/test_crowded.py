@@ -50,12 +50,15 @@ def test_memory_whose_use_is_not_known_is_not_called_zero() -> None:
 
 
 def test_workloads_stand_by_cause_and_those_that_complete_in_one_row() -> None:
-    app = visit("rollouts", crowded())
+    app = visit("rollouts", crowded(), every_card="true")
     rows = table(app, "Its rollout now")
     assert rows[0]["Workload"] == f"Deployment/prod-0/llm-serve and {COPIES - 1} more"
     assert [row["Its rollout now"] for row in rows].count("✓ Completes") == 1
     assert len(rows) == 6
-    assert any("one by one" in one.label for one in app.expander)
+    labels = [one.label for one in app.expander]
+    assert any("one by one" in label for label in labels)
+    (label,) = [label for label in labels if label.endswith("workloads in a table")]  # a phone's, below the cards
+    assert len(app.dataframe[-1].value) == int(label.split()[0]) > len(rows)
 
 
 def test_moves_to_spot_that_are_alike_are_one_and_add_up_to_all() -> None:

@@ -48,7 +48,7 @@ from planner.sources import limits
 from planner.sources.connection import Connection
 from planner.sources.journal import Journal
 from planner.sources.live import LiveReader, Timing
-from planner.sources.store import Store
+from planner.sources.store import Store, StoredSnapshot
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.quick import is_quick
@@ -490,10 +490,16 @@ def test_what_is_handed_on_has_no_names(store: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "lack"), [(0.0, ""), (600.0, "10 min older"), (7_200.0, "no snapshot of the hour before")]
+    ("seconds", "lack", "is_damaged"),
+    [
+        (0.0, "", False),
+        (600.0, "10 min older", False),
+        (7_200.0, "no snapshot of the hour before", False),
+        (0.0, "a snapshot of the hour before is damaged", True),
+    ],
 )
 def test_a_case_holds_the_snapshot_that_the_store_has_or_says_what_is_lacking(
-    seconds: float, lack: str, tmp_path: Path
+    seconds: float, lack: str, is_damaged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal, now = Journal(str(tmp_path), "prod"), time.time()
     cluster = snapshot(node("gpu-0"), deployment("train-acme", ["gpu-0"], pod_spec(), namespace="zebra-crew"))
@@ -501,11 +507,23 @@ def test_a_case_holds_the_snapshot_that_the_store_has_or_says_what_is_lacking(
     other = replace(snapshot(node("gpu-1")), taken_at=now)  # of another cluster
     for name, kept in (("prod", cluster), ("other", other)):
         Store(str(tmp_path)).write(name, kept, {})
+    if is_damaged:
+        for file in tmp_path.rglob(f"*{cluster.digest[:16]}*"):
+            file.write_bytes(b"damaged")
     digest = cluster.digest if not seconds else "0" * 32
     key, uid = "Deployment/zebra-crew/train-acme", "d-zebra-crew-train-acme"
-    journal.append(line_of(prediction(Verdict.STUCK, id="a", at=now, workload=key, uid=uid, digest=digest)), now)
-    journal.append(line_of(PredictionOutcome(id="a", at=now, outcome=RolloutEnd.COMPLETED, began=now)), now)
+    for name in ("a", "b"):
+        journal.append(line_of(prediction(Verdict.STUCK, id=name, at=now, workload=key, uid=uid, digest=digest)), now)
+        journal.append(line_of(PredictionOutcome(id=name, at=now, outcome=RolloutEnd.COMPLETED, began=now)), now)
+    reads, snapshot_of = list[StoredSnapshot](), Store.snapshot
+
+    def counted(store: Store, kept: StoredSnapshot) -> Snapshot:
+        reads.append(kept)
+        return snapshot_of(store, kept)
+
+    monkeypatch.setattr(Store, "snapshot", counted)
     ran = run(str(tmp_path), "--predictions", "--case", str(tmp_path / "case.json"))
+    assert 0 < len(reads) == len(set(reads))  # two predictions, and each snapshot is read once
     assert ran.return_value == ExitStatus.ANSWERED
     text = (tmp_path / "case.json").read_text()
     case = json.loads(text)["predictions"][0]
