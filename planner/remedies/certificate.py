@@ -21,7 +21,6 @@ from planner.remedies.evictions_before_change import RoomMade, room_made
 from planner.remedies.lever_ranges import Knobs, Lever, knobs
 from planner.remedies.levers import change, lending, nodes, order, quota
 from planner.remedies.levers.lending import Lender
-from planner.remedies.levers.nodes import Growing
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.player import PlanOutcome
 from planner.remedies.rollout_plans import raised
@@ -177,8 +176,7 @@ class _Writer:
             better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
             if better:
                 cheapest = min(better, key=lambda candidate: (sum(candidate.plan.nodes), candidate.costs))
-                grown = wider_knobs.grown(cheapest.plan)
-                limit_words = filter(None, (self._limit_words(*pair, NodePool.past) for pair in grown))
+                limit_words = self._limit_words(cheapest, wider_knobs, NodePool.past)
                 past = f", {listing(list(limit_words))}" if past_limits else ""
                 return f"with {self._title(cheapest, wider_knobs)}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
         return ""
@@ -208,9 +206,15 @@ class _Writer:
             parts.append("once those that are rolling out have")
         return ", ".join(parts) or "as it is"
 
-    def _limit_words(self, pool: Growing, number: int, words: Callable[[NodePool, int, Amounts], str]) -> str:
-        """What the pool's limit says to so many more nodes: a Karpenter NodePool's counts what its nodes have by now."""
-        return "" if pool.limit is None else words(pool.limit, number, capacity_of(self.case.cluster, pool.limit))
+    def _limit_words(
+        self, outcome: PlanOutcome, case_knobs: Knobs, words: Callable[[NodePool, int, Amounts], str]
+    ) -> Iterator[str]:
+        """What each pool's limit says to so many more nodes in all of its places: a Karpenter NodePool's counts what its nodes have by
+        now."""
+        counts = case_knobs.by_pool(outcome.plan)
+        for limit in {pool.pool: pool.limit for pool, _ in case_knobs.grown(outcome.plan)}.values():
+            if limit is not None and (text := words(limit, counts[limit.name], capacity_of(self.case.cluster, limit))):
+                yield text
 
     # ── a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def _plan(self, outcome: PlanOutcome, case_knobs: Knobs) -> WorthHaving:
@@ -237,10 +241,7 @@ class _Writer:
         yield f"about {duration(outcome.seconds)}"
         if outcome.new_nodes:
             yield _price(outcome)
-            counts = case_knobs.by_pool(outcome.plan)
-            for pool in {pool.pool: pool for pool, _ in case_knobs.grown(outcome.plan)}.values():
-                if limit_text := self._limit_words(pool, counts[pool.pool], NodePool.grows):
-                    yield limit_text
+            yield from self._limit_words(outcome, case_knobs, NodePool.grows)
         if outcome.left:
             yield f"{count(outcome.left, 'pod')} {plural(outcome.left, 'keeps', 'keep')} what {plural(outcome.left, 'it has', 'they have')}, until the partition is 0"
         if outcome.disturbed:

@@ -46,6 +46,7 @@ class AddedNodes:
     ) -> None:  # fmt: skip
         self._each = [_hour_and_month(book, like) for like in likes]
         self._paid = _paid(book, tuple(nodes), likes)
+        self._kinds = [(machine_type(like), region(like)) for like in likes]
         self._terms = terms or SpareTerms(
             on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0, node_start_seconds=0.0
         )
@@ -65,7 +66,8 @@ class AddedNodes:
         """Of so many of each, `staying_nodes` of them, for a rollout that takes so long once they are there; None without a price."""
         terms = replace(self._terms, node_start_seconds=self.arrival_seconds(numbers))
         hours, month, once = terms.added_hours(rollout_seconds), 0.0, 0.0
-        for each, paid, number, stay in zip(self._each, self._paid, numbers, staying_nodes, strict=True):
+        shares = self._shares(numbers, staying_nodes)
+        for each, paid, number, stay in zip(self._each, shares, numbers, staying_nodes, strict=True):
             if number and each is None:
                 return None
             hourly, monthly = each or (0.0, 0.0)
@@ -75,6 +77,20 @@ class AddedNodes:
             number=sum(numbers), kept=sum(staying_nodes), usd_per_month=month,
             usd_per_rollout=None if sum(staying_nodes) == sum(numbers) else once,
         )  # fmt: skip
+
+    def _shares(self, numbers: Sequence[int], staying_nodes: Sequence[int]) -> list[int]:
+        """Of each, how many commitments pay for: places of a pool share them, and first those have them that stay, which cost more."""
+        remaining: dict[tuple[str, str], int] = {}
+        for kind, paid in zip(self._kinds, self._paid, strict=True):
+            remaining[kind] = max(paid, remaining.get(kind, 0))
+        shares = [0] * len(numbers)
+        going = [number - stay for number, stay in zip(numbers, staying_nodes, strict=True)]
+        for amounts in (staying_nodes, going):
+            for i, (kind, amount) in enumerate(zip(self._kinds, amounts, strict=True)):
+                share = min(amount, remaining[kind]) if self._paid[i] else 0
+                shares[i] += share
+                remaining[kind] -= share
+        return shares
 
 
 def price_of_nodes(
@@ -94,13 +110,8 @@ def _hour_and_month(book: PriceBook | None, node: Node) -> tuple[float, float] |
 
 
 def _paid(book: PriceBook | None, nodes: Sequence[Node], likes: Iterable[Node]) -> list[int]:
-    """Nodes like each that commitments pay for already, which cover none; of pools alike the first has them."""
-    seen_kinds, paid = set[tuple[str, str]](), list[int]()
-    for like in likes:
-        kind = (machine_type(like), region(like))
-        paid.append(0 if book is None or kind in seen_kinds else paid_for(book, nodes, like))
-        seen_kinds |= {kind} if paid[-1] else set()
-    return paid
+    """Nodes like each that commitments pay for already, which cover none; those of a machine and region have them together."""
+    return [0 if book is None else paid_for(book, nodes, like) for like in likes]
 
 
 def money(month: float | None, once: float | None, staying_nodes: int) -> str:

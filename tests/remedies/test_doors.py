@@ -17,6 +17,7 @@ from planner.capacity.unseen_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
@@ -256,6 +257,32 @@ def test_without_prices_a_large_node_is_another_plan_than_a_small_one() -> None:
     )
     assert all("zone b" not in title for title in titles(zones))
     assert any("zone a" in title for title in titles(zones))
+
+
+def one_in_each_zone() -> Snapshot:
+    """Two pods that wait, of which each zone takes one: the pool has to grow in both."""
+    rule = {
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "b"}},
+    }
+    zones = [{"gpus": 1, "pool": "gpu", "zone": zone} for zone in "ab"]
+    return two_apart(*zones, topologySpreadConstraints=[rule])
+
+
+def test_the_limit_of_a_pool_is_of_all_its_places() -> None:
+    found, scenario = one_in_each_zone(), Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+
+    def nearest(limit: str) -> str:
+        pools = growing(found, parse_typed_limits(limit))
+        return str(certificate(found, scenario, {Lever.NODES}, pools).nearest)
+
+    assert (
+        nearest("gpu=1-3")
+        == "with 1 more node in gpu, zone b, 1 more node in gpu, zone a, above the pool's limit: 1 to 3 nodes (typed): 3 plans"
+    )
+    assert nearest("gpu=1-4") == ""
 
 
 def test_bare_metal_whose_sizes_differ_by_a_little_is_looked_at_whole() -> None:

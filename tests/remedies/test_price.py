@@ -140,6 +140,28 @@ def test_a_commitment_pays_for_no_spot_node() -> None:
     assert paid_for(owned, on_demand.nodes, _like(on_demand, "gpu-t4")) == 3, "nine are paid for, six are there"
 
 
+def test_places_of_a_pool_share_what_a_commitment_pays_for() -> None:
+    """Three more are paid for: it is the same wherever they are, and one that stays has it before one that goes again."""
+    rows = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,9,1y,0.1,\n"
+    asked = demo.read()
+    like, other = _like(asked, "gpu-t4"), _like(asked, "gpu-a100")
+    prices = AddedNodes(
+        BOOK.with_commitments(parse_commitments(rows, where="owned.csv")), asked.nodes, [like, like, other]
+    )
+    each = price_of_nodes(BOOK, asked.nodes, like, 1, 0.0)
+
+    def month(*numbers: int, stay: tuple[int, ...] = (0, 0, 0)) -> float:
+        price = prices.price(numbers, stay, 600.0)
+        assert price is not None
+        return price.usd_per_month
+
+    assert each is not None
+    assert month(3, 0, 0) == month(0, 3, 0) == month(1, 2, 0) == 0
+    assert month(3, 1, 0) == month(0, 4, 0) == each.usd_per_month
+    assert month(0, 0, 1) > 0, "another machine isn't paid for"
+    assert month(3, 1, 0, stay=(0, 1, 0)) == 0
+
+
 def test_price_and_duration_of_a_way_out_stand_in_every_format() -> None:
     way = added(demo.read(), LLM_SERVE)
     arguments = ["demo", "-w", LLM_SERVE]
