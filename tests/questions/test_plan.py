@@ -391,7 +391,7 @@ def with_prices(found: Snapshot) -> Snapshot:
 
 def _monthly(one: PlanOutcome, known: Knobs) -> float:
     pairs = zip(known.pools, one.plan.nodes, strict=True)
-    prices = [price_of_nodes(embedded_book(), (), pool.template, number, 0.0) for pool, number in pairs if number]
+    prices = [price_of_nodes(embedded_book(), (), pool.new.template, number, 0.0) for pool, number in pairs if number]
     assert None not in prices, "every pool has a price"
     return sum(price.usd_per_month for price in prices if price)
 
