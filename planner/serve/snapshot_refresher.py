@@ -70,6 +70,7 @@ class Keeper:
         self._look_seconds, self._age = look_seconds or every_seconds, age
         self.failures = 0
         self.kept: Latest | None = None
+        self._metrics_of: tuple[object, ...] = ()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
 
@@ -109,11 +110,10 @@ class Keeper:
     def tell(self) -> None:
         """Work the metrics out, where the snapshot is another one."""
         kept_state = self.kept
-        if kept_state is None or (
-            kept_state.metrics is not None and kept_state.metrics.digest == kept_state.snapshot.digest
-        ):
+        if kept_state is None or self._metrics_of == _holds(kept_state.snapshot):
             return
         metrics = self._metrics(kept_state.snapshot)
+        self._metrics_of = _holds(kept_state.snapshot)
         self.kept = Latest(
             snapshot=kept_state.snapshot, pools=kept_state.pools, listed_at=kept_state.listed_at, metrics=metrics
         )

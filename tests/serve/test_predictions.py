@@ -438,13 +438,14 @@ def test_a_list_that_came_to_lack_something_is_known_anew_and_a_later_time_is_no
     whole, known = snapshot(node("a")), list[Snapshot]()
     partial = replace(whole, presence=FrozenMap({**whole.presence, "Node": Presence.PARTIAL}))
     later = replace(partial, taken_at=whole.taken_at + 60.0)
-    readings = iter([whole, partial, later])
+    readings, metrics_of = iter([whole, partial, later]), list[Snapshot]()
     keeper = Keeper(
-        lambda: next(readings), lambda _: (), lambda _: None, every_seconds=60.0, know=lambda found, _: known.append(found), say=print  # type: ignore[arg-type,return-value]
+        lambda: next(readings), lambda _: (), metrics_of.append, every_seconds=60.0, know=lambda found, _: known.append(found), say=print  # type: ignore[arg-type]
     )  # fmt: skip
     for _ in range(3):
         keeper.list_anew()
-    assert known == [whole, partial]
+        keeper.tell()
+    assert known == metrics_of == [whole, partial]
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────
