@@ -199,13 +199,17 @@ def said(query: Filter) -> Text:
     return Text(", ".join(parts))
 
 
+_OPTIONS: Final = {"namespace": "-n", "pool": "--pool"}
+
+
 def _check(what: str, names: Iterable[str], existing: Iterable[str]) -> None:
     choices = sorted(set(existing))
     for name in names:
         if name not in choices:
+            parts, option = name.split(","), _OPTIONS.get(what, "-w")
             several = (
-                f"Repeat the option: -n {' -n '.join(name.split(','))}"
-                if "," in name and set(name.split(",")) <= set(choices)
+                f"Give each {what} by itself (as options: {' '.join(f'{option} {part}' for part in parts)})"
+                if len(parts) > 1 and set(parts) <= set(choices)
                 else ""
             )
             raise InputError(

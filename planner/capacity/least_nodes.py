@@ -2,7 +2,7 @@
 
 At the end of a rollout all its pods are on nodes, and the lender has his again. Counted are amounts and static filters alone, with
 everybody who may go left out: whom the workload may push out, who may push it out again once he was scaled down for it, who may end or be
-scaled on its own, or in the middle of a rollout. So it is a bound for every order, strategy, loan and move.
+scaled on its own, or is in the middle of a rollout. So it is a bound for every order, strategy, loan and move.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class PodTally:
 
 def with_gaps(
     snapshot: Snapshot, spaces: Collection[str] | None = None, tally: PodTally | None = None,
-    lasting: Callable[[Collection[str]], Collection[str]] = frozenset,
+    lasting: Callable[[Collection[str]], Collection[str]] = tuple,
 ) -> Snapshot:  # fmt: skip
     """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
 

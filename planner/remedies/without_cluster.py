@@ -261,9 +261,7 @@ def _together_words(together: WorkloadNeed | None, singles: dict[str, WorkloadNe
         return Text(
             f"together, applied one right after the other, they need no spare room{' (proven)' if need.is_proven else ''}"
         )
-    apart = sum(len(workload_need.places) for workload_need in singles.values())
-    number = (
-        need.places if need.unit != "pod" else sum(pods.count for pods in need.pods)
-    )  # a group's place is several pods
-    of = f", {apart:,} if each had its own" if apart > number else ""
+    # A DaemonSet's room isn't among those together.
+    apart = sum(single_need.need.pod_count for single_need in singles.values() if not single_need.need.is_per_node)
+    of = f", {apart:,} if each had its own" if apart > need.pod_count else ""
     return Text(f"together, applied one right after the other, they need {need.words}{of}")

@@ -269,8 +269,9 @@ def unknown_security(cluster: Cluster, workload: Workload) -> str:
     more = [refusal for refusal in forbidden(_STRICTEST, workload.template.spec) if refusal.check not in allowed_checks]
     if not more:
         return ""
-    lacking = f"its Namespace {workload.namespace}" if cluster.snapshot.namespaces else "Namespaces"
-    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold {lacking}, and its labels say so"
+    is_lone = bool(cluster.snapshot.namespaces)
+    lacking = f"its Namespace {workload.namespace}: only its labels" if is_lone else "Namespaces: only their labels"
+    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold {lacking} tell"
 
 
 _STRICTEST = Policy(level="restricted")

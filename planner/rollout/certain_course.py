@@ -73,7 +73,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> CertainCourse | None
     if len(pods) != workload.replicas or _is_scaled(cluster, workload):
         return None
     shape = _shape(cluster, workload)
-    # A new pod on a silent node never starts, and each pod tolerates the taint there for 300 s, so that it may come.
+    # A new pod on a silent node never starts. Each tolerates the NoExecute taint there for 300 s; only who tolerates NoSchedule too may come.
     silent = silent_nodes(cluster).keys()
     if (silent and tolerates_taints(shape.spec.tolerations, UNREACHABLE[:1])) or not silent.isdisjoint(
         shape.candidates.tolist()

@@ -7,7 +7,7 @@ plugin must not run on one node* (k8s-dra-driver-gpu, deployments/helm README).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator, unit
@@ -54,12 +54,11 @@ def _vendor(driver: str) -> str:
     return row.vendor if row is not None else ""
 
 
-def used_by(cluster: Cluster, workload: Workload, places: Sequence[int]) -> Iterator[TwiceOffered]:
-    """Those at these places of nodes of which a pod of the workload asks for some, by either name."""
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+def used_by(cluster: Cluster, workload: Workload) -> Iterator[TwiceOffered]:
+    """Those of which a pod of the workload asks for some, by either name."""
     for offer in offered_twice(cluster):
-        is_asked = dict(shape.asks).get(cluster.row[offer.resource], 0) or _claimed(cluster, workload, offer)
-        if offer.node in places and is_asked:
+        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+        if dict(shape.asks).get(cluster.row[offer.resource], 0) or _claimed(cluster, workload, offer):
             yield offer
 
 

@@ -108,8 +108,7 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
     nodes_by_reason: dict[str, list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
-    may_refuse = _may_refuse(cluster)
-    for node in (cluster.nodes[place] for place in places if place in may_refuse):
+    for node in (cluster.nodes[place] for place in places if place in may_refuse(cluster)):
         for why in (
             _unaligned(node.kubelet, spec),
             _whole_cores(node.kubelet, spec),
@@ -122,7 +121,7 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
 
 
 @once_a_cluster
-def _may_refuse(cluster: Cluster) -> frozenset[int]:
+def may_refuse(cluster: Cluster) -> frozenset[int]:
     """Places of the nodes whose kubelet's configuration is known, or that are under pressure: of thousands mostly none. Made once a cluster."""
     return frozenset(
         place

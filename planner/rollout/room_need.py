@@ -119,6 +119,11 @@ class RoomNeed(Record):
         return count(pod_set.count, "more pod", "more pods"), f"({_asks(pod_set)} {where})"
 
     @property
+    def pod_count(self) -> int:
+        """How many more pods find room: a group's place is one of each of its pods."""
+        return sum(pods.count for pods in self.pods) * (1 if self.unit == "pod" else self.places)
+
+    @property
     def headline(self) -> str:
         """``needs room for 1 more pod and the old pod's node``: the sentence in a dozen words."""
         node = "all its pods on one node" if self.shares_one_node else "the old pod's node"
@@ -130,7 +135,7 @@ class RoomNeed(Record):
         """``needs room for 1 more pod (…) while it rolls out``; of what needs room, the same node, or never completes."""
         if self.need is Need.NEVER:
             return "completes on no cluster, however much room there is"
-        if self.by_replicas:
+        if any(step.places for step in self.by_replicas):
             sentence = f"needs room while it rolls out: {self._at_each_number}"
         else:
             sentence = f"needs {self.words} while it rolls out" if self.places else ""

@@ -757,10 +757,9 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
             Reason.POD_AFFINITY: "affinity or anti-affinity to other pods leaves no node",
             Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
             Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
-            Reason.DEVICE: _no_device(c),
             Reason.VOLUME: "its volume is in use by another pod",
         }
-        headline = words.get(reason, "no node has room for the new pod")
+        headline = _no_device(c) if reason is Reason.DEVICE else words.get(reason, "no node has room for the new pod")
         sentence = f"{headline}.{old}".rstrip(".")
     return _stuck(reason, sentence, headline, scheduler_message=c.message, lacking=c.lacking)
 

@@ -9,15 +9,16 @@ from typing import Any, Final
 
 import pytest
 
+from planner.ground.records import replace
 from planner.questions import rollout
 from planner.questions.gate import GateSettings, answer
 from planner.questions.rollout import RolloutSettings
 from planner.remedies.limits import TOGETHER
-from planner.remedies.needed_room import asked, asked_together
+from planner.remedies.needed_room import WorkloadNeed, asked, asked_together
 from planner.remedies.tightest_cluster import Files, RoomPlace
-from planner.remedies.without_cluster import without_cluster
+from planner.remedies.without_cluster import _together_words, without_cluster
 from planner.rollout.answers import Verdict
-from planner.rollout.room_need import Need
+from planner.rollout.room_need import Need, NeedAtReplicas, PodsToPlace, RoomNeed
 from tests.reference.simulation import simulate
 
 Object = dict[str, Any]
@@ -294,6 +295,10 @@ def test_all_pods_that_share_a_claim_must_be_on_one_node(strategy: Object) -> No
     assert (part.room.need, part.room.places, part.room.shares_one_node) == (Need.SAME_NODE, 0, True)
     assert "all its pods must be on one node" in str(part.sentence)
     assert part.room.cures[0].title == "required podAffinity to its own pods"
+    step = NeedAtReplicas(first=1, last=None, need=Need.SAME_NODE, places=0)  # with an autoscaler
+    for places, begins in (0, "needs no more room, but all its pods"), (1, "needs room while it rolls out: "):
+        steps = (step, replace(step, places=places))
+        assert replace(part.room, by_replicas=steps, places=places).sentence.startswith(begins)
     near = affinity("podAffinity", HOST)
     assert (
         need_of(claim("ReadWriteOnce"), workload(2, strategy, volumes=VOLUME, affinity=near)).room.need is Need.NOTHING
@@ -520,6 +525,18 @@ def test_a_place_that_one_frees_counts_for_another_that_it_holds(requests: Objec
     assert all(completes(files.items(counts, found.places), objects, seed) for seed in range(DRAWS))
     fewer = [RoomPlace(workload=key) for key in files.workloads][: places - 1]
     assert not all(completes(files.items(counts, fewer), objects, seed) for seed in range(DRAWS))
+
+
+@pytest.mark.parametrize(("surge", "of"), [(2, ", 9 if each had its own"), (1, "")])
+def test_what_each_would_need_of_its_own_is_told_in_pods(surge: int, of: str) -> None:
+    """A group of four is one place, and four pods to find room for."""
+    pods = PodsToPlace(count=surge + 3)
+    single = RoomNeed(need=Need.ROOM, places=surge + 3, pods=(pods,))
+    group = RoomNeed(need=Need.ROOM, places=1, unit="group", pods=(PodsToPlace(count=1), PodsToPlace(count=3)))
+    together = RoomNeed(need=Need.ROOM, places=5, pods=(replace(pods, count=4), *group.pods))
+    daemons = RoomNeed(need=Need.ROOM, places=1, pods=(PodsToPlace(count=1),), is_per_node=True)
+    singles = {str(at): WorkloadNeed(need=need) for at, need in enumerate((single, group, daemons))}
+    assert str(_together_words(WorkloadNeed(need=together), singles)).endswith(f"(no requests){of}")
 
 
 def test_a_group_that_gives_up_its_nodes_gets_them_back_though_it_is_called_available() -> None:

@@ -50,7 +50,7 @@ class Ordinals:
 
     Attributes
     ----------
-    unavailable, old : those wanted without an available pod (or it terminates), or stands and is old
+    unavailable, old : those wanted that have no available pod, or whose pod terminates; those whose pod stands and is old
     surplus, surplus_unavailable, surplus_standing : those not wanted, by the same words
     updated : pods that stand and are of the revision
     """
