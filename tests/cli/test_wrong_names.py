@@ -44,7 +44,7 @@ CASES = {
     "workload for a cluster": ("rollout deploy/llm-serve", "Name the workload by -w deploy/llm-serve"),
     "two clusters": ("overview demo demo", "One CLUSTER is taken"),
     "workload without -w, of a question": ("memory demo deploy/api", "Name a workload by -w: headroom memory demo -w deploy/api"),
-    "workload before a store": ("rollout llm-serve store:/tmp/s", "headroom rollout store:/tmp/s -w llm-serve"),
+    "workload before a store": ("rollout llm-serve store:s", "headroom rollout store:s -w llm-serve"),
     "workload before a pipe": ("rollout llm-serve -", "headroom rollout - -w llm-serve"),
     "workload before several files": ("rollout llm-serve pyproject.toml,README.md", "headroom rollout pyproject.toml,README.md -w llm-serve"),
     "files that the shell wrote out": ("gate demo -f README.md pyproject.toml", "Repeat -f before each manifest, or name their folder"),
