@@ -36,7 +36,6 @@ class Family(Record):
 
 
 class ClusterMetrics(Record):
-    digest: str
     families: tuple[Family, ...]
     problems: tuple[str, ...] = ()  # why a family is missing
 
@@ -54,7 +53,7 @@ def cluster_metrics(snapshot: Snapshot, inputs: Inputs, most_series: int = LIMIT
                 families += ask(snapshot, inputs, most_series)
             except HeadroomError as error:
                 problems.append(str(error))
-    return ClusterMetrics(digest=snapshot.digest, families=tuple(families), problems=tuple(problems))
+    return ClusterMetrics(families=tuple(families), problems=tuple(problems))
 
 
 def _verdicts(overview_answer: ClusterOverview, most: int) -> list[Family]:
