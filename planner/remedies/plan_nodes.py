@@ -22,19 +22,21 @@ from planner.remedies.measures import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_search import FreeMeasures
 from planner.remedies.plan_state import PlanState
 from planner.remedies.price import price_of_nodes
-from planner.rollout.answers import RemedyKind
+from planner.rollout.answers import RemedyKind, Step
 
 COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
 
 
 class _Offer(Record, kw_only=False):
-    """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there."""
+    """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there; `places`:
+    of each its machine and place (`NewNode`), where a search told them."""
 
     changes: tuple[Change, ...]
     nodes: tuple[tuple[Node, int], ...]
     seconds: float
     kept: tuple[int, ...]
     usd_per_month: float | None
+    places: tuple[tuple[str, str], ...] = ()
 
     @property
     def number(self) -> int:
@@ -70,7 +72,12 @@ class SpareNodes:
             return max(cheaper, default=0)
 
         plans = (plan for plan in self.free.least(key, worth) if plan.nodes)
-        searched = [self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds, plan.kept) for plan in plans]
+        searched = [
+            replace(
+                self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds, plan.kept), places=plan.places
+            )
+            for plan in plans
+        ]
         cheaper = [offer for offer in searched if taken is None or offer.rank < taken.rank]
         better, why = self._first_that_does(key, cheaper)
         return better or taken, refused or why
@@ -125,8 +132,8 @@ class SpareNodes:
         """Adopt those nodes, and what costs nothing with them; whether all who are wanted are ready then."""
         first = len(self.state.taken)
         lacking = [key for key in workload_keys if not self.state.is_ready(key)]
-        for pair in offer.nodes:
-            self.state.take(lacking[0], [self._nodes(lacking[0], offer, *pair)])
+        for nodes_change in self._nodes(lacking[0], offer):
+            self.state.take(lacking[0], [nodes_change])
         for key in lacking:
             if not self.state.is_ready(key):
                 self.free.cure(key)
@@ -144,18 +151,24 @@ class SpareNodes:
         return True
 
     def _all_of(self, key: str, offer: _Offer) -> list[Change]:
-        return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
+        return [*offer.changes, *self._nodes(key, offer)]
 
     def _offer(
         self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, staying_nodes: Sequence[int] = ()
     ) -> _Offer:  # fmt: skip
         staying_nodes = staying_nodes or (0,) * len(nodes)
-        months = [self._price(*pair, seconds, stay)[0] for pair, stay in zip(nodes, staying_nodes, strict=True)]
+        months, before = list[float | None](), list[Node]()
+        for (like, number), stay in zip(nodes, staying_nodes, strict=True):
+            months.append(self._price(like, number, seconds, stay, before)[0])
+            before += [like] * number
         return _Offer(tuple(changes), tuple(nodes), seconds, tuple(staying_nodes), total_of(months))
 
-    def _price(self, like: Node, number: int, seconds: float, staying_nodes: int) -> tuple[float | None, float | None]:
-        """USD a month, and for one rollout, of so many nodes beside all that there are by now (`NodesPrice`)."""
-        priced_nodes = [*self.state.snapshot.nodes, *self.state.world.templates]
+    def _price(
+        self, like: Node, number: int, seconds: float, staying_nodes: int, before: Sequence[Node] = ()
+    ) -> tuple[float | None, float | None]:
+        """USD a month, and for one rollout, of so many nodes beside all that there are by now and those of the offer `before` these
+        (`NodesPrice`)."""
+        priced_nodes = [*self.state.snapshot.nodes, *self.state.world.templates, *before]
         price = price_of_nodes(self.state.book, priced_nodes, like, number, seconds, kept=staying_nodes)
         return (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
 
@@ -172,9 +185,12 @@ class SpareNodes:
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
         most = limits.NODES.most if self.state.aims.most_nodes is None else self.state.aims.most_nodes
-        pools = listing([pool_of(template) for template, _ in offer.nodes])
+        pools = listing(list(dict.fromkeys(pool_of(template) for template, _ in offer.nodes)))
+        by_pool = Counter[str]()  # two zones of a pool share its limit
         for template, number in offer.nodes:
-            if past := self._past_limit(pool_key(template), number):
+            by_pool[pool_key(template)] += number
+        for name, number in by_pool.items():
+            if past := self._past_limit(name, number):
                 return past
         if offer.number > most - len(self.state.world.templates):
             return f"needs {count(offer.number, 'more spare node')} in {pools}, past the budget"
@@ -202,24 +218,39 @@ class SpareNodes:
             past = f"above its maximum of {pool.maximum} ({pool.source})"
         return f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), {past}"
 
-    def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
-        """More nodes of a pool, of an offer, as a measure."""
-        pool = pool_of(template)
-        step = nodes.added(self.state.world.cluster, template, number)
-        staying_nodes = offer.kept[offer.nodes.index((template, number))]
-        month, once = self._price(template, number, offer.seconds, staying_nodes)
-        known, already = self.state.pools.get(pool_key(template)), self.state.already(pool_key(template))
-        limit = known.grows(number, capacity_of(self.state.today.cluster, known), already) if known else ""
+    def _nodes(self, key: str, offer: _Offer) -> list[Change]:
+        """More nodes of an offer, as measures: one for each pool and place."""
+        changes, cluster, already = list[Change](), self.state.world.cluster, Counter[str]()
+        before = list[Node]()
+        places = offer.places or (("", ""),) * len(offer.nodes)
+        for (template, number), kept, (machine, place) in zip(offer.nodes, offer.kept, places, strict=True):
+            name = pool_key(template)
+            step = nodes.added(cluster, template, number, machine=machine, place=place, already=already[name])
+            price = self._price(template, number, offer.seconds, kept, before)
+            measure = self._measure(key, template, number, step, kept, price)
+            known, added = self.state.pools.get(name), self.state.already(name) + already[name]
+            limit = known.grows(number, capacity_of(self.state.today.cluster, known), added) if known else ""
+            changes.append(
+                (replace(measure, limit=Text(limit)), partial(LeveredCluster.more, templates=(template,) * number))
+            )
+            already[name] += number
+            before += [template] * number
+        return changes
+
+    def _measure(
+        self, key: str, template: Node, number: int, step: Step, staying_nodes: int,
+        price: tuple[float | None, float | None],
+    ) -> Measure:  # fmt: skip
+        pool, (month, once) = pool_of(template), price
         sizes = f" ({step.before} → {step.after})" if step.target else ""
         what = f"{step.what}{sizes}, for {short_name(key)}"
-        measure = Measure(
+        return Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
             makes=(), pool=pool, change=f"add:{pool}={number}" if pool else "", nodes=number,
             gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
-            usd_per_month=month, is_kept=staying_nodes > 0, kept_nodes=staying_nodes, limit=Text(limit),
+            usd_per_month=month, is_kept=staying_nodes > 0, kept_nodes=staying_nodes,
             usd_per_rollout=once,
         )  # fmt: skip
-        return measure, partial(LeveredCluster.more, templates=(template,) * number)
 
     @cached_property
     def uncounted(self) -> tuple[str, ...]:

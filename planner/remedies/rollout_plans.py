@@ -28,8 +28,8 @@ _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 
 
 class Least(Record, eq=False):
-    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which, of which `kept` stay;
-    `seconds`: once these are there."""
+    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which, of which `kept` stay, at
+    `places`; `seconds`: once these are there."""
 
     outcome: PlanOutcome
     seconds: float
@@ -38,6 +38,7 @@ class Least(Record, eq=False):
     lent: Mapping[str, int]
     quota: tuple[tuple[str, str, str, int, int], ...]
     nodes: tuple[tuple[Node, int], ...]
+    places: tuple[tuple[str, str], ...]  # of each its machine and place (`NewNode`)
 
 
 def least(
@@ -74,6 +75,7 @@ def least(
                 kept=tuple(stay for stay, n in zip(outcome.kept, outcome.plan.nodes, strict=False) if n), strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
                 lent={lender.workload.key: replicas_left for lender, replicas_left in outcome.lent},
                 nodes=tuple((pool.new.template, n) for pool, n in case_knobs.grown(outcome.plan)),
+                places=tuple((pool.new.machine, pool.new.place) for pool, _ in case_knobs.grown(outcome.plan)),
             )  # fmt: skip
 
     try:

@@ -21,6 +21,7 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
+from planner.questions.pool_settings import PoolSettings
 from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers.nodes import added
@@ -274,6 +275,10 @@ def one_in_each_zone() -> Snapshot:
 def test_the_limit_of_a_pool_is_of_all_its_places() -> None:
     found, scenario = one_in_each_zone(), Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
 
+    def measures(limit: str) -> list[str]:
+        settings = PlanSettings(pools=PoolSettings(limits=parse_typed_limits(limit)))
+        return [str(measure.what) for measure in plan_answer(found, settings).measures if measure.nodes]
+
     def nearest(limit: str) -> str:
         pools = growing(found, parse_typed_limits(limit))
         return str(certificate(found, scenario, {Lever.NODES}, pools).nearest)
@@ -283,6 +288,11 @@ def test_the_limit_of_a_pool_is_of_all_its_places() -> None:
         == "with 1 more node in gpu, zone b, 1 more node in gpu, zone a, above the pool's limit: 1 to 3 nodes (typed): 3 plans"
     )
     assert nearest("gpu=1-4") == ""
+    assert measures("gpu=1-3") == []
+    assert measures("gpu=1-4") == [
+        "1 more node in gpu, zone b (2 → 3), for ml/b",
+        "1 more node in gpu, zone a (3 → 4), for ml/b",
+    ]
 
 
 def test_bare_metal_whose_sizes_differ_by_a_little_is_looked_at_whole() -> None:
