@@ -324,7 +324,10 @@ class Run:
             self.controllers[key] = controller
             self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
         self._keys.clear()
-        simulation.controllers = {**begun, **simulation.controllers}
+        # One that makes evicted pods again for the workload as it was (a StatefulSet's has its key) ends with the change: this one goes on.
+        for key in begun.keys() & simulation.controllers.keys():
+            simulation.clock.wake(key)
+        simulation.controllers = {**begun, **simulation.controllers, **begun}
         simulation.controllers.update((autoscaler.key, autoscaler) for autoscaler in autoscalers(simulation, begun))
         for revision in revisions:
             _wait_as_changed(simulation, revision, begun[revision.after.key])

@@ -280,6 +280,25 @@ def test_what_is_deleted_on_a_node_that_is_out_of_service_ends(key: str, made: l
             assert answer.verdict is ends, (taint, after)
 
 
+@pytest.mark.parametrize(
+    ("key", "made", "verdict"),
+    [
+        ("StatefulSet/ml/worker", stateful_set("worker", ["g1"], pod_spec(gpus=1)), Verdict.COMPLETES),
+        ("DaemonSet/ml/worker", daemon_set("worker", ["g0", "g1"], pod_spec(gpus=1)), Verdict.COMPLETES),
+        (WORKER, deployment("worker", ["g1"], pod_spec(gpus=1), strategy={"type": "Recreate"}), Verdict.COMPLETES),
+        (WORKER, deployment("worker", ["g1"], pod_spec(gpus=1), strategy=rolling(1, 0)), Verdict.STUCK),
+    ],
+    ids=["StatefulSet", "DaemonSet", "Recreate", "surge"],
+)
+def test_a_change_after_its_pods_were_evicted_and_made_again(key: str, made: list[Item], verdict: Verdict) -> None:
+    """The pod that was evicted from g1 is made again on g0 before the change, of the old revision: only a surge waits for its GPU."""
+    gone = silent("g1")
+    gone["spec"]["taints"].append(OUT_OF_SERVICE)
+    found = cluster_of(node("g0", gpus=1), gone, made)
+    assert asked(found, key, then=f"2m:rollout:{key}").verdict is verdict
+    assert asked(found, key).verdict is Verdict.COMPLETES
+
+
 def test_who_tolerates_the_taint_that_lets_pods_end_isnt_played_while_it_goes() -> None:
     gone = silent("g1")
     gone["spec"]["taints"].append(OUT_OF_SERVICE)
