@@ -4,6 +4,7 @@ are folded by hand, and each look is made by hand."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -452,7 +453,7 @@ def test_a_dip_between_two_looks_is_told_by_the_watch(cluster: Followed, is_list
 
 @pytest.mark.parametrize(("is_before", "least"), [(True, 2), (False, 1)])
 def test_a_dip_before_the_write_is_not_the_rollouts(cluster: Followed, is_before: bool, least: int) -> None:
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: cluster.write(2, "b"),
         lambda: cluster.pod("a", 0, cluster.now, is_ready=False),
         lambda: cluster.pod("a", 0, cluster.now),
