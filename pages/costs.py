@@ -56,5 +56,5 @@ with pools:
     costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)
-if not spot.open:  # it has its own, of the savings
+if every is None or not spot.open:  # it has its own, of the savings
     costs_view.downloads_of(snapshot, settings, bill)

@@ -177,8 +177,12 @@ class _Commands(click.Group):
                     arguments if is_kept else [word for word in arguments if word not in asks],
                 )
         if not first.startswith("-") and self.get_command(ctx, first) is None:
-            otherwise = usage_errors.command_hint(args[0]) or "headroom --help lists the commands"
-            instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, otherwise)
+            hint = usage_errors.command_hint(args[0])
+            instead = choice(
+                args[0], {*self.list_commands(ctx), *_ENTRIES}, hint or "headroom --help lists the commands"
+            )
+            if hint and not Path(args[0]).is_dir():  # `snapshot.json`, a file that is there, is near `snapshot`
+                instead = hint
             raise click.UsageError(f"No such command {args[0]!r}. {instead}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -108,7 +108,8 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
     nodes_by_reason: dict[str, list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
-    for node in (cluster.nodes[place] for place in places if place in may_refuse(cluster)):
+    refusing = may_refuse(cluster)  # asked once: places are thousands, and templates too
+    for node in (cluster.nodes[place] for place in places if place in refusing):
         for why in (
             _unaligned(node.kubelet, spec),
             _whole_cores(node.kubelet, spec),

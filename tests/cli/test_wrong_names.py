@@ -116,9 +116,11 @@ def test_what_is_meant_otherwise_gets_no_hint_of_another_case(
     monkeypatch.chdir(tmp_path)
     for folder in ("rollouts", "dumps-of-may", "deploy"):
         (tmp_path / folder).mkdir()
+    (tmp_path / "snapshot.json").write_text("{}")
     (tmp_path / "workflow.yaml").write_text("kind: WorkflowTemplate\nspec: {{inputs.spec}}\n   at: [1\n")
     for command, said, unsaid in (
         ("rollouts demo", "Did you mean rollout?", "The command comes first"),
+        ("snapshot.json", "The command comes first: headroom overview snapshot.json", "Did you mean"),
         ("dumps-of-may", "The command comes first: headroom overview dumps-of-may", "Did you mean"),
         ("rollout deploy/llm-serve", "Check the path. Name the workload by -w deploy/llm-serve", "CLUSTER comes first"),
         ("overview deploy/clutser.json", "Check the path", "by -w"),

@@ -279,6 +279,8 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         template, staying_nodes = new.template, len(kept_nodes(run, count))
         step = added(case.cluster, template, count, machine=new.machine, place="" if is_anywhere else new.place)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
+        # `add:` takes the pool's own template in the zone with the fewest nodes: where another node is named, it would suppose that one.
+        is_named = bool(new.machine or (new.place and not is_anywhere))
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
@@ -288,7 +290,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
-            change=f"add:{node_pool(template)}={count}" if node_pool(template) else "",
+            change=f"add:{node_pool(template)}={count}" if node_pool(template) and not is_named else "",
             is_kept=staying_nodes > 0,
             kept_nodes=staying_nodes,
             first_seconds=arrival,
@@ -342,7 +344,9 @@ def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place
         return Step(what=what, commands=(commands.remark(more),), undo=(commands.remark(again),))
     if brings := brings_of(pool_label(like)):
         return Step(what=what, commands=(commands.remark(brings.replace("{}", pool)),), undo=(commands.remark("they go again by themselves"),))  # fmt: skip
-    resize_command, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
+    # A role (`worker`) is no node group of a cloud's: no command resizes it.
+    sizes = (size + number, size) if pool_label(like) else ()
+    resize_command, undone = [_resize(cluster, pool, nodes) for nodes in sizes] or ["", ""]
     resize_command += commands.comment(f"the new nodes have to be in {place}") if resize_command and place else ""
     if not resize_command:
         resize_command = commands.remark(
