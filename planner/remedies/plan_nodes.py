@@ -29,7 +29,7 @@ COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that
 
 class _Offer(Record, kw_only=False):
     """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there; `places`:
-    of each its machine and place (`NewNode`), where a search told them."""
+    of each its machine and place (`NewNode`), where they were told."""
 
     changes: tuple[Change, ...]
     nodes: tuple[tuple[Node, int], ...]
@@ -62,7 +62,8 @@ class SpareNodes:
         for changes in ([], *([change] for change in self.free.strategies_that_wait(key))):
             for remedy in self.state.remedies(key, RemedyKind.ADD_NODE, with_all(self.state.world, changes)):
                 nodes = [(node_of[remedy.node_template], remedy.extra_nodes)]
-                offers.append(self._offer(changes, nodes, remedy.seconds - remedy.arrival_seconds, [remedy.kept_nodes]))
+                offer = self._offer(changes, nodes, remedy.seconds - remedy.arrival_seconds, [remedy.kept_nodes])
+                offers.append(replace(offer, places=((remedy.machine, remedy.place),)))
         taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
@@ -227,7 +228,8 @@ class SpareNodes:
             name = pool_key(template)
             step = nodes.added(cluster, template, number, machine=machine, place=place, already=already[name])
             price = self._price(template, number, offer.seconds, kept, before)
-            measure = self._measure(key, template, number, step, kept, price)
+            change = nodes.supposed(template, number, machine, place)
+            measure = replace(self._measure(key, template, number, step, kept, price), change=change)
             known, added = self.state.pools.get(name), self.state.already(name) + already[name]
             limit = known.grows(number, capacity_of(self.state.today.cluster, known), added) if known else ""
             changes.append(
@@ -246,7 +248,7 @@ class SpareNodes:
         what = f"{step.what}{sizes}, for {short_name(key)}"
         return Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
-            makes=(), pool=pool, change=f"add:{pool}={number}" if pool else "", nodes=number,
+            makes=(), pool=pool, nodes=number,
             gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
             usd_per_month=month, is_kept=staying_nodes > 0, kept_nodes=staying_nodes,
             usd_per_rollout=once,

@@ -171,6 +171,8 @@ class Remedy(Record):
     steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
+    machine: str = ""  # which machine of the pool these have to be of, where it is chosen for the pod
+    place: str = ""  # where of the pool they have to be, as "zone a"
     is_kept: bool = False  # whether any of `kept_nodes`
     kept_nodes: int = 0  # of those it adds: that have pods at the end, of any workload, which find no other place
     arrival_seconds: float = 0.0  # of `seconds`: until those nodes take pods

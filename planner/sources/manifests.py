@@ -75,7 +75,10 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
                 objects_of(text, "standard input" if file == STDIN else file)
             except InputError as error:
                 if _TEMPLATE.search(text) is not None:  # before Helm has rendered it
-                    error.fix = "It is a template of a Helm chart: give what helm template prints"
+                    error.what, error.fix = (
+                        f"{error.what}; it is a template of a Helm chart",
+                        "Give what helm template prints",
+                    )
                 refused.append(error)
                 continue
             texts.append(text)

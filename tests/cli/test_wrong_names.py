@@ -9,6 +9,7 @@ import click
 import pytest
 
 from planner.cli import headroom, main
+from tests.builders.objects import deployment, pod_spec
 
 CASES = {
     "command": ("rolout demo", "No such command 'rolout'. Did you mean rollout?"),
@@ -160,3 +161,8 @@ def test_files_of_a_chart_are_told_from_what_it_renders(tmp_path: Path, capsys: 
         with pytest.raises(SystemExit) as ended:
             main(["gate", "-f", file])
         assert (ended.value.code, said in " ".join(capsys.readouterr().err.split())) == (1, True), file
+    beside = tmp_path / "good.yaml"  # where another file can be read the hint stands too
+    beside.write_text(json.dumps(deployment("web", [], pod_spec())[0]))
+    with pytest.raises(SystemExit):
+        main(["gate", "demo", "-f", str(beside), "-f", str(template)])
+    assert "it is a template of a Helm chart" in " ".join("".join(capsys.readouterr()).split())

@@ -237,6 +237,12 @@ APART: dict[str, tuple[Snapshot, list[tuple[str, int]]]] = {
 def test_the_place_and_the_machine_of_a_new_node_are_the_same_at_every_door(name: str) -> None:
     found, titles = APART[name]
     assert nodes_at_every_door(found) == titles
+    added_nodes = [measure for measure in plan_answer(found, PlanSettings()).measures if measure.nodes]
+    ways = rollout(found, Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))).remedies
+    assert [str(measure.what).partition(" (")[0].removesuffix(", for ml/b") for measure in added_nodes] == [
+        title for title, _ in titles
+    ]
+    assert [measure.change for measure in added_nodes] == [way.change for way in ways if way.extra_nodes]
 
 
 def test_without_prices_a_large_node_is_another_plan_than_a_small_one() -> None:

@@ -277,10 +277,9 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         count, run, new = min(enough, key=lambda candidate: candidate[0])
         is_anywhere = new.is_anywhere and len(enough) == len(tried) and all(number == count for number, *_ in enough)
         template, staying_nodes = new.template, len(kept_nodes(run, count))
-        step = added(case.cluster, template, count, machine=new.machine, place="" if is_anywhere else new.place)
+        place = "" if is_anywhere else new.place
+        step = added(case.cluster, template, count, machine=new.machine, place=place)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
-        # `add:` takes the pool's own template in the zone with the fewest nodes: where another node is named, it would suppose that one.
-        is_named = bool(new.machine or (new.place and not is_anywhere))
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
@@ -290,7 +289,9 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
-            change=f"add:{node_pool(template)}={count}" if node_pool(template) and not is_named else "",
+            machine=new.machine,
+            place=place,
+            change=supposed(template, count, new.machine, place),
             is_kept=staying_nodes > 0,
             kept_nodes=staying_nodes,
             first_seconds=arrival,
@@ -356,6 +357,13 @@ def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place
     return Step(
         what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
+
+
+def supposed(like: Node, number: int, machine: str, place: str) -> str:
+    """``add:gpu=2``, as --change takes it. It brings the pool's own template in the zone with the fewest nodes: "" where another node is
+    named."""
+    pool = node_pool(like)
+    return f"add:{pool}={number}" if pool and not machine and not place else ""
 
 
 def more_nodes(like: Node, number: int, machine: str, place: str) -> str:
