@@ -200,7 +200,7 @@ def learnt(process: Process, worlds: int, seed: int = 0) -> tuple[float, float]:
     return float(held[0] / worlds), float(held[1] / worlds)
 
 
-def table(told_worlds: int = 400, learnt_worlds: int = 60) -> str:
+def table(told_worlds: int = 400, learnt_worlds: int = 300) -> str:
     """As docs/spot.md has it."""
     lines = ["| process | told: losses, hours | learnt: losses, hours |", "| --- | --- | --- |"]
     for one in PROCESSES:
