@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from planner.capacity import overview as overviews
-from planner.capacity.changes import Change, text_of
 from planner.capacity.free_capacity import CapacityAnswer, capacity
 from planner.capacity.free_resources import shape
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.headroom_shapes import standard_shapes
 from planner.capacity.what_if import Step, apply
+from planner.capacity.what_if_syntax import Change, text_of
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, usd
 from planner.inventory.pool_limits import PoolLimits

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.scheduling.cluster import IntArray
 

@@ -1,7 +1,7 @@
 """Which pods have to move so that others find room: the lightest that a search finds, and a bound that no plan is below.
 
 The search gives the waiting pods, the highest priority first, each the node from which the lightest pods have to leave
-(`coverings`), where these find another place by all of kube-scheduler's filters. The bound counts less than is asked of a real
+(`eviction_set_solver`), where these find another place by all of kube-scheduler's filters. The bound counts less than is asked of a real
 plan: that on the node where a waiting pod starts others must have left, by amounts and static filters alone, wherever they go.
 Where the two differ and the case is small, `exact_moves` decides.
 """
@@ -18,9 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.capacity.coverings import Covering, covering
+from planner.capacity.eviction_set_solver import Covering, covering
 from planner.capacity.exact_moves import Guest, Problem, Resident, solve
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from planner.capacity.gpu_lines import GpuModelLine, known_sum
+from planner.capacity.gpu_inventory import GpuModelLine, known_sum
 from planner.ground.records import Record
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot

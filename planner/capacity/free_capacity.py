@@ -11,7 +11,7 @@ from planner.capacity.free_resources import (
     resource_lines,
     room_sentence,
 )
-from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.gpu_inventory import GpuModelLine, gpu_lines
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.headroom_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.node_pools import pools

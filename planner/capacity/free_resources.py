@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.capacity.fragmentation import Fragments
-from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of, unoffered_words
+from planner.capacity.gpu_inventory import GpuModelLine, free_words, supplies_of, unoffered_words
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.headroom_shapes import parse_shape, workload_shapes
 from planner.capacity.node_pools import NodePool, capacity_of, unmatched

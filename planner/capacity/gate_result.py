@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
-from planner.capacity.quota import BESIDE
+from planner.capacity.cloud_quota import BESIDE
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd

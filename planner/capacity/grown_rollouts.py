@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.capacity import scale_down
+from planner.capacity.cloud_quota import may_not_come, unseen_quotas
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.incidental_scale_up import unasked
 from planner.capacity.node_pools import NodePool
-from planner.capacity.quota import may_not_come, unseen_quotas
-from planner.capacity.unseen_node_groups import not_told
+from planner.capacity.unlisted_node_groups import not_told
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd

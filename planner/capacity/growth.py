@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from planner.capacity import karpenter
+from planner.capacity.capacity_buffers import Consumers, buffered, request_told
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable, with_daemons_aside
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of
-from planner.capacity.spare import Consumers, buffered, request_told
-from planner.capacity.unseen_node_groups import strangers, untold, without_devices
+from planner.capacity.unlisted_node_groups import strangers, untold, without_devices
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace

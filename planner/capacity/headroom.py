@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.headroom_shapes import PodShape, ShapeOrigin
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, PODS

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from planner.capacity.capacity_buffers import BUFFER, Consumers, buffered, nodes_for
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.growth import arrival_of
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
-from planner.capacity.spare import BUFFER, Consumers, buffered, nodes_for
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.ground.words import count, duration, listing, plural
 from planner.inventory.autoscaling import Autoscaling

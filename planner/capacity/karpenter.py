@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool, capacity_of
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from planner.capacity.fewest_moves import Moves, fewest
-from planner.capacity.limits import LIMITS
 from planner.capacity.movable_pods import Movable
 from planner.capacity.move_stages import Replay, Stage, apart, led, replay
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.kubernetes.pods import gang_of
 from planner.scheduling.cluster import Cluster

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from planner.capacity.certain_losses import Counting, LossOutcome
+from planner.capacity.counted_node_losses import Counting, LossOutcome
 from planner.capacity.evictions import settle
 from planner.ground import collector
 from planner.ground.vocabulary import LWS_GROUP_INDEX

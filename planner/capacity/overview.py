@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from planner.capacity.filters import ALL, Filter, Selection, keep
-from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.display_filter import ALL, Filter, Selection, keep
+from planner.capacity.gpu_inventory import GpuModelLine, gpu_lines
 from planner.capacity.summary_with_growth import glanced
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground import parallel_parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import Record, replace

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from planner.capacity.capacity_buffers import buffered, nodes_for
 from planner.capacity.cluster_autoscaler import without_room
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
-from planner.capacity.spare import buffered, nodes_for
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural

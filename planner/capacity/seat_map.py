@@ -11,10 +11,10 @@ from math import ceil, log2
 import numpy as np
 
 from planner.capacity.evictions import at_rest
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
+from planner.capacity.work_limits import LIMITS
 from planner.ground import collector
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
+from planner.capacity.gpu_inventory import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground import collector
 from planner.ground.records import Record
 from planner.ground.vocabulary import NVIDIA_GPU

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.capacity.incidental_scale_up import unasked
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling

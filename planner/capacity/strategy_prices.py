@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
+from planner.capacity.strategy_spare_gpus import SpareNeeds, StrategyNeed, spare_needs
 from planner.ground.budget import TOO_LARGE
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_of

@@ -14,13 +14,13 @@ from itertools import combinations_with_replacement, islice
 from math import ceil, comb
 from typing import Final
 
-from planner.capacity.certain_losses import LossOutcome
-from planner.capacity.changes import Change, ChangeKind
+from planner.capacity.capacity_buffer_manifests import manifests
+from planner.capacity.counted_node_losses import LossOutcome
 from planner.capacity.evictions import at_rest
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_losses import NONE, LossPlayer, Spares
-from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import Change, ChangeKind
+from planner.capacity.work_limits import LIMITS
 from planner.ground import collector
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import Record, replace

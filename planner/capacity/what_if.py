@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_up
 from math import inf
 
-from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, gone_words, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
-from planner.capacity.limits import LIMITS
+from planner.capacity.kueue_queues import is_of_queue, moved_words, with_quota
 from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_losses import is_unplayed
 from planner.capacity.node_pools import NodePool, capacity_of, pools
-from planner.capacity.queues import is_of_queue, moved_words, with_quota
+from planner.capacity.what_if_syntax import Change, ChangeKind, whole_number
+from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from planner.capacity.changes import ChangeKind
+from planner.capacity.what_if_syntax import ChangeKind
 from planner.cli import options, terminal, waiting
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits

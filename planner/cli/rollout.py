@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from planner.capacity.filters import Filter
+from planner.capacity.display_filter import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, question_commands, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster

@@ -2,7 +2,7 @@
 
 Each has a record of settings (declared once, `planner.ground.settings`), ``answer(snapshot, settings, given)``, and a
 `QUESTION` that holds them together with what is shown of the answer (`question`, `sheet`). `pool_settings` are settings that
-several share, `filters` what of an answer is listed. What computes stands in the rooms behind the hall.
+several share, `display_filter` what of an answer is listed. What computes stands in the rooms behind the hall.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from planner.capacity import overview as overviews
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.free_capacity import CapacityAnswer, capacity
 from planner.capacity.free_resources import (
     PoolLine,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record

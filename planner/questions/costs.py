@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, Final
 
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from planner.capacity import overview as overviews
-from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import Change, parse_changes, text_of
 from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, replace

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.fragmentation import waiting_in_vain
 from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus

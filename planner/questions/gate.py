@@ -23,7 +23,7 @@ from planner.capacity.gate_result import (
     untold,
     verdict_of_all,
 )
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from planner.capacity.changes import FORMS, Later, parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import FORMS, Later, parse_later
 from planner.ground import typed_json
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass

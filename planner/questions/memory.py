@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus

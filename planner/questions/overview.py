@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from planner.capacity.filters import Filter, Selection, keep
-from planner.capacity.gpu_lines import GpuModelLine
+from planner.capacity.display_filter import Filter, Selection, keep
+from planner.capacity.gpu_inventory import GpuModelLine
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity import overview as overviews
-from planner.capacity.filters import Filter, Selection
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.display_filter import Filter, Selection
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus

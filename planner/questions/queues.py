@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.changes import Change, parse_changes
-from planner.capacity.queues import Queues, QueueUse, queues
+from planner.capacity.kueue_queues import Queues, QueueUse, queues
+from planner.capacity.what_if_syntax import Change, parse_changes
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
 from planner.ground.settings import setting

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from planner.capacity.free_capacity import CapacityAnswer
-from planner.capacity.gpu_lines import free_words, supplies_of, unoffered_words
+from planner.capacity.gpu_inventory import free_words, supplies_of, unoffered_words
 from planner.capacity.survival import Survival, survival
 from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError

@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from planner.capacity.changes import ALL, Change, ChangeKind, Later
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse

@@ -8,7 +8,7 @@ from functools import partial
 from operator import methodcaller
 from typing import Any, Final
 
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground import budget
 from planner.ground.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.filters import Filter, Selection
+from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.records import Record

@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within

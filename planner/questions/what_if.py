@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.change_comparison import FitChange, VerdictChange, WhatIfAnswer, what_if
-from planner.capacity.changes import FORMS, Change, parse_changes
-from planner.capacity.gpu_lines import gpu_figures
+from planner.capacity.gpu_inventory import gpu_figures
 from planner.capacity.what_if import Step
+from planner.capacity.what_if_syntax import FORMS, Change, parse_changes
 from planner.ground.budget import allowed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
-from planner.capacity.filming import Shot, of_shot
 from planner.capacity.headroom_shapes import parse_shape
 from planner.capacity.movable_pods import Movable, MoveObjective, Prices, Stays, movable
 from planner.capacity.move_stages import Acted, replay
 from planner.capacity.moves_plan import MovesPlan, plan_moves
+from planner.capacity.simulation_films import Shot, of_shot
 from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace

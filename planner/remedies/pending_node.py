@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
 from planner.capacity.node_pools import NodePool, pools
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import Change, ChangeKind
 from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.owners import workload_keys

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from planner.capacity import spare
-from planner.capacity.filming import rollout_film
+from planner.capacity import capacity_buffers
 from planner.capacity.grown_rollouts import as_far_as_known, grown, of_todays_nodes, with_unasked
 from planner.capacity.growth import tied_to
 from planner.capacity.node_pools import NodePool
 from planner.capacity.overview import ClusterOverview
-from planner.capacity.scale_ups import on_their_way
-from planner.capacity.timeline import LaterEvents, timeline, told
+from planner.capacity.recent_scale_ups import on_their_way
+from planner.capacity.simulation_films import rollout_film
+from planner.capacity.timed_cluster_events import LaterEvents, timeline, told
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -151,7 +151,7 @@ def rollout(
         *telling.left_out_nodes(cluster, prepared.revisions),
         *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
         *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
-        *(spare.not_played(prepared.snapshot) if pools else ()),
+        *(capacity_buffers.not_played(prepared.snapshot) if pools else ()),
     )
     ties = ties_beside(ties, doubts, findings)
     rollout_result = RolloutResult(

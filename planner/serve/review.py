@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from planner.capacity.node_pools import NodePool
-from planner.capacity.scale_ups import failed_scale_ups
+from planner.capacity.recent_scale_ups import failed_scale_ups
 from planner.capacity.summary_with_growth import glanced
 from planner.ground import typed_json
 from planner.ground.budget import TooLargeError, UnwantedError, allowed

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from planner.capacity.node_pools import NodePool
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits

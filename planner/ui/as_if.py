@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.change_comparison import WhatIfAnswer, changed
-from planner.capacity.changes import Change, ChangeKind, parse_changes, text_of
+from planner.capacity.what_if_syntax import Change, ChangeKind, parse_changes, text_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot

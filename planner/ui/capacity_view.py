@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.capacity import free_resources
-from planner.capacity.filters import ALL, Selection
+from planner.capacity.display_filter import ALL, Selection
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.headroom import Fit

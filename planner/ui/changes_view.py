@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from planner.capacity.change_comparison import WhatIfAnswer
-from planner.capacity.changes import FORMS, ChangeKind, parse_change, parse_changes
+from planner.capacity.what_if_syntax import FORMS, ChangeKind, parse_change, parse_changes
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.kubernetes.kinds import kind_called

@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from planner.capacity.changes import Change
-from planner.capacity.filming import FILMED, change_film, rollout_film
+from planner.capacity.simulation_films import FILMED, change_film, rollout_film
+from planner.capacity.what_if_syntax import Change
 from planner.figures import film as drawing
 from planner.ground.records import replace
 from planner.kubernetes.budgets import kept_ready

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.filters import Selection
+from planner.capacity.display_filter import Selection
 from planner.capacity.overview import ClusterOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import review_first_page

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from planner.capacity.filters import Selection
+from planner.capacity.display_filter import Selection
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.ground import words
 from planner.kubernetes.records import Snapshot

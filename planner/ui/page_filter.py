@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from planner.capacity.filters import ALL, Filter, Selection, keep, namespaces_of, said
+from planner.capacity.display_filter import ALL, Filter, Selection, keep, namespaces_of, said
 from planner.capacity.overview import verdicts_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError

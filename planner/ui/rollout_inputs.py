@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.changes import FORMS, ChangeKind, text_of
+from planner.capacity.what_if_syntax import FORMS, ChangeKind, text_of
 from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of

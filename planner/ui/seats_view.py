@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.capacity.filters import Selection
+from planner.capacity.display_filter import Selection
 from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.figures import seat_map

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from planner.capacity import spare_needs, strategy_prices
-from planner.capacity.spare_needs import SpareNeeds
+from planner.capacity import strategy_prices, strategy_spare_gpus
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.strategy_spare_gpus import SpareNeeds
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
@@ -32,7 +32,9 @@ def known(
     snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, typed_terms: Mapping[str, float]
 ) -> StrategyCosts | None:
     """What each strategy costs by what is assumed and `typed_terms` (of `typed`); None where there is no price to go by."""
-    needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
+    needs = cache.answer(
+        strategy_spare_gpus.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid
+    )
     try:
         if not needs.gpus_per_pod:
             return None
@@ -52,7 +54,9 @@ def typed() -> dict[str, float]:
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Inputs) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.header("What each strategy costs")
-    needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
+    needs = cache.answer(
+        strategy_spare_gpus.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid
+    )
     try:
         book = prices.book()
         if not needs.gpus_per_pod:

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace

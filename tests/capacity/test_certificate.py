@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits

@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from planner.capacity.changes import parse_change
 from planner.capacity.drain import described, play
 from planner.capacity.evictions import at_rest
-from planner.capacity.filming import change_film
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.overview import overview
+from planner.capacity.simulation_films import change_film
 from planner.capacity.what_if import ChangeCase, upgrade_steps
+from planner.capacity.what_if_syntax import parse_change
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
 from planner.remedies.make_room import RoomRequest, make_room, room_film

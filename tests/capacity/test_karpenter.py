@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unseen_node_groups import autoscalers_seen, growing
+from planner.capacity.unlisted_node_groups import autoscalers_seen, growing
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace

@@ -12,8 +12,8 @@ import pytest
 from planner.capacity import exact_moves
 from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
-from planner.capacity.limits import LIMITS
 from planner.capacity.movable_pods import MoveObjective, Stays, movable
+from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.ground.words import usd

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.queues import queues
+from planner.capacity.kueue_queues import queues
 from planner.scheduling.kueue.play import AdmissionOutcome
 from tests.capacity.teams import API, flavor, local, node, queue, read, workload
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from planner.capacity.queues import Waiting, queues
+from planner.capacity.kueue_queues import Waiting, queues
 from planner.cli import headroom
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace

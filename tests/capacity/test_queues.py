@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import parse_changes
-from planner.capacity.queues import Queues, Waiting, queues
+from planner.capacity.kueue_queues import Queues, Waiting, queues
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING

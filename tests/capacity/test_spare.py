@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.spare import buffered
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.capacity_buffers import buffered
+from planner.capacity.unlisted_node_groups import growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot

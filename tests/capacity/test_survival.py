@@ -10,13 +10,13 @@ from random import Random
 import pytest
 import yaml
 
-from planner.capacity.certain_losses import Counting, LossOutcome
-from planner.capacity.changes import parse_change
+from planner.capacity.counted_node_losses import Counting, LossOutcome
 from planner.capacity.evictions import at_rest
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_losses import NONE, LossPlayer
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import parse_change
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
@@ -252,7 +252,7 @@ def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = at_rest(snapshot(node("n0"), node("n1"), node("n2"), *kinds))
     whole, bounded = Counting(cluster), Counting(cluster)
     found = [whole.outcome([place]) for place in (0, 1, 0)]
-    monkeypatch.setattr("planner.capacity.certain_losses.LIMITS", replace(LIMITS, taken_by_nodes=6))
+    monkeypatch.setattr("planner.capacity.counted_node_losses.LIMITS", replace(LIMITS, taken_by_nodes=6))
     assert [bounded.outcome([place]) for place in (0, 1, 0)] == found
     assert None not in found
     assert (len(whole._open), len(bounded._open)) == (5, 1)

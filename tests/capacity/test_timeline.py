@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import Later, parse_change, parse_later, text_of
-from planner.capacity.timeline import LaterEvents, timeline
+from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if import ChangeCase, upgrade_steps
+from planner.capacity.what_if_syntax import Later, parse_change, parse_later, text_of
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy

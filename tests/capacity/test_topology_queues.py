@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.queues import queues
+from planner.capacity.kueue_queues import queues
 from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unseen_node_groups import autoscalers_seen, growing
+from planner.capacity.unlisted_node_groups import autoscalers_seen, growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollouts

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import FORMS, ChangeKind, parse_changes, parse_later, text_of
 from planner.capacity.survival import survival
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if import Changed, apply
+from planner.capacity.what_if_syntax import FORMS, ChangeKind, parse_changes, parse_later, text_of
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.changes import parse_changes
-from planner.capacity.queues import with_changes
+from planner.capacity.kueue_queues import with_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot

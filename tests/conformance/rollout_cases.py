@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from planner.capacity.changes import Later, parse_change
-from planner.capacity.timeline import LaterEvents, timeline
+from planner.capacity.timed_cluster_events import LaterEvents, timeline
+from planner.capacity.what_if_syntax import Later, parse_change
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from planner.capacity.filming import rollout_film
+from planner.capacity.simulation_films import rollout_film
 from planner.figures import film as drawing
 from planner.figures import palette
 from planner.ground.records import replace

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.queues import queues
+from planner.capacity.kueue_queues import queues
 from planner.cli import main
 from planner.ground import vocabulary
 from planner.ground.errors import HeadroomError, InputError

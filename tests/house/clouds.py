@@ -30,7 +30,7 @@ MAY: Final[dict[str, set[str]]] = {
         "KARPENTER",
     },  # whose pools are told without a node (gcloud); LimitSource
     "planner/capacity/growth.py": {"KARPENTER"},  # LimitSource: Karpenter has no priority below which it ignores pods
-    "planner/capacity/unseen_node_groups.py": {
+    "planner/capacity/unlisted_node_groups.py": {
         "KARPENTER",
         "KARPENTER_NODE_POOL",
     },  # its NodeClaims and static NodePools

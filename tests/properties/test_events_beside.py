@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents, timeline
+from planner.capacity.timed_cluster_events import LaterEvents, timeline
+from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.inventory.parse import Part, build_snapshot
@@ -34,7 +34,7 @@ AT_LAST = 10**6  # ticks, and seconds: when nobody has anything left to do
 
 class Event(NamedTuple):
     """One for both: what happens to the engine's cluster, and how it is told the reference; `node` is one that comes, `change` as
-    `planner.capacity.timeline` takes it instead, which may say that it isn't played."""
+    `planner.capacity.timed_cluster_events` takes it instead, which may say that it isn't played."""
 
     happening: Happening
     told: Object

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import WARNINGS_SWITCH

@@ -6,10 +6,10 @@ import pytest
 
 from planner.capacity import free_capacity as capacity_left
 from planner.capacity.change_comparison import what_if
-from planner.capacity.changes import parse_changes
-from planner.capacity.gpu_lines import known_sum
+from planner.capacity.gpu_inventory import known_sum
 from planner.capacity.headroom import fits
 from planner.capacity.headroom_shapes import workload_shapes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.filters import ALL, Filter, keep
+from planner.capacity.display_filter import ALL, Filter, keep
 from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.records import replace

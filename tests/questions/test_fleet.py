@@ -6,7 +6,7 @@ import pytest
 
 from planner.capacity import overview as overviews
 from planner.capacity.fleet import cluster_names
-from planner.capacity.gpu_lines import known_sum
+from planner.capacity.gpu_inventory import known_sum
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace

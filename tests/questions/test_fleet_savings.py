@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.ground.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.ground.errors import InputError
 from planner.ground.records import replace

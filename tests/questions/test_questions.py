@@ -11,7 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import replace
 from planner.ground.settings import settings_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.capacity.filters import Filter
+from planner.capacity.display_filter import Filter
 from planner.ground.records import replace
 from planner.health.drift.services import drift
 from planner.kubernetes.records import PodSpec

@@ -8,7 +8,7 @@ import pytest
 
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
-from planner.capacity.gpu_lines import known_sum
+from planner.capacity.gpu_inventory import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import spare_needs, strategy_prices
+from planner.capacity import strategy_prices, strategy_spare_gpus
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
 from planner.ground import budget
 from planner.ground.records import replace
@@ -154,7 +154,7 @@ def test_pods_that_have_no_place_get_their_nodes_beside_the_price() -> None:
 
 
 def test_of_a_size_that_has_no_place_no_strategy_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spare_needs, "play_cell", None)  # it isn't even played
+    monkeypatch.setattr(strategy_spare_gpus, "play_cell", None)  # it isn't even played
     found = costs(full(), WORKER, asked=OWN, replicas=103)
     assert {one.cost for one in found.strategies} == {None}
     assert (

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.overview import overview
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from planner.capacity.overview import overview
-from planner.capacity.spare_needs import spare_needs
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.strategy_spare_gpus import spare_needs
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot

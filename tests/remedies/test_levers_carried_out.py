@@ -7,8 +7,8 @@ import json
 import pytest
 import yaml
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot

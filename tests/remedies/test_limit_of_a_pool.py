@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.changes import parse_changes
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity.changes import parse_changes
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings

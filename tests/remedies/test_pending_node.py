@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.change_comparison import changed
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions.costs import CostsSettings
 from planner.questions.costs import answer as bill

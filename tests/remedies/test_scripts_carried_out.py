@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import parse_change
 from planner.capacity.what_if import apply as what_if
+from planner.capacity.what_if_syntax import parse_change
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings

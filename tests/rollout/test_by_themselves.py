@@ -11,8 +11,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from planner.capacity.free_capacity import capacity
-from planner.capacity.gpu_lines import gpu_lines, supplies_of, unoffered_words
+from planner.capacity.gpu_inventory import gpu_lines, supplies_of, unoffered_words
 from planner.inventory.cluster_oddities import check
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import unoffered

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from planner.capacity.filming import rollout_film
+from planner.capacity.simulation_films import rollout_film
 from planner.ground.budget import allowed
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS

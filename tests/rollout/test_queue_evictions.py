@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 import headroom_planner as headroom
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.cli import gate_formats, main
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.inventory.pool_limits import LimitSource, PoolLimits

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.queues import queues
+from planner.capacity.kueue_queues import queues
 from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, where

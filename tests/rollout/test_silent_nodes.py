@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import Change, ChangeKind, parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import Change, ChangeKind, parse_later
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot, Taint
 from planner.questions import gate, overview

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import parse_later
-from planner.capacity.timeline import LaterEvents
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.cli import main
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import NotKnownError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot

@@ -13,10 +13,10 @@ from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.change_comparison import what_if
-from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
-from planner.capacity.gpu_lines import gpu_lines, known_sum
+from planner.capacity.gpu_inventory import gpu_lines, known_sum
 from planner.capacity.what_if import apply
+from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.history import snapshot_rows
 from planner.inventory.cluster_oddities import check

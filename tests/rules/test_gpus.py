@@ -10,7 +10,7 @@ import pytest
 from planner.capacity import free_capacity as capacity_left
 from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
-from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
+from planner.capacity.gpu_inventory import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
 from planner.cli import gate_formats

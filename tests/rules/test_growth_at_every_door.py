@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from planner.capacity.overview import on_todays_nodes
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.cli import main
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from planner.capacity import overview as overviews
-from planner.capacity.changes import parse_changes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.limits import CapacityLimits
+from planner.capacity.work_limits import CapacityLimits
 from planner.inventory.limits import ReadingLimits
 from planner.rollout.limits import RolloutLimits
 from planner.serve.limits import ServeLimits

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.capacity import overview as overviews
-from planner.capacity.gpu_lines import gpu_lines
+from planner.capacity.gpu_inventory import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
 from planner.ground.records import replace

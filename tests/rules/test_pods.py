@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from planner.capacity.change_comparison import what_if
-from planner.capacity.changes import parse_changes
 from planner.capacity.free_capacity import capacity
 from planner.capacity.overview import overview
+from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory import cluster_oddities
 from planner.kubernetes.pods import node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity.unseen_node_groups import growing
+from planner.capacity.unlisted_node_groups import growing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits

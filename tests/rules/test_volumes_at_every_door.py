@@ -11,9 +11,9 @@ import pytest
 import yaml
 from mcp import Client
 
-from planner.capacity.changes import parse_changes
 from planner.capacity.movable_pods import Stays
 from planner.capacity.survival import Scope, notes
+from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
 
-from planner.capacity.changes import Change, ChangeKind, Later, text_of
-from planner.capacity.timeline import happening_of
+from planner.capacity.timed_cluster_events import happening_of
+from planner.capacity.what_if_syntax import Change, ChangeKind, Later, text_of
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.vocabulary import TAINT_UNSCHEDULABLE

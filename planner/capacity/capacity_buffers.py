@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import recompiled
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import too_large
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONSUMES_REQUEST

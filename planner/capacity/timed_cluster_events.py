@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
-from planner.capacity.changes import ALL, Change, ChangeKind, Later
 from planner.capacity.drain import gone_words
 from planner.capacity.evictions import uncordoned
-from planner.capacity.limits import LIMITS
+from planner.capacity.kueue_queues import is_of_queue
 from planner.capacity.node_pools import NodePool, capacity_of
-from planner.capacity.queues import is_of_queue
 from planner.capacity.what_if import (
     PATIENCE_SECONDS,
     Batch,
@@ -27,6 +25,8 @@ from planner.capacity.what_if import (
     without_taint,
     zone_doubt,
 )
+from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
+from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE

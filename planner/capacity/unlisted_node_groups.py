@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.capacity.karpenter import could_take, unregistered
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool, pools
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
     APP_NAME,

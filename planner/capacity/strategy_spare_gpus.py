@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import is_chosen_for_the_pod, template_of
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE

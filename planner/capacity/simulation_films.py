@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.drain import play
 from planner.capacity.evictions import at_rest, evict
 from planner.capacity.node_losses import LossPlayer
-from planner.capacity.timeline import LaterEvents, timeline
+from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
+from planner.capacity.what_if_syntax import Change, ChangeKind
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace

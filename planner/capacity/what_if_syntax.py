@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError
@@ -47,7 +47,7 @@ class _Form(Record):
     parts: int | None = None
 
 
-_KINDS: Final = typed_json.decode(table_beside(__name__, "changes.json"), dict[ChangeKind, _Form])
+_KINDS: Final = typed_json.decode(table_beside(__name__, "what_if_syntax.json"), dict[ChangeKind, _Form])
 FORMS: Final = {kind: (change_kind.form, change_kind.what) for kind, change_kind in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
 _LONGEST = 86_400  # seconds after which something may come

@@ -14,7 +14,7 @@ from dataclasses import field
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from planner.capacity.limits import LIMITS
+from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 
 Given = tuple[float, tuple[int, ...]]

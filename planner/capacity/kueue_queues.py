@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
-from planner.capacity.changes import Change, ChangeKind
-from planner.capacity.limits import LIMITS
+from planner.capacity.what_if_syntax import Change, ChangeKind
+from planner.capacity.work_limits import LIMITS
 from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace

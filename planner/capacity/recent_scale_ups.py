@@ -15,8 +15,8 @@ import re
 from collections import Counter
 from typing import Final
 
-from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool, group_of
+from planner.capacity.work_limits import LIMITS
 from planner.ground.words import count, duration
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
