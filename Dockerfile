@@ -34,6 +34,6 @@ WORKDIR /var/lib/headroom
 USER 65532:65532
 EXPOSE 8501 9443
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=10s --start-period=120s CMD ["python3", "-m", "headroom_planner.planner.cli.healthy"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=120s CMD ["python3", "-m", "headroom_planner.planner.cli.healthcheck"]
 ENTRYPOINT ["headroom"]
 CMD ["--help"]

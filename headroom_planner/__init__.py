@@ -1,6 +1,6 @@
 """Headroom for who writes Python: ``import headroom_planner as headroom``.
 
-``read``, ``rollout`` and a function for every other question are `planner.cli.python`'s; docs/python.md shows them. They are loaded when
+``read``, ``rollout`` and a function for every other question are `planner.cli.python_api`'s; docs/python.md shows them. They are loaded when
 they are asked for. What stands behind them is the inside, and changes without notice.
 """
 
@@ -18,12 +18,12 @@ def __getattr__(name: str) -> Any:
         return getattr(cli, name)
     if name.startswith("_"):
         raise AttributeError(name)
-    from planner.cli import python
+    from planner.cli import python_api
 
-    return python.public(name)
+    return python_api.public(name)
 
 
 def __dir__() -> list[str]:
-    from planner.cli import python
+    from planner.cli import python_api
 
-    return sorted(python.NAMES)
+    return sorted(python_api.NAMES)

@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from planner.cli.python import Answer as Answer
-from planner.cli.python import Cluster as Cluster
-from planner.cli.python import ask as ask
-from planner.cli.python import read as read
+from planner.cli.python_api import Answer as Answer
+from planner.cli.python_api import Cluster as Cluster
+from planner.cli.python_api import ask as ask
+from planner.cli.python_api import read as read
 from planner.ground.errors import HeadroomError as HeadroomError
 from planner.ground.errors import NotKnownError as NotKnownError
 
 def main(argv: list[str] | None = None) -> None: ...
 def kubectl_plugin() -> None: ...
-
 def rollout(
     cluster: Cluster,
     *about: str,

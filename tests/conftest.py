@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from tests import prices_of_a_day, quick, seen
 
 prices_of_a_day.pin()
@@ -69,9 +69,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_runtest_teardown() -> None:
-    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.collector.put_aside`); here
+    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.garbage_collector.put_aside`); here
     the process goes on with the next test."""
-    collector.take_back()
+    garbage_collector.take_back()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -82,7 +82,7 @@ def _premises_hold(request: pytest.FixtureRequest) -> Generator[None, None, None
 
 
 def pytest_unconfigure() -> None:
-    """A command has the system take back what it leaves at its end (`planner.ground.collector.seldom`); here the summary's line is the
+    """A command has the system take back what it leaves at its end (`planner.ground.garbage_collector.seldom`); here the summary's line is the
     last, and not what a library says of objects that are left."""
     atexit.unregister(gc.freeze)
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from planner.cli import python
+from planner.cli import python_api
 from planner.sources import prices
 from planner.sources.prices import TABLES_VARIABLE
 
@@ -53,7 +53,7 @@ def shipped() -> Iterator[None]:
 
 def _forget() -> None:
     """Whatever was read of other tables."""
-    kept = [one for module in (prices, python) for one in vars(module).values() if hasattr(one, "cache_clear")]
+    kept = [one for module in (prices, python_api) for one in vars(module).values() if hasattr(one, "cache_clear")]
     assert len(kept) > 5
     for one in kept:
         one.cache_clear()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import INSTANCE_TYPE, PODS, SCHEDULING_API, ZONE
+from planner.ground.well_known_names import INSTANCE_TYPE, PODS, SCHEDULING_API, ZONE
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import as_yaml

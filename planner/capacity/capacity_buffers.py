@@ -15,9 +15,9 @@ from typing import Final
 
 from planner.capacity.cluster_autoscaler import recompiled
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import too_large
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONSUMES_REQUEST
+from planner.ground.well_known_names import CONSUMES_REQUEST
+from planner.ground.work_budget import too_large
 from planner.kubernetes.records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster

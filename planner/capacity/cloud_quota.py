@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.recent_scale_ups import SCALE_UP_FAILED, failed_scale_ups
-from planner.ground.vocabulary import CPU
+from planner.ground.well_known_names import CPU
 from planner.ground.words import Text, count, plural
 from planner.inventory.quotas import Quota, QuotaUnit
 from planner.kubernetes.clouds import cloud_of

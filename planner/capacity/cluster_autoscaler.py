@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from planner.capacity.node_groups import NodeGroup, Sizes
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
+from planner.ground.well_known_names import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.kubernetes.records import FrozenMap, Node
 from planner.kubernetes.requests import pod_requests

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import current
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
+from planner.ground.work_budget import current
 from planner.kubernetes.kinds import STATEFUL_SET, kind_called
 from planner.kubernetes.records import FrozenMap, Labels, Pod, PodSpec, ReplicaSet, Workload
 from planner.rollout.admission import Admission

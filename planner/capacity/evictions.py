@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
+from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import Node, Snapshot, Taint
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers.registry import making_anew
@@ -45,7 +45,7 @@ class EvictionRun:
 
     @property
     def work(self) -> int:
-        """How costly it was to play, in units of `planner.ground.budget`."""
+        """How costly it was to play, in units of `planner.ground.work_budget`."""
         return self.simulation.units_before - self.simulation.work.left
 
 

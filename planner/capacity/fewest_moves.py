@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from planner.capacity.eviction_set_solver import Covering, covering
 from planner.capacity.exact_moves import Guest, Problem, Resident, solve
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
+from planner.ground.work_budget import current
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_alike

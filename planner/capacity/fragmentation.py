@@ -19,7 +19,7 @@ from planner.capacity.headroom import room_by_node
 from planner.capacity.headroom_shapes import asking_pods, gpu_offer, shape_name
 from planner.capacity.node_pools import pool_key
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import Sharing, noun_of

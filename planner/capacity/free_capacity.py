@@ -16,7 +16,7 @@ from planner.capacity.headroom import Fit, fits
 from planner.capacity.headroom_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.node_pools import pools
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.inventory.input_report import told, unseen, with_command
@@ -44,7 +44,7 @@ class CapacityAnswer(Record):
     shapes: tuple[Fit, ...] = ()  # those asked for, in their order
 
 
-@collector.resting()
+@garbage_collector.resting()
 def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
     """What there is, what is left, and what of it can be used."""
     cluster = prepared_question.compiled(snapshot)

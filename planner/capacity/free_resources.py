@@ -12,7 +12,7 @@ from planner.capacity.headroom import Fit, fit
 from planner.capacity.headroom_shapes import parse_shape, workload_shapes
 from planner.capacity.node_pools import NodePool, capacity_of, unmatched
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.accelerators import is_gpu_resource

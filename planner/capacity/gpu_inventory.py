@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.capacity.shared_gpus import gpu_supply
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same

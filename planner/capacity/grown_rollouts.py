@@ -10,9 +10,9 @@ from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.incidental_scale_up import unasked
 from planner.capacity.node_pools import NodePool
 from planner.capacity.unlisted_node_groups import not_told
-from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd
+from planner.ground.work_budget import TooLargeError
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Finding, Node, Severity, Snapshot

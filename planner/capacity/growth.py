@@ -18,11 +18,11 @@ from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_g
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of
 from planner.capacity.unlisted_node_groups import strangers, untold, without_devices
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.ground.words import Text, count, listing, plural, roughly
+from planner.ground.work_budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from planner.capacity.headroom_shapes import PodShape, ShapeOrigin
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
-from planner.ground.vocabulary import HOSTNAME, PODS
+from planner.ground.well_known_names import HOSTNAME, PODS
 from planner.ground.words import Text, count, listing
+from planner.ground.work_budget import current
 from planner.kubernetes.accelerators import is_gpu_resource, same_as
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import Sharing

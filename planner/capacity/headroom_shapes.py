@@ -9,7 +9,7 @@ from statistics import median
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import Record
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CPU,
     DEFAULT_NAMESPACE,
     LWS_EXCLUSIVE,

@@ -13,9 +13,8 @@ from typing import Final
 from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
 from planner.capacity.node_pools import NodePool, capacity_of
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     ARCHITECTURE,
     CPU,
     HOSTNAME,
@@ -29,6 +28,7 @@ from planner.ground.vocabulary import (
     ZONE,
 )
 from planner.ground.words import listing
+from planner.ground.work_budget import current
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.kubernetes.nodes import machine_type, zone
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requirement

@@ -60,7 +60,7 @@ class Replay(Record):
     held : pods that a budget kept, by their place in the snapshot
     missing : pods that ran, and at the end neither run nor have a successor that does
     preempted : pods that kube-scheduler pushed out
-    work : how costly it was to play, in units of `planner.ground.budget`
+    work : how costly it was to play, in units of `planner.ground.work_budget`
     """
 
     acts: tuple[Acted, ...]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
+from planner.ground.well_known_names import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, brings_of, labels_of_new
 from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, out_of_use, pool_label, zone

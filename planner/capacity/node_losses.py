@@ -14,8 +14,8 @@ from typing import Final
 
 from planner.capacity.counted_node_losses import Counting, LossOutcome
 from planner.capacity.evictions import settle
-from planner.ground import collector
-from planner.ground.vocabulary import LWS_GROUP_INDEX
+from planner.ground import garbage_collector
+from planner.ground.well_known_names import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.cluster_events import lose
@@ -55,7 +55,7 @@ class LossPlayer:
         """
         self.plays += 1
         if not self.plays % _AT_ONCE:
-            collector.clear_up()  # no cell holds a simulation: one that is older than what it holds would keep it
+            garbage_collector.clear_up()  # no cell holds a simulation: one that is older than what it holds would keep it
         counting = self.counting(spares)
         cluster = counting.cluster
         if watch is None and (outcome := counting.outcome(nodes)) is not None:

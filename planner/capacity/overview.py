@@ -11,10 +11,10 @@ from planner.capacity.gpu_inventory import GpuModelLine, gpu_lines
 from planner.capacity.summary_with_growth import glanced
 from planner.capacity.unlisted_node_groups import growing
 from planner.ground import parallel_parts
-from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
 from planner.ground.words import NO_WORDS, Text, count, listing, without_own_names
+from planner.ground.work_budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.inventory.input_report import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several

@@ -26,7 +26,7 @@ from planner.capacity.cluster_autoscaler import without_room
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY, SAFE_TO_EVICT
+from planner.ground.well_known_names import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource

@@ -15,11 +15,11 @@ from planner.capacity.node_losses import LossPlayer
 from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
 from planner.capacity.work_limits import LIMITS
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
-from planner.ground.vocabulary import CPU
+from planner.ground.well_known_names import CPU
 from planner.ground.words import plural, roughly
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import out_of_use
@@ -55,7 +55,7 @@ class NodeLoss(Record):
     unknown: int
 
 
-@collector.resting()
+@garbage_collector.resting()
 def pending_pods(snapshot: Snapshot) -> tuple[PendingSeats, ...]:
     """The pods that wait for a node, by what they need and where it could be."""
     cluster, keys = compiled(snapshot), workload_keys(snapshot)
@@ -122,7 +122,7 @@ def node_loss(snapshot: Snapshot, node: str) -> NodeLoss:
 
 
 # ── CPU and memory as seats ──────────────────────────────────────────────────────────────────────────────────────────
-@collector.resting()
+@garbage_collector.resting()
 def shares(snapshot: Snapshot, resource: str) -> tuple[tuple[NodeSeats, ...], int]:
     """Each node with its CPU or memory as seats by who requests them, and how much one seat is."""
     cluster, keys = compiled(snapshot), workload_keys(snapshot)

@@ -9,9 +9,9 @@ import numpy as np
 from planner.capacity.gpu_inventory import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
 from planner.capacity.work_limits import LIMITS
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.records import Record
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, plural
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.nodes import Sharing, out_of_use
@@ -74,7 +74,7 @@ class NodeSeats(Record):
         return self.offer.called(self.model)
 
 
-@collector.resting()
+@garbage_collector.resting()
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; the pod on each, and the workload with a next pod that would fit."""
     cluster = compiled(snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.capacity.headroom import Fit
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.records import EMPTY, Amounts, Node, Snapshot
 from planner.pricing.bill import owned_by_node

@@ -11,10 +11,10 @@ from planner.capacity.node_losses import LossPlayer
 from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.capacity.what_if_syntax import Change, ChangeKind
-from planner.ground.budget import part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import count
+from planner.ground.work_budget import part
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot

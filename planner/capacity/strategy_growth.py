@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from planner.capacity.incidental_scale_up import unasked
 from planner.capacity.node_pools import NodePool
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
+from planner.ground.work_budget import TooLargeError
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from planner.capacity.strategy_spare_gpus import SpareNeeds, StrategyNeed, spare_needs
-from planner.ground.budget import TOO_LARGE
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_of
 from planner.ground.words import Text, count, listing
+from planner.ground.work_budget import TOO_LARGE
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import Price, PriceBook, Provisioning

@@ -7,9 +7,9 @@ from typing import Final
 
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
-from planner.ground.budget import TOO_LARGE, TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text
+from planner.ground.work_budget import TOO_LARGE, TooLargeError
 from planner.rollout.answers import GROWING_REASONS, Verdict
 from planner.rollout.kueue_admission import crowded, let_in
 from planner.rollout.prepared_change import pod_times_of

@@ -21,11 +21,11 @@ from planner.capacity.node_losses import NONE, LossPlayer, Spares
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import Change, ChangeKind
 from planner.capacity.work_limits import LIMITS
-from planner.ground import collector
-from planner.ground.budget import TooLargeError, part
+from planner.ground import garbage_collector
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import RACKS
+from planner.ground.well_known_names import RACKS
 from planner.ground.words import Text, count, listing, plural, short_name, usd
+from planner.ground.work_budget import TooLargeError, part
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
@@ -166,7 +166,7 @@ class Survival(Record):
         return None if None in prices else sum(price or 0.0 for price in prices)
 
 
-@collector.resting()
+@garbage_collector.resting()
 def survival(
     snapshot: Snapshot, *, label: str = "", upgrades: bool = False, limits: Sequence[PoolLimits] = (),
     book: PriceBook | None = None, is_brief: bool = False,
@@ -517,7 +517,7 @@ def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrad
             value = f"surge:{upgrade.max_surge},unavailable:{upgrade.max_unavailable}" if is_surge else ""
             pool_settings = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=upgrade)
             (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [pool_settings]).steps
-            collector.clear_up()  # what playing it left in cycles
+            garbage_collector.clear_up()  # what playing it left in cycles
             yield Upgrade(
                 pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence,
                 is_known=step.is_known,

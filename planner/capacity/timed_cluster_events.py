@@ -29,7 +29,12 @@ from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
 from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
+from planner.ground.well_known_names import (
+    DEFAULT_NAMESPACE,
+    TAINT_OUT_OF_SERVICE,
+    TAINT_UNREACHABLE,
+    TAINT_UNSCHEDULABLE,
+)
 from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
@@ -54,7 +59,7 @@ _HONORS: Final = "is spread over nodes without taints"
 _LAST_TURN: Final = 10_000  # of an event at another time: after those of that time
 _NOBODY: Final = Batch(nodes=(), ahead=(), again=())
 _WORK_UNITS: Final = 3_000_000
-"""What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
+"""What asking for all events' latest times may cost (`planner.ground.work_budget`): a few seconds."""
 
 
 class LaterEvents(Record):

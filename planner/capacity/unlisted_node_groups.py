@@ -13,7 +13,7 @@ from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool, pools
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     APP_NAME,
     ARCHITECTURE,
     CPU,

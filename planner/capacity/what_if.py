@@ -23,7 +23,7 @@ from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, RESTARTED_AT
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, HOSTNAME, RESTARTED_AT
 from planner.ground.words import Text, begin_with, count, duration, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy

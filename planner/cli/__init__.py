@@ -21,8 +21,8 @@ from typing import Final
 
 import click
 
-from planner.cli import options, pager, stream, usage_errors, waiting
-from planner.ground import collector, parallel_parts
+from planner.cli import control_character_filter, options, pager, progress_line, usage_errors
+from planner.ground import garbage_collector, parallel_parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.words import choice
@@ -135,8 +135,8 @@ def _unpaged(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        ctx.meta[waiting.QUIET] = True
-        waiting.end()
+        ctx.meta[progress_line.QUIET] = True
+        progress_line.end()
 
 
 def _say_new_name(ctx: click.Context, old: str, new: str, arguments: Collection[str]) -> None:
@@ -194,7 +194,9 @@ class _Commands(click.Group):
         if name is None:
             return None
         module = _MODULES.get(name, name).replace("-", "_")
-        with collector.resting(keeps=True):  # what is loaded stays; a tenth of the time went into looking through it
+        with garbage_collector.resting(
+            keeps=True
+        ):  # what is loaded stays; a tenth of the time went into looking through it
             if find_spec(f"{__name__}.{module}") is not None:
                 command = import_module(f"{__name__}.{module}").command
             else:
@@ -270,7 +272,7 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
     arguments = sys.argv[1:] if argv is None else argv
-    collector.seldom()
+    garbage_collector.seldom()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own pool of threads costs 25 ms and has nothing to do
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -294,7 +296,7 @@ def main(argv: list[str] | None = None) -> None:
 @contextmanager
 def _printing(given: Collection[str]) -> Iterator[None]:
     """What is printed is printable, and a line of progress goes before it."""
-    with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
+    with progress_line.shown(is_wanted=not {"-q", "--quiet"} & set(given)), control_character_filter.printable():
         yield
 
 
@@ -313,9 +315,9 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 def kubectl_plugin() -> None:
     """``kubectl headroom …``, which kubectl runs as ``kubectl-headroom …``: the same, on the current context."""
-    from planner.cli import plugin
+    from planner.cli import kubectl_plugin_arguments as plugin
 
-    with stream.printable():
+    with control_character_filter.printable():
         try:
             argv = plugin.arguments(sys.argv[1:], headroom)
         except HeadroomError as error:

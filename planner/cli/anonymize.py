@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from planner.cli import output
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster_argument import read_cluster
 from planner.ground.words import count
 from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history.anonymization import anonymised

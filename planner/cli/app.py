@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from planner.cli import waiting
+from planner.cli import progress_line
 from planner.cli.input_options import FILE
 from planner.ground.errors import InputError
 from planner.sources import access
@@ -56,7 +56,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
             raise InputError(access.LOCAL_ONLY, where=f"--host {host}", fix=access.HOW_TO)
         click.echo("No sign-in is configured: Headroom listens on localhost only.", err=True)
     words = [host, str(port), *(["browser"] if browser else [])]
-    waiting.end()
+    progress_line.end()
     sys.stdout.flush()
     if find_spec("streamlit") is None:
         raise ModuleNotFoundError(name="streamlit")

@@ -10,8 +10,8 @@ import click
 from planner.cli import options, terminal
 from planner.cli.question_commands import Hooks, command_of
 from planner.health.drift import shown_environments
+from planner.health.drift.listing_rows import matrix_rows, suggestion_rows
 from planner.health.drift.model import DriftReport, ServiceDrift
-from planner.health.drift.rows import matrix_rows, suggestion_rows
 
 _ALL: Final = options.option(
     "",

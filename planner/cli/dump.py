@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from planner.cli import anonymize, options, output, terminal
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster_argument import read_cluster
 from planner.ground.words import count, listing
 from planner.history import snapshot_bytes
 from planner.inventory.archives import in_units

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import gate_formats, gate_room, options, output, question_commands
-from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli import gate_formats, gate_without_cluster, options, output, question_commands
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import manifests_of, policy_of, policy_option
 from planner.ground import tables
 from planner.ground.errors import InputError
@@ -102,7 +102,9 @@ def command(
     else:
         gate_answer = answer_without_cluster(settings, Inputs(now=time.time()))
         if chart is not None:
-            gate_answer = gate_room.with_values(gate_answer, manifests.read_chart(chart), given_manifests.places)
+            gate_answer = gate_without_cluster.with_values(
+                gate_answer, manifests.read_chart(chart), given_manifests.places
+            )
     places, source = given_manifests.places, clusters[0].source if clusters else ", ".join(names)
 
     def content() -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from planner.capacity.gate_result import GatedWorkload
-from planner.cli import gate_room, terminal
+from planner.cli import gate_without_cluster, terminal
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
@@ -39,7 +39,7 @@ _RULES: Final = {
 
 def text(gate_answer: GateAnswer, source: str) -> str:
     """For a terminal and a log."""
-    parts = gate_room.lines(gate_answer) if gate_answer.without_cluster else [str(gate_answer.sentence), ""]
+    parts = gate_without_cluster.lines(gate_answer) if gate_answer.without_cluster else [str(gate_answer.sentence), ""]
     if gate_answer.workloads and not gate_answer.without_cluster:
         parts.append(as_text(_rows(gate_answer), room=terminal.width()))
     for part in () if gate_answer.without_cluster else _worth_telling(gate_answer):
@@ -77,7 +77,7 @@ def markdown(verdict: GateAnswer, source: str, link: str = "") -> str:
     from importlib.metadata import version  # imported here: it loads the email package, which no other command needs
 
     head = f"{MARK}\n### {SIGN[verdict.passes]} Headroom: {literal(verdict.sentence)}\n"
-    parts = [head, *(gate_room.markdown(verdict) if verdict.without_cluster else ())]
+    parts = [head, *(gate_without_cluster.markdown(verdict) if verdict.without_cluster else ())]
     if verdict.workloads and not verdict.without_cluster:
         parts.append(as_markdown(_rows(verdict, _MOST_ROWS)))
         if len(verdict.workloads) > _MOST_ROWS:
@@ -137,7 +137,7 @@ def junit(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     suite.extend(cases)
     if output_lines := [
         *map(str, gate_answer.notes[:1]),
-        *gate_room.warnings(gate_answer),
+        *gate_without_cluster.warnings(gate_answer),
         *_beside(gate_answer),
     ]:  # after the cases, as the schema has it
         ET.SubElement(suite, "system-out").text = _xml("\n".join(output_lines))
@@ -154,7 +154,7 @@ def sarif(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     for part in _worth_telling(gate_answer):
         sarif_run: dict[str, Any] = {
             "ruleId": f"headroom/{_type(part, part.verdict)}",
-            "ruleIndex": len(rules) + 1 if gate_room.needs_room(part) else rules.index(part.verdict),
+            "ruleIndex": len(rules) + 1 if gate_without_cluster.needs_room(part) else rules.index(part.verdict),
             "level": "note" if _is_plain_growth(part) else "warning" if part.passes else "error",
             "message": {"text": printable("\n".join([_named(part), *_ways(part)]))},
             "partialFingerprints": {"headroom/workload": part.workload},
@@ -180,7 +180,10 @@ def sarif(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
                 for verdict, description in _RULES.items()
             ),
             {"id": _DOUBT_RULE, "shortDescription": {"text": "What the answer isn't sure of"}},
-            {"id": f"headroom/{gate_room.RULE}", "shortDescription": {"text": gate_room.RULE_WORDS}},
+            {
+                "id": f"headroom/{gate_without_cluster.RULE}",
+                "shortDescription": {"text": gate_without_cluster.RULE_WORDS},
+            },
         ],
     }
     invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": gate_answer.exit_status}
@@ -255,7 +258,11 @@ def _rows(gate_answer: GateAnswer, most: int | None = None) -> list[Row]:
 
 def _type(part: GatedWorkload, verdict: Verdict) -> str:
     """What a report calls a verdict."""
-    return gate_room.RULE if gate_room.needs_room(part) and verdict is Verdict.NEEDS_GROWTH else verdict.value
+    return (
+        gate_without_cluster.RULE
+        if gate_without_cluster.needs_room(part) and verdict is Verdict.NEEDS_GROWTH
+        else verdict.value
+    )
 
 
 def _named(part: GatedWorkload) -> str:
@@ -278,7 +285,7 @@ def _beside(gate_answer: GateAnswer) -> list[str]:
 def _notes(gate_answer: GateAnswer) -> list[str]:
     """How far a change reaches: on how many nodes, up to how many GPUs."""
     reach = [f"{finding.object} {finding.what}" for finding in gate_answer.findings if finding.code in NOTES]
-    return [*reach, *gate_room.after(gate_answer)]
+    return [*reach, *gate_without_cluster.after(gate_answer)]
 
 
 def _preempted(gate_answer: GateAnswer) -> str:
@@ -313,7 +320,7 @@ def _growth(part: GatedWorkload) -> str:
 
 
 def _ways(part: GatedWorkload) -> list[str]:
-    return gate_room.ways(part) + [
+    return gate_without_cluster.ways(part) + [
         f"way out: {remedy.title}: {remedy.sentence}{': ' + remedy.command if remedy.command else ''}"
         for remedy in part.ways_out
     ]

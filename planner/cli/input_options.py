@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from planner.capacity.what_if_syntax import ChangeKind
-from planner.cli import options, terminal, waiting
+from planner.cli import options, progress_line, terminal
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Node, Snapshot
@@ -119,7 +119,7 @@ def say_age(as_of: str, nodes: Iterable[Node] = ()) -> None:
     from planner.pricing.book import age_warning
     from planner.pricing.node import refresh_commands
 
-    if (warning := as_of and age_warning(as_of, time.time())) and not waiting.is_quiet():
+    if (warning := as_of and age_warning(as_of, time.time())) and not progress_line.is_quiet():
         commands = refresh_commands(nodes) or ("headroom costs --price-list refresh",)
         reads = " and ".join(f'"{command}"' for command in commands)
         terminal.say(f"{warning} Read today's with {reads}.", err=True)

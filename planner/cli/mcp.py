@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from planner.cli import python, waiting
-from planner.cli.cluster import read_cluster
+from planner.cli import progress_line, python_api
+from planner.cli.cluster_argument import read_cluster
 from planner.cli.serve import watched
-from planner.ground.budget import UnwantedError
+from planner.ground.answer_layout import Listing
 from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.ground.settings import Setting, settings_of
-from planner.ground.sheet import Listing
 from planner.ground.words import duration, printable
+from planner.ground.work_budget import UnwantedError
 from planner.inventory import input_report
 from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
@@ -99,7 +99,7 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
 
     pool = Pool(workers)
     server = made(_reader(cluster, namespaces), pool, is_embedded=cluster in EMBEDDED, answer_seconds=answer_seconds)
-    waiting.end()
+    progress_line.end()
     try:
         if port is None:
             anyio.run(_on_standard_input, server)
@@ -262,11 +262,13 @@ def ask_within(
         key: _from_json(setting_fields[key], value) if key in setting_fields else value
         for key, value in settings.items()
     }
-    question, question_settings = python.prepared(name, (), read)
+    question, question_settings = python_api.prepared(name, (), read)
     question_settings = with_workload_keys(question_settings, snapshot)
     if why := question.not_known(snapshot):
         raise why
-    inputs = Inputs(limits=python.limits(snapshot), book=python.book(), now=time.time(), is_embedded=is_embedded)
+    inputs = Inputs(
+        limits=python_api.limits(snapshot), book=python_api.book(), now=time.time(), is_embedded=is_embedded
+    )
     try:
         answer = pool.run(question.answer, snapshot, question_settings, inputs, is_wanted=is_wanted)
     except UnwantedError:
@@ -280,7 +282,7 @@ def ask_within(
 
 
 def _from_json(setting: Setting, value: Any) -> Any:
-    """A value out of JSON as `python.prepared` takes it: a number where a text is read (``cpu: 2``) as that text.
+    """A value out of JSON as `python_api.prepared` takes it: a number where a text is read (``cpu: 2``) as that text.
 
     Raises
     ------

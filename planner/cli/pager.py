@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import stream, waiting
+from planner.cli import control_character_filter, progress_line
 
 NO_PAGER: Final = "headroom.no_pager"  # of a click context's meta
 _HEIGHTS: Final = 2  # a longer answer than so many times the terminal's height is paged
@@ -89,7 +89,7 @@ def paged(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(*args, **values)
         finally:
-            waiting.end()  # a line of progress would be written over the pager
+            progress_line.end()  # a line of progress would be written over the pager
             out, err = both
             _show(out)
             sys.stderr.write(err.taken())
@@ -105,5 +105,5 @@ def _show(out: _Held) -> None:
     from planner.cli import terminal  # it loads what answers are made of, which no help needs
 
     os.environ.setdefault("LESS", "FRX")  # as git has it: colors, and the answer stays on the screen
-    with stream.ours():  # a program that isn't there, or a terminal that can't: click prints it
+    with control_character_filter.ours():  # a program that isn't there, or a terminal that can't: click prints it
         click.echo_via_pager(text.removesuffix("\n"), color=terminal.is_coloured())

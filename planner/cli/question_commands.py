@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from planner.cli import options, output, terminal, waiting
-from planner.cli.cluster import one_reader_of_stdin, read_cluster, read_clusters, read_each
+from planner.cli import options, output, progress_line, terminal
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster, read_clusters, read_each
 from planner.cli.input_options import (
     ask_prometheus,
     oldest_price,
@@ -23,15 +23,15 @@ from planner.cli.input_options import (
     prometheus_options,
     say_age,
 )
+from planner.ground.answer_layout import Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.progress import told_to
 from planner.ground.records import Record, replace
-from planner.ground.sheet import Listing
 from planner.ground.tables import alike
 from planner.ground.words import moment, sentence, without_own_names
-from planner.history import names
-from planner.history.levels import History
+from planner.history import snapshot_names
+from planner.history.store_queries import History
 from planner.inventory.input_report import ServerLoad
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.queue_runs import RUN_DAYS, lengths_of
@@ -92,11 +92,11 @@ def _load(called: Called) -> dict[str, Any]:
 def _another(called: Called) -> dict[str, Any]:
     """The second cluster; of two times of one cluster in a store, what its snapshots said until the later one."""
     others: dict[str, Any] = {"others": tuple(called.snapshots[1:])}
-    if not others["others"] or not all(map(names.is_place, called.specs)):
+    if not others["others"] or not all(map(snapshot_names.is_place, called.specs)):
         return others
     from planner.sources.store import Store
 
-    first, last = map(names.read_place, called.specs)
+    first, last = map(snapshot_names.read_place, called.specs)
     if (first.url, first.cluster) != (last.url, last.cluster):
         return others
     store = Store(last.url)
@@ -106,23 +106,23 @@ def _another(called: Called) -> dict[str, Any]:
 
 def _runs(called: Called) -> dict[str, Any]:
     spec = called.values["runs_of"] or called.specs[0]
-    if called.values["runs_of"] and not names.is_place(spec):
+    if called.values["runs_of"] and not snapshot_names.is_place(spec):
         raise InputError(f"{spec[:80]} is in no store", where="--history", fix="Write it like store:URL#cluster")
-    if not names.is_place(spec):
+    if not snapshot_names.is_place(spec):
         return {}
     from planner.sources.store import Store, days_before
 
-    place, until = names.read_place(spec), called.snapshots[0].taken_at
+    place, until = snapshot_names.read_place(spec), called.snapshots[0].taken_at
     return {"runs": lengths_of(Store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
 
 
 def _starts(called: Called) -> dict[str, Any]:
     """How long pods took to get Ready, of a cluster in a store; what another CLUSTER tells is in the snapshot."""
-    if not names.is_place(called.specs[0]):
+    if not snapshot_names.is_place(called.specs[0]):
         return {}
     from planner.sources.store import Store, days_before
 
-    place, until = names.read_place(called.specs[0]), called.snapshots[0].taken_at
+    place, until = snapshot_names.read_place(called.specs[0]), called.snapshots[0].taken_at
     return {"starts": Store(place.url).pod_starts(place, days_before(until, RUN_DAYS), until)}
 
 
@@ -251,7 +251,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         called = replace(called, snapshots=[hooks.reads(called), *called.snapshots[1:]])
         called = replace(called, settings=named_settings(called.settings, called.snapshots[0], values))
         inputs = replace(given_of(called, *question.wants), **hooks.brings(called))
-        with told_to(lambda doing, share: waiting.doing(f"{share:.0%} {doing}")):
+        with told_to(lambda doing, share: progress_line.doing(f"{share:.0%} {doing}")):
             report = question.answer(called.snapshots[0], called.settings, inputs)
         if as_script:
             return _script(question, called.snapshots[0], report, called.specs[0])

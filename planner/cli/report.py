@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, output, question_commands, terminal, waiting
-from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli import options, output, progress_line, question_commands, terminal
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
@@ -40,7 +40,7 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
     inputs = question_commands.given_of(
         question_commands.Called((cluster,), [snapshot, *others], settings, asked), *_WANTS
     )
-    cluster_review = review(snapshot, settings, inputs, waiting.doing)
+    cluster_review = review(snapshot, settings, inputs, progress_line.doing)
     for name, form in zip(files, forms, strict=True):
         content = written(cluster_review, settings, inputs, form)
         output.write_file(Path(name), content)

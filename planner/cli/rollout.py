@@ -11,7 +11,7 @@ import click
 from planner.capacity.display_filter import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, question_commands, terminal
-from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import manifests_of, oldest_price, say_age
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus

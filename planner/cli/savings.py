@@ -10,10 +10,10 @@ from typing import Any, Final
 import click
 
 from planner.cli import options
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, ask_prometheus, prometheus_options
 from planner.cli.question_commands import Called, Hooks, command_of
-from planner.history import names
+from planner.history import snapshot_names
 from planner.inventory.node_lives import Watch, together, watch_snapshots
 from planner.sources import bounded
 from planner.spot.assumptions import Life
@@ -51,10 +51,10 @@ def _observed(called: Called) -> Mapping[str, Any]:
 
 def _watch(spec: str, until: float, days: int) -> Watch:
     """When nodes came and went: of a store the `days` before, of a cluster what its events tell."""
-    if names.is_place(spec):
+    if snapshot_names.is_place(spec):
         from planner.sources.store import Store
 
-        place = names.read_place(spec)
+        place = snapshot_names.read_place(spec)
         clusters = (place.cluster,) if place.cluster else ()
         return Store(place.url).node_watch(clusters, since=until - days * 86_400.0, until=until)
     snapshot = read_cluster(spec)

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, question_commands, waiting
+from planner.cli import options, progress_line, question_commands
 from planner.cli.app import absolute, folder
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
@@ -119,7 +119,7 @@ def command(
         Inputs(book=question_commands.book_of(values)),
         partial(question_commands.limits_of, values=values),
     )
-    waiting.end()
+    progress_line.end()
     reviewers = Reviewers(workers, say, policy, keeps=bool(predictions_store))
     teller = Teller(inputs, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)

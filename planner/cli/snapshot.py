@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from planner.cli import question_commands, waiting
-from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli import progress_line, question_commands
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import pool_limits, price_options
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.history import names
+from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
@@ -79,9 +79,9 @@ def _keep(
         snapshot,
         replace(inputs, limits=pool_limits(snapshot, (), None)),
         questions,
-        lambda question: waiting.doing(f"{cluster}: {question} (Ctrl-C stops)"),
+        lambda question: progress_line.doing(f"{cluster}: {question} (Ctrl-C stops)"),
     )
-    waiting.doing(f"{cluster}: writes")
+    progress_line.doing(f"{cluster}: writes")
     rows = rows_of(
         snapshot, answers, written_by=version("headroom-planner"), prices=inputs.book.digest if inputs.book else ""
     )
@@ -89,7 +89,9 @@ def _keep(
     for answered in answers:
         if answered.error:
             click.echo(f"headroom: warning: {cluster}: {answered.question} isn't answered: {answered.error}", err=True)
-    place = names.SnapshotAddress(url=store.url, cluster=cluster, time=names.time_text(snapshot.taken_at))
+    place = snapshot_names.SnapshotAddress(
+        url=store.url, cluster=cluster, time=snapshot_names.time_text(snapshot.taken_at)
+    )
     return f"{'wrote' if is_new else 'there already:'} {place}  {words.count(len(rows['facts']), 'fact')}"
 
 
@@ -97,11 +99,11 @@ def cluster_name(spec: str, snapshot: Snapshot) -> str:
     """What a cluster is called where it is not named: its context, its name in a store, else its source."""
     if spec.startswith(CONTEXT_PREFIX):
         return spec.removeprefix(CONTEXT_PREFIX)
-    return names.read_place(spec).cluster if names.is_place(spec) else snapshot.source
+    return snapshot_names.read_place(spec).cluster if snapshot_names.is_place(spec) else snapshot.source
 
 
 def _moment(text: str) -> float:
-    moment, _ = names.span(text, now=time.time())
+    moment, _ = snapshot_names.span(text, now=time.time())
     if not 0 < moment < float("inf"):
         raise InputError("it names no moment since 1970", where="--taken-at", fix="Such as 2026-11-17T09:30Z")
     return moment

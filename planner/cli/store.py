@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import terminal, waiting
+from planner.cli import progress_line, terminal
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_text
-from planner.history import names
+from planner.history import snapshot_names
 from planner.history.schema import FORMAT
 from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
@@ -45,7 +45,9 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> int
             "cluster": stored.cluster,
             "taken": words.moment(stored.taken_at),
             "CLUSTER": str(
-                names.SnapshotAddress(url=store.url, cluster=stored.cluster, time=names.time_text(stored.taken_at))
+                snapshot_names.SnapshotAddress(
+                    url=store.url, cluster=stored.cluster, time=snapshot_names.time_text(stored.taken_at)
+                )
             ),
         }
         for stored in store.snapshots(clusters)
@@ -81,7 +83,7 @@ def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> in
     expired = store.expire(before=days_before(time.time(), keep_days)) if keep_days else 0
     done = store.compact(
         grace_seconds=grace_seconds,
-        told=lambda doing, done, total: waiting.doing(f"{done / max(1, total):.0%} {doing} (Ctrl-C stops)"),
+        told=lambda doing, done, total: progress_line.doing(f"{done / max(1, total):.0%} {doing} (Ctrl-C stops)"),
     )
     click.echo(
         f"joined {words.count(done.joined, 'write')} in {words.count(done.partitions, 'day of a cluster', 'days of clusters')}, "

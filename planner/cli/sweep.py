@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from planner.cli import waiting
-from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli import progress_line
+from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.history import names
+from planner.history import snapshot_names
 from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
 from planner.serve.processes.sweep_tasks import ASKED
 from planner.sources.store import Store
@@ -44,14 +44,14 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
 
     def every() -> Iterator[SweepCase]:
         for number, (cluster, spec) in enumerate(_places(clusters), 1):
-            waiting.doing(f"reads {spec} ({number} of {total})")
+            progress_line.doing(f"reads {spec} ({number} of {total})")
             snapshot = read_cluster(spec)
             yield SweepCase(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
 
     def told(doing: str, by: int) -> None:
         nonlocal asked_so_far
         asked_so_far += by
-        waiting.doing(f"{words.count(asked_so_far, 'workload')} done; {doing} (Ctrl-C stops)")
+        progress_line.doing(f"{words.count(asked_so_far, 'workload')} done; {doing} (Ctrl-C stops)")
 
     done = sweep(every(), store, crew, run=run, asked=questions, told=told)
     before = f", {done.before:,} were there" if done.before else ""
@@ -63,13 +63,13 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
 def _places(specs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(cluster's name, CLUSTER) of each; "" where the snapshot tells the name."""
     for spec in specs:
-        if not names.is_place(spec) or "@" in spec.rpartition("#")[2]:
+        if not snapshot_names.is_place(spec) or "@" in spec.rpartition("#")[2]:
             yield "", spec
             continue
-        place = names.read_place(spec)
+        place = snapshot_names.read_place(spec)
         store = Store(place.url)
         for snapshot in store.snapshots((place.cluster,) if place.cluster else ()):
-            moment = names.SnapshotAddress(
-                url=place.url, cluster=snapshot.cluster, time=names.time_text(snapshot.taken_at)
+            moment = snapshot_names.SnapshotAddress(
+                url=place.url, cluster=snapshot.cluster, time=snapshot_names.time_text(snapshot.taken_at)
             )
             yield snapshot.cluster, str(moment)

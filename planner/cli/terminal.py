@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from planner.cli import stream
+from planner.cli import control_character_filter
 from planner.ground.tables import UNKNOWN, Rows, as_text
 from planner.ground.words import Text, printable
 from planner.rollout.answers import Verdict
@@ -67,7 +67,7 @@ def _echo(text: str, *, err: bool = False) -> None:
     if err or not is_coloured():
         click.echo(text, nl=False, err=err)
         return
-    with stream.ours():
+    with control_character_filter.ours():
         painted = _MARKED.sub(lambda match: click.style(match.group(), fg=_OF_MARK[match.group()], bold=True), text)
         click.echo(painted, nl=False, color=True)
 
@@ -77,7 +77,7 @@ def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: 
     text, mark = fitted(f"{head}{words}", indent=indent, columns=width()), head.rstrip()
     if is_coloured() and text.startswith(mark):
         text = click.style(mark, fg=_COLOUR[verdict], bold=True) + text.removeprefix(mark)
-    with stream.ours():
+    with control_character_filter.ours():
         click.echo(text, color=True)
 
 

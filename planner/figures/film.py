@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.figures import palette
-from planner.figures.labels import LONGEST
-from planner.figures.labels import short as shortened
+from planner.figures.text_labels import LONGEST
+from planner.figures.text_labels import short as shortened
 from planner.ground.words import count, duration, plural, printable, sentence, short_name
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import NO_POOL

@@ -9,7 +9,7 @@ from typing import Any, Final
 from planner.capacity.seat_map import NodeLoss, PendingSeats
 from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
-from planner.figures.labels import short
+from planner.figures.text_labels import short
 from planner.ground.tables import alike
 from planner.ground.words import count, plural, printable, sentence, short_name
 from planner.kubernetes.nodes import NO_POOL

@@ -3,7 +3,7 @@
 Every text is a name, but for digests, what labels of clouds say (zones, machine types, GPU models) and sentences. A name is
 taken apart at ``-``, ``.``, ``/``, ``:`` and ``@``; each part gets another one wherever it stands, so that a pod's name still
 begins with its ReplicaSet's, and selectors select what they did. Parts that are words of Kubernetes' own or of clouds
-(`planner.history.api_words`), short numbers and words that say which environment something is of stay; of sentences, the words
+(`planner.history.anonymization_allowlist`), short numbers and words that say which environment something is of stay; of sentences, the words
 that Kubernetes' own have. The new parts are in the order of the old ones, since ties between equals are broken by names.
 """
 
@@ -22,8 +22,17 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from planner.ground.records import Record, dataclass
 from planner.history import snapshot_bytes
-from planner.history.api_words import NAMES, PART, PROGRAMS, WORD, found, is_plain_number, is_said, is_valued
-from planner.history.names import FORMAT
+from planner.history.anonymization_allowlist import (
+    NAMES,
+    PART,
+    PROGRAMS,
+    WORD,
+    found,
+    is_plain_number,
+    is_said,
+    is_valued,
+)
+from planner.history.snapshot_names import FORMAT
 from planner.inventory.template_digests import is_sealed
 from planner.kubernetes.accelerators import accelerator
 from planner.kubernetes.field_privacy import OneOf, Tells, records_in, told_by

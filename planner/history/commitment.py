@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.pricing.sustained_use import billed_hours
 
 LONGEST_HOLD_HOURS: Final = 48.0

@@ -9,7 +9,7 @@ from typing import Final
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
-from planner.history.levels import History
+from planner.history.store_queries import History
 from planner.kubernetes.nodes import gpu_count, gpu_model, provisioning_model, region
 from planner.kubernetes.records import Node
 from planner.pricing.model import PriceBook, Provisioning

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration, duration_between, moment
 from planner.history.prediction_outcomes import Judgement, judgement_of, likeliest_cause
 from planner.history.predictions import PredictedRollout, RolloutEnd

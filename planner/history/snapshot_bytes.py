@@ -16,7 +16,7 @@ from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import Text
-from planner.history.names import FORMAT
+from planner.history.snapshot_names import FORMAT
 from planner.inventory import stored_snapshot as stored
 from planner.inventory.masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot

@@ -8,9 +8,9 @@ from dataclasses import field
 from typing import Protocol
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
-from planner.history.names import moment_of, snapshot_id
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.history.schema import NAMED, TRENDS
+from planner.history.snapshot_names import moment_of, snapshot_id
 from planner.inventory.node_lives import is_going, node_events
 from planner.inventory.queue_runs import series_of
 from planner.kubernetes import nodes as node_words

@@ -13,7 +13,7 @@ from typing import Any, Final
 from planner.ground import quantity, typed_json
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import is_extended_resource
+from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import with_article
 from planner.inventory import wire
 from planner.inventory.change_validation import check_workload

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import is_extended_resource
+from planner.ground.well_known_names import is_extended_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Container, PodDisruptionBudget, Strategy, Workload
 from planner.kubernetes.selectors import labels_match

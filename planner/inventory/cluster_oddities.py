@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from planner.ground import typed_json, words
 from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError, InputError
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
 from planner.inventory.findings import finding
 from planner.kubernetes import budgets, commands, queues

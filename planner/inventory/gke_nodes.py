@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
+from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
 from planner.inventory.instance_types import InstanceType
 from planner.kubernetes.records import FrozenMap
 

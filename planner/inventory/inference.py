@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.ground.well_known_names import POD_TEMPLATE_HASH
 from planner.ground.words import with_article
 from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET

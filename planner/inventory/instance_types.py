@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, KARPENTER_GPU_NAME, MEMORY, NVIDIA_GPU
+from planner.ground.well_known_names import CPU, KARPENTER_GPU_NAME, MEMORY, NVIDIA_GPU
 from planner.kubernetes.clouds import model_of_machine
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 

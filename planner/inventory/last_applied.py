@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground import typed_json
-from planner.ground.vocabulary import KEPT_ANNOTATIONS
+from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.limits import LIMITS
 from planner.inventory.template_digests import seal

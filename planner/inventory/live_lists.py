@@ -16,7 +16,7 @@ from functools import partial
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.records import Record
 from planner.inventory import wire
 from planner.inventory.findings import finding
@@ -198,7 +198,7 @@ class Picture:
         return sum(map(len, self._objects.values()))
 
     # ── what is told ─────────────────────────────────────────────────────────────────────────────────────────────────
-    @collector.resting()
+    @garbage_collector.resting()
     def take(self, kind: str, items: Iterable[Item], version: str = "") -> None:
         """A whole list: what isn't in it is gone."""
         before, now = self._objects[kind], {}
@@ -314,7 +314,7 @@ class Picture:
         return _joined(kind, read.metadata.namespace, read.metadata.name), _LastSeen(read.record, read.digest)
 
     # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
-    @collector.resting()
+    @garbage_collector.resting()
     def snapshot(self, *, source: str, taken_at: float, problems: Iterable[Finding] = ()) -> Snapshot:
         """Everything that is known, as a listing at this moment would have it."""
         self._bring_up_to_date()

@@ -15,7 +15,7 @@ from planner.ground import typed_json, words
 from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.ground.words import with_article
 from planner.inventory import api_server, helm_hooks, wire
 from planner.inventory.change import (

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     DEFAULT_SCHEDULER,
     JOB_NAME,

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import collector, typed_json, words
+from planner.ground import garbage_collector, typed_json, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
@@ -176,7 +176,7 @@ class NotAnObject(InputError):
     """A value that is no object of Kubernetes at all."""
 
 
-@collector.resting(keeps=True)
+@garbage_collector.resting(keeps=True)
 def build_snapshot(
     parts: Iterable[Part],
     *,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from planner.ground.quantity import format_amount, parse
 from planner.ground.records import Record
-from planner.ground.vocabulary import KARPENTER_NODE_POOL
+from planner.ground.well_known_names import KARPENTER_NODE_POOL
 from planner.ground.words import count, listing
 from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DAEMON_SET

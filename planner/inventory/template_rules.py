@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from planner.ground import quantity
-from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
+from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 from planner.inventory import wire
 from planner.inventory.records.pods import asked_at_once, read_pod_spec
 from planner.inventory.records.read_context import Shared

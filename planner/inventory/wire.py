@@ -27,7 +27,7 @@ from msgspec import field
 
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
-from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
+from planner.ground.well_known_names import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import queues
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
-from planner.ground.vocabulary import IN_TREE_DRIVERS
+from planner.ground.well_known_names import IN_TREE_DRIVERS
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import PersistentVolume, Snapshot, Volume
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from math import ceil
 from typing import Final
 
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     EPHEMERAL_STORAGE,
     GKE_GPU_PARTITION_SIZE,
     GKE_GPU_SHARING_STRATEGY,

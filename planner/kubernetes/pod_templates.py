@@ -19,7 +19,7 @@ import msgspec
 from planner.ground import typed_json, words
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record
-from planner.ground.vocabulary import DEFAULT_SCHEDULER
+from planner.ground.well_known_names import DEFAULT_SCHEDULER
 from planner.kubernetes import composite_kinds
 from planner.kubernetes.composite_kinds import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED, several

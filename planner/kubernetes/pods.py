@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
+from planner.ground.well_known_names import KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Probe, Volume

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.vocabulary import CPU, HUGE_PAGES, MEMORY
+from planner.ground.well_known_names import CPU, HUGE_PAGES, MEMORY
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
 from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec

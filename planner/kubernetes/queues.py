@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from planner.ground import words
-from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
+from planner.ground.well_known_names import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import Labels, Presence, Snapshot, Template
 

@@ -3,7 +3,7 @@
 Amounts are integers in canonical units (`planner.ground.quantity`): millicores for ``cpu``, bytes for memory and storage,
 devices else. Times are seconds since the epoch (float) or None. Absent fields carry Kubernetes' own default where the
 API server would have set one. No record holds an environment value, Secret or ConfigMap data, or an annotation outside
-`vocabulary.KEPT_ANNOTATIONS`.
+`well_known_names.KEPT_ANNOTATIONS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from planner.ground.records import WRITTEN_NAME, Record, dataclass
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     DEFAULT_SCHEDULER,
     POD_TEMPLATE_HASH,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, LimitRangeItem, PodSpec

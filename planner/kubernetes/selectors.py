@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
+from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import (
     LabelSelector,
     Node,

@@ -14,7 +14,7 @@ from typing import Final
 from planner.ground.errors import HeadroomError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, ISTIO_INJECT, ISTIO_LIMITS, ISTIO_REQUESTS, MEMORY
+from planner.ground.well_known_names import CPU, ISTIO_INJECT, ISTIO_LIMITS, ISTIO_REQUESTS, MEMORY
 from planner.kubernetes.records import EMPTY, AdmissionHook, Container, FrozenMap, Labels, Pod, PodSpec, Snapshot
 from planner.kubernetes.selectors import labels_match
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import listing, roughly
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit
 from planner.kubernetes.derived import once_a_snapshot

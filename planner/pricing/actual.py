@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment, plural, signed, usd
 from planner.kubernetes.nodes import machine_type, node_pool, physical_gpus, provisioning_model, region
 from planner.kubernetes.records import Node

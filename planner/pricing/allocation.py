@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
+from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
 from planner.kubernetes.records import Amounts, Node
 from planner.pricing.cents import shared_out, spread
 from planner.pricing.cluster import NodeCost, SplitCost

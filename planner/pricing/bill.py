@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
+from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.input_report import how_to_add, told, unseen
 from planner.inventory.usage import usage_now
@@ -155,7 +155,7 @@ def _cost(snapshot: Snapshot, book: PriceBook) -> ClusterCost:
     return replace(cost, usd_per_month=cost.usd_per_month + more, list_usd_per_month=cost.list_usd_per_month + more)
 
 
-@collector.resting()
+@garbage_collector.resting()
 def bill(
     book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE, *, counts_usage: bool = False, shares_idle: bool = False
 ) -> ClusterBill:

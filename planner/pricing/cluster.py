@@ -16,7 +16,7 @@ from typing import Final
 
 from planner.ground import words
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
+from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node

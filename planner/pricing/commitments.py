@@ -17,7 +17,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, HOURS_PER_MONTH
+from planner.ground.well_known_names import CPU, HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike

@@ -18,7 +18,7 @@ from typing import Any, Final
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.tables import Row
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count
 from planner.kubernetes.clouds import seller_of
 from planner.kubernetes.nodes import zone

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from planner.ground.vocabulary import HAMI_CORES, HAMI_MEMORY, HAMI_MEMORY_PERCENT, NVIDIA_GPU, NVIDIA_MIG_PREFIX
+from planner.ground.well_known_names import HAMI_CORES, HAMI_MEMORY, HAMI_MEMORY_PERCENT, NVIDIA_GPU, NVIDIA_MIG_PREFIX
 from planner.kubernetes.accelerators import Unit, is_gpu_resource, once, unit
 from planner.kubernetes.nodes import hami_cards, hami_memory_mib, physical_gpus
 from planner.kubernetes.records import Amounts, FrozenMap, Node, PodSpec

@@ -17,7 +17,7 @@ from typing import Final
 
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, unit_price
 from planner.kubernetes.clouds import CLOUDS
 from planner.pricing.model import (

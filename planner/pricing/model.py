@@ -19,7 +19,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import model_of_machine

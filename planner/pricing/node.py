@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     AWS_ZONE_ID,
     CPU,
     GKE_ACCELERATOR_COUNT,

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.nodes import physical_gpus
 from planner.kubernetes.records import Node

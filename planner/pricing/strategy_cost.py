@@ -13,7 +13,7 @@ from typing import Final
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.sustained_use import billed_hours

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 
 # "N1 up to 30%, N2, N2D, C2 20% for a full month, GPUs attached to N1 up to 30%" (prices/README.md, 2026-07-16); M1 and M2 30%, as
 # a month of them beside 730 hours in the same source (gcp_totals_more_families.csv).

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.answer_layout import Column
 from planner.ground.records import Record, replace
-from planner.ground.sheet import Column
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, listing, plural, usd
 from planner.inventory.token_use import TokenUse
 from planner.kubernetes.records import Snapshot

@@ -17,11 +17,11 @@ from planner.capacity.free_resources import (
     shape,
 )
 from planner.capacity.headroom import Fit, stops, where
-from planner.ground.budget import allowed
+from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Listing
 from planner.ground.words import percent, roughly, sentence, some
+from planner.ground.work_budget import allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot

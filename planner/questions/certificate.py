@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.unlisted_node_groups import growing
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import count, duration, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot

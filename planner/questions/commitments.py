@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.words import Text
 from planner.history.commitment import Above, Point, Use
 from planner.history.commitment_levels import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
 from planner.ground.words import count, usd
 from planner.kubernetes.kinds import NODE, POD

@@ -13,13 +13,13 @@ from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import Change, parse_changes, text_of
 from planner.ground import parallel_parts
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
-from planner.history.days import since
-from planner.history.levels import BILL, IDLE, Streak
+from planner.history.daily_series import since
+from planner.history.store_queries import BILL, IDLE, Streak
 from planner.inventory.changed import SpecChange, changed
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.answer_layout import Column, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.sheet import Column, Listing
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import input_report, wire
 from planner.inventory.cluster_oddities import needed_kinds

@@ -11,9 +11,9 @@ from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
+from planner.health.drift.listing_rows import flat_rows, suggestion_rows
 from planner.health.drift.model import DriftReport, EnvironmentSuggestion, Rule
-from planner.health.drift.rows import flat_rows, suggestion_rows
-from planner.health.drift.services import drift
+from planner.health.drift.service_differences import drift
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact

@@ -16,9 +16,9 @@ from planner.capacity.fleet import (
     workload_of,
 )
 from planner.capacity.overview import ClusterOverview, overview
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing

@@ -24,12 +24,12 @@ from planner.capacity.gate_result import (
     verdict_of_all,
 )
 from planner.capacity.unlisted_node_groups import growing
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import NO_WORDS, Text, count, duration, duration_between, plural, usd
+from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns

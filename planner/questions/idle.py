@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import alike
 from planner.ground.words import moment
 from planner.kubernetes.kinds import NODE, POD

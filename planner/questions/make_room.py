@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.movable_pods import MoveObjective
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook

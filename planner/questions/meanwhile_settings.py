@@ -9,10 +9,10 @@ import msgspec
 from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import FORMS, Later, parse_later
 from planner.ground import typed_json
+from planner.ground.answer_layout import Column
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column
 from planner.inventory.pool_limits import PoolLimits
 from planner.rollout.answers import EventBeside
 from planner.rollout.doubts import Doubt

@@ -9,17 +9,17 @@ from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Figure, Listing
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.ground.words import Text, choice, count
-from planner.health.memory import rows
+from planner.health.memory import listing_columns
 from planner.health.memory.kubelet import KubeletSettings
-from planner.health.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
+from planner.health.memory.node_memory import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
 from planner.health.memory.risks import risks
 from planner.health.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.inventory.cadvisor import NodeMemoryStats
@@ -243,7 +243,7 @@ def narrowed(whole: MemoryPlan, selection: Selection) -> MemoryPlan:
     )
 
 
-def _held(answer: MemoryPlan) -> list[rows.Held]:
+def _held(answer: MemoryPlan) -> list[listing_columns.Held]:
     return [(pod, container) for pod in answer.cluster.pods for container in pod.containers]
 
 
@@ -257,7 +257,7 @@ def _risk(risk: Finding) -> str:
 
 
 _NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
-    name="nodes", items=lambda answer: answer.cluster.nodes, columns=rows.NODE, unknown="unknown"
+    name="nodes", items=lambda answer: answer.cluster.nodes, columns=listing_columns.NODE, unknown="unknown"
 )
 _NODE: Final[Listing[MemoryPlan, NodeReport]] = Listing(
     name="node", items=_of_one, line=lambda node: f"{node.name}: {node.sentence}"
@@ -266,18 +266,22 @@ _PODS: Final[Listing[MemoryPlan, PodMemory]] = Listing(
     name="pods",
     items=lambda answer: answer.cluster.pods,
     told=lambda answer: answer.cluster.pods if _of_one(answer) else (),
-    columns=rows.POD,
+    columns=listing_columns.POD,
     unknown="unknown",
 )
-_CONTAINERS: Final[Listing[MemoryPlan, rows.Held]] = Listing(
+_CONTAINERS: Final[Listing[MemoryPlan, listing_columns.Held]] = Listing(
     name="containers",
     items=_held,
     told=lambda answer: _held(answer) if _of_one(answer) else (),
-    columns=rows.CONTAINER,
+    columns=listing_columns.CONTAINER,
     unknown="unknown",
 )
 _CLASSES: Final[Listing[MemoryPlan, ClassLine]] = Listing(
-    name="classes", items=lambda answer: answer.cluster.classes, columns=rows.CLASS, is_shown=False, unknown="unknown"
+    name="classes",
+    items=lambda answer: answer.cluster.classes,
+    columns=listing_columns.CLASS,
+    is_shown=False,
+    unknown="unknown",
 )
 _RISKS: Final[Listing[MemoryPlan, Finding]] = Listing(
     name="risks", items=lambda answer: () if _of_one(answer) else answer.findings, line=_risk

@@ -9,9 +9,9 @@ from typing import Final
 from planner.capacity.display_filter import Filter, Selection, keep
 from planner.capacity.gpu_inventory import GpuModelLine
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import some
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final
 
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, short_name
+from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot

@@ -13,14 +13,14 @@ from typing import Final
 from planner.capacity import overview as overviews
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.unlisted_node_groups import growing
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
 from planner.ground.records import replace
 from planner.ground.settings import settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import NO_WORDS, Text, numbered, sentence
+from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS

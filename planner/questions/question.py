@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import msgspec
 from msgspec.structs import force_setattr
 
+from planner.ground.answer_layout import Figure, Listing, Value
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record
 from planner.ground.settings import written
-from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
-from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
+from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
 from planner.inventory.input_report import ServerLoad, Unseen, how_to_add, told, unseen, with_command
 from planner.kubernetes.kinds import POD, ROLLING, kind_in
@@ -29,7 +29,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
 
 if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver
-    from planner.history.levels import History
+    from planner.history.store_queries import History
     from planner.inventory.cadvisor import NodeMemoryStats
     from planner.inventory.gpu_use import GpuUse
     from planner.inventory.pool_limits import PoolLimits

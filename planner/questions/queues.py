@@ -6,10 +6,10 @@ from typing import Final
 
 from planner.capacity.kueue_queues import Queues, QueueUse, queues
 from planner.capacity.what_if_syntax import Change, parse_changes
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import about, listing, moment, roughly
 from planner.inventory.input_report import get_command
 from planner.kubernetes.kinds import several

@@ -19,8 +19,8 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
+from planner.health.drift.listing_rows import name_of, text_of
 from planner.health.drift.model import DriftReport
-from planner.health.drift.rows import name_of, text_of
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import doctor, question_called
 from planner.questions.diff import DiffAnswer

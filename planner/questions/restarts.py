@@ -11,13 +11,13 @@ from typing import Final
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.ground import parallel_parts
+from planner.ground.answer_layout import Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Figure, Listing
 from planner.ground.words import Text, count
-from planner.health.memory.suggestion import Suggestion
-from planner.health.restarts import rows
+from planner.health.memory.request_suggestions import Suggestion
+from planner.health.restarts import listing_columns
 from planner.health.restarts.model import Activity, LineVerdict, Loop, RestartReport
 from planner.health.restarts.report import restarts
 from planner.health.restarts.spare_node_memory import NodeRoom, room_sentence, rooms_of
@@ -128,12 +128,12 @@ def _passes(loop: Loop, selection: Selection) -> bool:
 
 
 _LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
-    name="loops", items=lambda answer: answer.report.loops, columns=rows.LOOP, written=rows.WHY
+    name="loops", items=lambda answer: answer.report.loops, columns=listing_columns.LOOP, written=listing_columns.WHY
 )
-_LINES: Final[Listing[RestartPlan, rows.LineOf]] = Listing(
+_LINES: Final[Listing[RestartPlan, listing_columns.LineOf]] = Listing(
     name="lines",
     items=lambda answer: [(loop, line) for loop in answer.report.loops for line in loop.lines],
-    columns=rows.LINE,
+    columns=listing_columns.LINE,
     is_shown=False,
 )
 _MARK: Final = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here", LineVerdict.UNSURE: "unsure"}

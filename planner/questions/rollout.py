@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from planner.capacity.unlisted_node_groups import growing
 from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
+from planner.ground.answer_layout import Column, Listing
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Listing
 from planner.ground.tables import Row
-from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import kinds

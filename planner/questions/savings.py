@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
-from planner.ground import budget
+from planner.ground import work_budget
+from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.tables import Row
 from planner.ground.words import Text, count, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
@@ -68,7 +68,7 @@ class SavingsAnswer(Record):
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-@budget.part()
+@work_budget.part()
 def answer(snapshot: Snapshot, settings: SavingsSettings, given: Inputs = NOTHING) -> SavingsAnswer:
     """One workload's estimate, or the whole cluster's: its moves in order, and a line for each workload.
 

@@ -7,9 +7,9 @@ from typing import Final
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.overview import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
+from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
-from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot

@@ -8,10 +8,10 @@ from typing import Final
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.capacity.unlisted_node_groups import growing
+from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD

@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import Final
 
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
+from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot

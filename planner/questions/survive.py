@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.survival import Survival, notes, spare_words, survival, whose_words
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import duration
+from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS

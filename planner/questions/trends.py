@@ -7,13 +7,13 @@ from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count
-from planner.history.days import (
+from planner.history.daily_series import (
     IN_TROUBLE,
     DayOfGpus,
     DayOfMoney,
@@ -29,7 +29,7 @@ from planner.history.days import (
     trend_lines,
     trends_sentence,
 )
-from planner.history.levels import History, Streak
+from planner.history.store_queries import History, Streak
 from planner.history.trend import Outlook, trend
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want

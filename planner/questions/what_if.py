@@ -8,13 +8,13 @@ from planner.capacity.change_comparison import FitChange, VerdictChange, WhatIfA
 from planner.capacity.gpu_inventory import gpu_figures
 from planner.capacity.what_if import Step
 from planner.capacity.what_if_syntax import FORMS, Change, parse_changes
-from planner.ground.budget import allowed
+from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import plural
+from planner.ground.work_budget import allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from planner.ground.sheet import Column, Listing, is_money
+from planner.ground.answer_layout import Column, Listing, is_money
 from planner.ground.tables import Row, Rows, columns
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 from planner.health.restarts.model import Activity, Cause
 from planner.kubernetes.records import Presence, Severity

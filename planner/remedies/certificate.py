@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, capacity_of
-from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
+from planner.ground.work_budget import TooLargeError
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Amounts, Snapshot
 from planner.pricing.model import PriceBook
@@ -45,7 +45,7 @@ def certificate(
     """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
 
     `pools`: how far pools may grow; of those that nothing says it of, as far as there are pods to use it. `units`: of work that may be spent
-    on it (`planner.ground.budget`). `arrival_seconds`: until a new node takes pods.
+    on it (`planner.ground.work_budget`). `arrival_seconds`: until a new node takes pods.
 
     Raises
     ------

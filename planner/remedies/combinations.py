@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
+from planner.ground.work_budget import TooLargeError, current, part, too_large
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
+from planner.ground.work_budget import TooLargeError, part
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot
 from planner.remedies import limits

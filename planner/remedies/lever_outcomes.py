@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
-from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import Text
+from planner.ground.work_budget import part
 from planner.kubernetes.records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levers import lending, nodes, quota

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.budget import QUESTION_UNITS
 from planner.ground.records import Record
+from planner.ground.work_budget import QUESTION_UNITS
 
 
 class Limit(Record, kw_only=False):
@@ -61,7 +61,7 @@ PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pod
 DRAWS: Final = Limit(8)
 DRAW_UNITS: Final = Limit(250_000)  # of work for all of them; where one costs more than its share, fewer are tried, but
 FEWER_DRAWS: Final = Limit(3)
-# Of work (`planner.ground.budget`), about half a second: the answer says how many plans.
+# Of work (`planner.ground.work_budget`), about half a second: the answer says how many plans.
 SEARCH_UNITS: Final = Limit(500_000)
 PLAN_UNITS: Final = Limit(150_000)  # of work for one workload of a plan in a large cluster
 NEAREST_UNITS: Final = Limit(150_000)  # of work for the lever that would help, which is a hint

@@ -17,10 +17,10 @@ from planner.capacity.movable_pods import Movable, MoveObjective, Prices, Stays,
 from planner.capacity.move_stages import Acted, replay
 from planner.capacity.moves_plan import MovesPlan, plan_moves
 from planner.capacity.simulation_films import Shot, of_shot
-from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
+from planner.ground.work_budget import part
 from planner.inventory.input_report import list_command
 from planner.kubernetes import queues
 from planner.kubernetes.accelerators import is_gpu_resource

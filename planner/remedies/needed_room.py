@@ -15,7 +15,7 @@ from typing import Any, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME, is_extended_resource
+from planner.ground.well_known_names import HOSTNAME, is_extended_resource
 from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.autoscalers import autoscalers_of, lowest

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import product
 
 from planner.ground import parallel_parts
-from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import count, listing, short_name
+from planner.ground.work_budget import part
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground import parallel_parts
-from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
+from planner.ground.work_budget import part
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import Snapshot, Strategy
 from planner.pricing.model import PriceBook

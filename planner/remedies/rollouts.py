@@ -14,10 +14,10 @@ from planner.capacity.overview import ClusterOverview
 from planner.capacity.recent_scale_ups import on_their_way
 from planner.capacity.simulation_films import rollout_film
 from planner.capacity.timed_cluster_events import LaterEvents, timeline, told
-from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import Text, listing
+from planner.ground.work_budget import part
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.yaml_text import yaml_documents

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, IN_TREE_DRIVERS, STORAGE_API
+from planner.ground.well_known_names import DEFAULT_NAMESPACE, IN_TREE_DRIVERS, STORAGE_API
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.change import claim_document, document_of
 from planner.inventory.manifest import Object

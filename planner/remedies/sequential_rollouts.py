@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from operator import itemgetter
 
-from planner.ground.budget import TooLargeError, part, too_large
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.words import count
+from planner.ground.work_budget import TooLargeError, part, too_large
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to

@@ -19,7 +19,7 @@ from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     ARCHITECTURE,
     CONTROLLER_REVISION_HASH,
     HOSTNAME,

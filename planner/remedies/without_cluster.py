@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.gate_result import GatedWorkload, untold
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER

@@ -15,7 +15,12 @@ from typing import Final
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
+from planner.ground.well_known_names import (
+    DEVICE_CLASS_PREFIX,
+    TAINT_NOT_READY,
+    TAINT_UNREACHABLE,
+    is_extended_resource,
+)
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation

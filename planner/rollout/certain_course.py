@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
+from planner.ground.well_known_names import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, ReplicaSet, Workload

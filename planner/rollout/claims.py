@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.ground.vocabulary import DEFAULT_SCHEDULER
+from planner.ground.well_known_names import DEFAULT_SCHEDULER
 from planner.kubernetes.records import Pod
 from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
 from planner.scheduling.cluster import Cluster

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
+from planner.ground.well_known_names import TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Taint
 from planner.kubernetes.selectors import tolerates_taints

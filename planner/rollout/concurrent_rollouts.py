@@ -14,7 +14,7 @@ from operator import mul
 import numpy as np
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
+from planner.ground.well_known_names import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
 from planner.kubernetes.owners import workload_keys

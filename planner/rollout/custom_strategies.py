@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.ground.budget import part
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
+from planner.ground.work_budget import part
 from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isqrt
 
-from planner.ground.budget import TOO_LARGE, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import Text
+from planner.ground.work_budget import TOO_LARGE, part
 from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Snapshot, Strategy, Workload
@@ -30,7 +30,7 @@ FEW = 11
 _FEWEST = 3
 _PODS_PLAYED = 50_000  # in all cells together, where each is simulated
 _WORK_UNITS = (
-    1_500_000  # what more placements of all cells together may cost (`planner.ground.budget`): a second or two
+    1_500_000  # what more placements of all cells together may cost (`planner.ground.work_budget`): a second or two
 )
 
 

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     DESIRED_REPLICAS,
     LWS_GROUP_INDEX,

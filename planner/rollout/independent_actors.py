@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import inf
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import JOB_NAME, NVIDIA_GPU
+from planner.ground.well_known_names import JOB_NAME, NVIDIA_GPU
 from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between

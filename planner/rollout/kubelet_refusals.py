@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, TAINT_MEMORY_PRESSURE, is_extended_resource
+from planner.ground.well_known_names import CPU, TAINT_MEMORY_PRESSURE, is_extended_resource
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     HOSTNAME,
     KUEUE_ADMISSION_GATE,
     KUEUE_GROUP_COUNT,

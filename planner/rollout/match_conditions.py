@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     POD_INDEX,
     POD_TEMPLATE_GENERATION,

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from planner.ground.budget import TOO_LARGE, allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
+from planner.ground.work_budget import TOO_LARGE, allowed
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.nodes import is_ready, is_silent
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
@@ -42,7 +42,7 @@ SECONDS = "seconds"
 MEANWHILE_ACTING = "meanwhile"
 
 _RESIZES = "VerticalPodAutoscaler"
-_WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
+_WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.work_budget`): about a second
 _ANSWERS = "answers:"
 _A_MOMENT = 1.0  # seconds by which a change is later than what comes before it
 _WHERE = {  # by the clock

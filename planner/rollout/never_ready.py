@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH
 from planner.kubernetes.pods import DEADLINE_SECONDS, killed_after_seconds
 from planner.kubernetes.records import Pod
 from planner.rollout.ownership import is_starting, pods_of, sets_again

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
 from planner.inventory.template_digests import annotation_digests, is_of_this_key
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record, replace
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration
 from planner.rollout.past import GOING, PastCourse, PastRollout, past_rollouts
 from planner.rollout.past_predictions import would_have_told

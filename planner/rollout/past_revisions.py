@@ -14,7 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, REVISION, REVISION_HISTORY
+from planner.ground.well_known_names import (
+    CONTROLLER_REVISION_HASH,
+    POD_TEMPLATE_GENERATION,
+    REVISION,
+    REVISION_HISTORY,
+)
 from planner.kubernetes.kinds import RECREATE, REPLICA_SET
 from planner.kubernetes.records import Event, Pod, ReplicaSet, Workload
 from planner.rollout.ownership import revisions_by_owner, sets_by_owner

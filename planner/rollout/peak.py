@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.ground.words import Text
+from planner.ground.work_budget import part
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.prepared_change import compiled

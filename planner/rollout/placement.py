@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.ground import words
-from planner.ground.budget import TOO_LARGE, TooLargeError
+from planner.ground.work_budget import TOO_LARGE, TooLargeError
 from planner.kubernetes.commands import promote
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload

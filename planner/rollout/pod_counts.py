@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import is_extended_resource
+from planner.ground.well_known_names import is_extended_resource
 from planner.kubernetes.accelerators import alike
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod

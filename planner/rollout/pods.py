@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from planner.ground.budget import WorkBudget
 from planner.ground.records import replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_DELETION_COST
+from planner.ground.work_budget import WorkBudget
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import with_article
 from planner.inventory.change import WorkloadChange, apply_change, patch_of
 from planner.inventory.input_report import get_command, hides, unseen_kind
@@ -67,7 +67,7 @@ class Scenario(Record):
 
 
 @once_a_snapshot
-@collector.resting()
+@garbage_collector.resting()
 def compiled(snapshot: Snapshot) -> Cluster:
     """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
     return Cluster(snapshot)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import KUEUE_POD_GROUP
+from planner.ground.well_known_names import KUEUE_POD_GROUP
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import uids_below

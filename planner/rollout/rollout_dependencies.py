@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
+from planner.ground.well_known_names import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Pod, PodSpec, ReplicaSet, Workload

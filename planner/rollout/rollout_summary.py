@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from planner.ground import collector
-from planner.ground.budget import part
+from planner.ground import garbage_collector
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
+from planner.ground.work_budget import part
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
 from planner.kubernetes.shares import enough
@@ -52,7 +52,7 @@ class OwnRollouts:
         self._cluster, self._ask = cluster, ask or glance
         self._known: dict[Hashable, tuple[OwnRollout, Callable[[Workload], Impasse] | None]] = {}
 
-    @collector.resting()  # until the run is over and what it made in cycles may go
+    @garbage_collector.resting()  # until the run is over and what it made in cycles may go
     def of(self, revision: Revision) -> OwnRollout:
         workload, before = revision.after, revision.before
         alike = surroundings(self._cluster, workload)

@@ -8,10 +8,10 @@ from functools import partial
 from math import inf
 from typing import Final, Unpack
 
-from planner.ground import collector
-from planner.ground.budget import TooLargeError, WorkBudget, too_large
+from planner.ground import garbage_collector
 from planner.ground.records import Record, replace
 from planner.ground.words import duration, listing, short_name
+from planner.ground.work_budget import TooLargeError, WorkBudget, too_large
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
@@ -176,7 +176,7 @@ class Run:
     finished_moment : the same as a place in `moments`
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     orders : how often several workloads' controllers acted in one round, in an order that nothing determines
-    work : how costly the run was, in units of `planner.ground.budget`
+    work : how costly the run was, in units of `planner.ground.work_budget`
     is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     replicas : per workload key, those it is to have at the end: an autoscaler may have set others than the change
@@ -266,7 +266,7 @@ class Run:
         if is_failing or broken:
             self.simulation.never_ready = fails
 
-    @collector.resting()  # until the end: what a run makes is kept so long
+    @garbage_collector.resting()  # until the end: what a run makes is kept so long
     def play(self) -> Run:
         """From the change to the end; this run."""
         simulation = self.simulation

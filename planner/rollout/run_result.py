@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import is_extended_resource
+from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, duration, listing, plural, short_name
 from planner.inventory.applied import Applied, applied
 from planner.inventory.findings import DAEMON_NODES, finding

@@ -11,7 +11,7 @@ from math import inf
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import TAINT_NOT_READY, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
+from planner.ground.well_known_names import TAINT_NOT_READY, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
 from planner.ground.words import duration
 from planner.kubernetes.nodes import is_out_of_service, is_ready, is_silent, zone
 from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint

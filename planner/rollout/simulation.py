@@ -14,8 +14,8 @@ from itertools import islice
 from random import Random
 from typing import Final, TypedDict
 
-from planner.ground.budget import current, too_large
 from planner.ground.records import replace
+from planner.ground.work_budget import current, too_large
 from planner.kubernetes.budgets import scales
 from planner.kubernetes.kinds import POD, kind_called
 from planner.kubernetes.records import (
@@ -44,7 +44,7 @@ from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
-"""Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
+"""Of work (`planner.ground.work_budget`), as measured; a StatefulSet's pods have a shape each."""
 _SLEEPS_ON = 0.5  # how often a controller with refused pods doesn't look in a tick in which there is room again
 
 
@@ -620,5 +620,5 @@ class Simulation:
 
 
 def units_of_attempt(shape: Shape) -> int:
-    """Of work (`planner.ground.budget`): kube-scheduler's look for a node of one pod."""
+    """Of work (`planner.ground.work_budget`): kube-scheduler's look for a node of one pod."""
     return _ATTEMPT_UNITS + len(shape.candidates) // 20

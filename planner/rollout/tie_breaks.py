@@ -21,8 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from planner.ground.budget import TOO_LARGE
 from planner.ground.words import Text
+from planner.ground.work_budget import TOO_LARGE
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import rolling_limits
@@ -42,8 +42,8 @@ _FEWEST_RUNS = 5
 PLACEMENTS: Final = 5
 """Placements tried where a workload is told of in short, or one strategy among many."""
 FEW_UNITS: Final = 100_000
-"""What those after the first may cost (`planner.ground.budget`): about a tenth of a second."""
-_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.budget`): about a second
+"""What those after the first may cost (`planner.ground.work_budget`): about a tenth of a second."""
+_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.work_budget`): about a second
 
 
 def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:

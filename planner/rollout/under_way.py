@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
-from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import Workload

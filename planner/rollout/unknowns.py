@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
+from planner.ground.well_known_names import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
 from planner.ground.words import listing, with_article
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision

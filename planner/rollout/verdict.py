@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from planner.ground.budget import TOO_LARGE
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CPU,
     DEFAULT_SCHEDULER,
     DESIRED_REPLICAS,
@@ -22,6 +21,7 @@ from planner.ground.vocabulary import (
     is_extended_resource,
 )
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
+from planner.ground.work_budget import TOO_LARGE
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, RECREATE, kind_in

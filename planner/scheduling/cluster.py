@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
+from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 from planner.kubernetes.derived import DerivedValues, Same
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority

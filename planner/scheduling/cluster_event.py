@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import TAINT_OUT_OF_SERVICE
+from planner.ground.well_known_names import TAINT_OUT_OF_SERVICE
 from planner.kubernetes.records import EMPTY, Amounts, Taint
 
 CORDON: Final = ""

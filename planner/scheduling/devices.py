@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
+from planner.ground.well_known_names import DEVICE_CLASS_PREFIX, is_extended_resource
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import HOSTNAME, PODS
+from planner.ground.well_known_names import HOSTNAME, PODS
 from planner.kubernetes.nodes import TAINTS_OUT_OF_USE
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests

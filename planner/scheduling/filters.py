@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import PODS
+from planner.ground.well_known_names import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.cluster_event import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import fits_on, resources_fit, view
 from planner.scheduling.scores import (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape, Spread
 from planner.scheduling.state import State

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass, replace
-from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
+from planner.ground.well_known_names import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 from planner.kubernetes.derived import MOST_KEPT, Same
 from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (

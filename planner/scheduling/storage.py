@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass
-from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
+from planner.ground.well_known_names import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 from planner.kubernetes.attachable_volumes import (
     Attaching,
     attaching,

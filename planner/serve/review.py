@@ -18,11 +18,11 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.recent_scale_ups import failed_scale_ups
 from planner.capacity.summary_with_growth import glanced
 from planner.ground import typed_json
-from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, dataclass, replace
-from planner.ground.vocabulary import WARNINGS_SWITCH
+from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.ground.words import listing, printable
+from planner.ground.work_budget import TooLargeError, UnwantedError, allowed
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import (
     AppliedWorkload,

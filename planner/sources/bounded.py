@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
-from planner.ground import quantity, vocabulary
+from planner.ground import quantity, well_known_names
 from planner.ground.errors import InputError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES, in_units, is_packed
 
@@ -54,7 +54,7 @@ def limit_bytes(limit_text: str = "") -> int:
     """
     text = limit_text or _given or os.environ.get(VARIABLE, "")
     if text:
-        return quantity.parse(text, vocabulary.MEMORY)
+        return quantity.parse(text, well_known_names.MEMORY)
     return min(LARGEST_UNPACKED_BYTES, (cgroup_memory_bytes() or 3 * LARGEST_UNPACKED_BYTES) // 3)
 
 

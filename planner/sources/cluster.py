@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.history import names
+from planner.history import snapshot_names
 from planner.inventory import input_report
 from planner.inventory.archives import Content, Walk, inflated
 from planner.inventory.findings import finding
@@ -20,7 +20,7 @@ from planner.sources import bounded, demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"
 CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
-_BEGIN: Final = f'{{"format":"{names.FORMAT}"'.encode()
+_BEGIN: Final = f'{{"format":"{snapshot_names.FORMAT}"'.encode()
 _GZIP: Final = b"\x1f\x8b"
 EMBEDDED: Final = tuple(demo.EMBEDDED)
 
@@ -48,7 +48,7 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         from planner.sources import kubernetes_api
 
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
-    if names.is_place(spec):
+    if snapshot_names.is_place(spec):
         return _stored(spec, limit_bytes)
     places = _places(spec)
     for place in places:
@@ -103,13 +103,15 @@ def context_of(spec: str, snapshot: Snapshot) -> str:
 
 def expanded(spec: str) -> tuple[str, ...]:
     """`spec`; of a whole store (``store:URL``) the latest of each of its clusters."""
-    if not names.is_place(spec) or "#" in spec:
+    if not snapshot_names.is_place(spec) or "#" in spec:
         return (spec,)
     from planner.sources.store import Store
 
-    place = names.read_place(spec)
+    place = snapshot_names.read_place(spec)
     cluster_names = dict.fromkeys(snapshot.cluster for snapshot in Store(place.url).snapshots())
-    return tuple(str(names.SnapshotAddress(url=place.url, cluster=cluster)) for cluster in cluster_names) or (spec,)
+    return tuple(str(snapshot_names.SnapshotAddress(url=place.url, cluster=cluster)) for cluster in cluster_names) or (
+        spec,
+    )
 
 
 def _is_kept(spec: str) -> bool:
@@ -139,10 +141,10 @@ def _unpacked(spec: str, limit_bytes: int | None) -> Content:
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
     from planner.sources.store import Store
 
-    place = names.read_place(spec)
+    place = snapshot_names.read_place(spec)
     store = Store(place.url)
     stored = store.at(place, now=time.time())
-    source = f"{stored.cluster}@{names.time_text(stored.taken_at)}"
+    source = f"{stored.cluster}@{snapshot_names.time_text(stored.taken_at)}"
     snapshot = store.snapshot(stored, limit_bytes=limit_bytes)
     left_out = tuple(finding(input_report.LEFT_OUT, why=why) for why in store.left_out)
     return replace(snapshot, source=source, problems=(*snapshot.problems, *left_out))

@@ -14,8 +14,8 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from planner.ground.errors import InputError, SourceError
-from planner.history import names
-from planner.history.names import Partition
+from planner.history import snapshot_names
+from planner.history.snapshot_names import Partition
 from planner.sources.limits import LIMITS
 
 VARIABLE: Final = "HEADROOM_PREDICTIONS"
@@ -36,7 +36,7 @@ class Journal:
     """
 
     def __init__(self, url: str, cluster: str = "") -> None:
-        url = url.removeprefix(names.PREFIX)
+        url = url.removeprefix(snapshot_names.PREFIX)
         if "://" in url and urlsplit(url).scheme != "file":
             fix = "Give a folder, such as a volume of the pod"
             raise InputError("predictions are appended to files, which a bucket hasn't", where=url, fix=fix)
@@ -54,7 +54,7 @@ class Journal:
         SourceError
             When it can't be written.
         """
-        path = self._root / f"{Partition(self._cluster, names.day_of(at)).path}.jsonl"
+        path = self._root / f"{Partition(self._cluster, snapshot_names.day_of(at)).path}.jsonl"
         try:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,17 +79,17 @@ class Journal:
     def lines(self, since: float = 0.0) -> Iterator[bytes]:
         """All lines of the days from `since` on, the oldest first; () where there is no journal."""
         for path in self._files():
-            if _day(path) >= names.day_of(since):
+            if _day(path) >= snapshot_names.day_of(since):
                 with suppress(OSError):
                     yield from (line for line in path.read_bytes().split(b"\n") if line)
 
     def _files(self) -> list[Path]:
-        place = f"cluster={names.encoded(self._cluster)}" if self._cluster else "cluster=*"
+        place = f"cluster={snapshot_names.encoded(self._cluster)}" if self._cluster else "cluster=*"
         return sorted(self._root.glob(f"{place}/day=*.jsonl"), key=lambda path: (path.parent.name, path.name))
 
     def _delete_before(self, at: float) -> None:
         for path in self._files():
-            if _day(path) < names.day_of(at):
+            if _day(path) < snapshot_names.day_of(at):
                 path.unlink(missing_ok=True)
 
 

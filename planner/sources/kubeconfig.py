@@ -18,7 +18,7 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigMerger
 
 from planner.ground.errors import SourceError
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import choice, duration
 from planner.sources import bounded
 

@@ -27,7 +27,7 @@ from typing import Final
 import urllib3
 from kubernetes import client
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.errors import HeadroomError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
@@ -370,7 +370,7 @@ class LiveReader:
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
             succession.begin(after, secrets.token_hex(16))
-            collector.settle()
+            garbage_collector.settle()
         else:
             succession.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at

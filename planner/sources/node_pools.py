@@ -17,7 +17,7 @@ from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
-from planner.ground.vocabulary import KARPENTER_CAPACITY_TYPE, ZONE
+from planner.ground.well_known_names import KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.gke_nodes import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering

@@ -24,7 +24,7 @@ from planner.ground import typed_json
 from planner.ground.errors import InputError, SourceError
 from planner.ground.quantity import LARGEST
 from planner.ground.records import Record, dataclass
-from planner.ground.vocabulary import SYSTEM_NAMESPACES
+from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.ground.words import duration
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import FrozenMap, Labels, Snapshot

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.errors import SourceError
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     GKE_NODE_POOL,
     GKE_PROVISIONING,
     GKE_SPOT,

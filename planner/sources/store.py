@@ -1,7 +1,7 @@
 """A store of history: Parquet tables and whole snapshots under a URL, on a disk or in an object store.
 
 ``file:///path`` (or a path), ``s3://bucket/path`` and ``gs://bucket/path`` are what pyarrow's file systems take, with their
-options and the environment's credentials. What counts is settled by the manifest (`planner.history.manifest`): a file under
+options and the environment's credentials. What counts is settled by the manifest (`planner.history.store_manifest`): a file under
 a name of its own is put whole, and then the entry that names it. On a disk a file appears whole by being renamed after it
 was synced; an object store shows an object when it is whole.
 """
@@ -34,12 +34,12 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
-from planner.history import levels as history
-from planner.history import manifest, names, snapshot_bytes
-from planner.history.manifest import EntryReading, WriteEntry
-from planner.history.names import Partition, SnapshotAddress
+from planner.history import snapshot_bytes, snapshot_names, store_manifest
+from planner.history import store_queries as history
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
+from planner.history.snapshot_names import Partition, SnapshotAddress
 from planner.history.snapshot_rows import Rows
+from planner.history.store_manifest import EntryReading, WriteEntry
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
@@ -114,7 +114,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        url = url.removeprefix(names.PREFIX)  # as CLUSTER is written
+        url = url.removeprefix(snapshot_names.PREFIX)  # as CLUSTER is written
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
@@ -147,12 +147,12 @@ class Store:
             raise InputError("the snapshot doesn't tell when it was taken", where=snapshot.source, fix=fix)
         if not cluster:
             raise InputError("the cluster has no name", where=snapshot.source, fix="Give one with --name")
-        partition = Partition(cluster, names.day_of(snapshot.taken_at))
-        name = names.snapshot_id(snapshot)
+        partition = Partition(cluster, snapshot_names.day_of(snapshot.taken_at))
+        name = snapshot_names.snapshot_id(snapshot)
         if any(name in write_entry.parts for write_entry in self._entries(partition)):
             return False
         packed = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(snapshot_bytes.encode(snapshot), asbytes=True)
-        path = manifest.snapshot_path(partition, name)
+        path = store_manifest.snapshot_path(partition, name)
         self.write_part(partition, (name,), rows, also={path: packed}, snapshots={name: path})
         return True
 
@@ -180,7 +180,7 @@ class Store:
         began, unique = time.monotonic(), _unique()
         if set(tables) & set(store_trends.FROM):  # always of what is written beside it: no part can lack
             tables = {**tables, TRENDS: store_trends.trends(tables, _schema(NAMED[TRENDS], with_partition=False))}
-        files = {name: manifest.table_path(partition, name, unique) for name in tables}
+        files = {name: store_manifest.table_path(partition, name, unique) for name in tables}
         with self._told("written"):
             for path, content in also.items():
                 self._put(path, content)
@@ -197,7 +197,7 @@ class Store:
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
             write_entry = WriteEntry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
-            self._put(manifest.path_of(partition, unique), manifest.encode(write_entry))
+            self._put(store_manifest.path_of(partition, unique), store_manifest.encode(write_entry))
         return write_entry
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +215,7 @@ class Store:
         InputError
             When entries of these clusters and days are there, and none of them can be read.
         """
-        first, last = (None if moment is None else names.day_of(moment) for moment in (since, until))
+        first, last = (None if moment is None else snapshot_names.day_of(moment) for moment in (since, until))
         paths_by_partition = {
             partition: paths
             for partition, paths in self._partitions().items()
@@ -230,7 +230,7 @@ class Store:
         return tuple(
             reading
             for partition, paths in sorted(paths_by_partition.items())
-            for reading in manifest.readings(partition, [manifests[path] for path in paths if path in manifests])
+            for reading in store_manifest.readings(partition, [manifests[path] for path in paths if path in manifests])
         )
 
     def snapshots(
@@ -243,7 +243,7 @@ class Store:
             for name, path in reading.entry.snapshots.items()
         }
         every = (
-            StoredSnapshot(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
+            StoredSnapshot(cluster=cluster, snapshot=name, taken_at=snapshot_names.moment_of(name), path=path)
             for (cluster, name), path in sorted(snapshots_by_key.items())
         )
         return tuple(
@@ -261,13 +261,13 @@ class Store:
             When the store has none of then; it says which there are.
         """
         cluster = place.cluster or self._only_cluster()
-        until = names.latest_moment(place.time, now=now)
+        until = snapshot_names.latest_moment(place.time, now=now)
         every = self.snapshots((cluster,))
         if not every:
-            clusters_text = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
+            clusters_text = ", ".join(map(snapshot_names.encoded, self.clusters()[:10])) or "none"
             raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, fix=f"It has: {clusters_text}")
         candidates = [stored for stored in every if stored.taken_at <= until]
-        if place.time == names.LATEST:
+        if place.time == snapshot_names.LATEST:
             return latest_of(every, now)
         if not candidates:
             first = datetime.fromtimestamp(every[0].taken_at, UTC).strftime("%Y-%m-%dT%H:%MZ")
@@ -329,7 +329,7 @@ class Store:
         def read() -> history.History:
             readings = self.readings(clusters, since, until)
             moments = {
-                (reading.partition.cluster, names.moment_of(name))
+                (reading.partition.cluster, snapshot_names.moment_of(name))
                 for reading in readings
                 for name in reading.entry.snapshots
             }
@@ -511,7 +511,7 @@ class Store:
 
         `told` hears what is done, how many partitions are, and of how many. It may be stopped at any moment.
 
-        Two that do it at once, and writers meanwhile, don't disturb one another (`planner.history.manifest`).
+        Two that do it at once, and writers meanwhile, don't disturb one another (`planner.history.store_manifest`).
 
         Raises
         ------
@@ -537,7 +537,7 @@ class Store:
 
     def _join(self, partition: Partition) -> int:
         """Join the entries of a partition that are read; how many there were, 0 where there is one at most, or one that can't be read."""
-        readings = manifest.readings(partition, list(self._entries(partition)))
+        readings = store_manifest.readings(partition, list(self._entries(partition)))
         if len(readings) < 2 or partition in self._damaged():
             return 0
         tables = {}
@@ -556,7 +556,7 @@ class Store:
     def expire(self, *, before: float) -> int:
         """Delete every day that ended before the moment `before`; how many files went. A day of a cluster with an entry that
         can't be read stays: what belongs to it isn't known."""
-        last, deleted = names.day_of(before), 0
+        last, deleted = snapshot_names.day_of(before), 0
         for partition, paths in self._partitions().items():
             if partition.day < last:
                 entries = self._decoded(paths)
@@ -577,7 +577,7 @@ class Store:
             if partition in self._damaged():
                 named |= {path for write_entry in entries_by_path.values() for path in write_entry.paths}
                 continue
-            below = manifest.dominated(entries_by_path.values())
+            below = store_manifest.dominated(entries_by_path.values())
             late = [
                 path
                 for path, write_entry in entries_by_path.items()
@@ -599,10 +599,12 @@ class Store:
         damaged = self._damaged()
         orphans = [
             path
-            for folder in manifest.FOLDERS
+            for folder in store_manifest.FOLDERS
             for half_written in (True, False)
             for path, modified_at in self._listed(folder, half_written=half_written)
-            if (half_written or folder != manifest.FOLDER) and path not in named and now - modified_at > ORPHAN_SECONDS
+            if (half_written or folder != store_manifest.FOLDER)
+            and path not in named
+            and now - modified_at > ORPHAN_SECONDS
             if Partition.in_path(path) not in damaged
         ]
         self._delete(orphans)
@@ -613,8 +615,8 @@ class Store:
         """Partition → paths of its entries."""
         paths_by_partition: dict[Partition, list[str]] = {}
         with self._told("read"):
-            for path, _ in self._listed(manifest.FOLDER):
-                partition = manifest.partition_of(path)
+            for path, _ in self._listed(store_manifest.FOLDER):
+                partition = store_manifest.partition_of(path)
                 if partition is not None and path.endswith(".json"):
                     paths_by_partition.setdefault(partition, []).append(path)
                 elif path.endswith(".json"):
@@ -628,13 +630,15 @@ class Store:
 
     def _entries(self, partition: Partition) -> Iterable[WriteEntry]:
         with self._told("read"):
-            paths = [path for path, _ in self._listed(f"{manifest.FOLDER}/{partition.path}") if path.endswith(".json")]
+            paths = [
+                path for path, _ in self._listed(f"{store_manifest.FOLDER}/{partition.path}") if path.endswith(".json")
+            ]
         return self._decoded(sorted(paths)).values()
 
     def _decoded(self, paths: Sequence[str]) -> dict[str, WriteEntry]:
         def read(path: str) -> WriteEntry | None:
             try:
-                return manifest.decode(self._get(path), path)
+                return store_manifest.decode(self._get(path), path)
             except OSError as error:
                 if _is_gone(error):  # joined or expired since it was listed
                     return None
@@ -649,12 +653,12 @@ class Store:
 
     def _damaged(self) -> set[Partition | None]:
         """Days of clusters with an entry that can't be read."""
-        return {manifest.partition_of(path) for path in self._refused} - {None}
+        return {store_manifest.partition_of(path) for path in self._refused} - {None}
 
     def _only_cluster(self) -> str:
         clusters = self.clusters()
         if len(clusters) != 1:
-            clusters_text = ", ".join(map(names.encoded, clusters[:10]))
+            clusters_text = ", ".join(map(snapshot_names.encoded, clusters[:10]))
             fix = (
                 f"Name one after #: {clusters_text}"
                 if clusters
@@ -756,7 +760,7 @@ def _told(url: str, verb: str) -> Iterator[None]:
 
 def _duckdb() -> Any:
     """DuckDB: its library (nanobind) writes a line of each of its objects that is there when the process ends. They all are, since the
-    collector looks through nothing then (`planner.ground.collector`): what libraries write after Python's own end goes nowhere."""
+    collector looks through nothing then (`planner.ground.garbage_collector`): what libraries write after Python's own end goes nowhere."""
     import duckdb
 
     atexit.unregister(_be_silent)

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from planner.history.levels import METRICS, POOL
+from planner.history.store_queries import METRICS, POOL
 
 _ABOUT: Final = ("workload", "verdict", "model", "paid_for")
 FROM: Final = ("pools", "facts")

@@ -10,7 +10,7 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_of
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.history import MONTH_DAYS

@@ -8,10 +8,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from planner.ground import typed_json, vocabulary
+from planner.ground import typed_json, well_known_names
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CACHES, DATA_STORES, KARPENTER_CAPACITY_TYPE
+from planner.ground.well_known_names import CACHES, DATA_STORES, KARPENTER_CAPACITY_TYPE
 from planner.ground.words import duration
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
@@ -519,7 +519,7 @@ def cluster_grown(case: Case) -> Snapshot:
         return case.snapshot
     names = [f"{like.name}-{case.capacity}-{number}" for number in range(case.workload.replicas + 1)]
     more = tuple(
-        replace(like, name=name, uid=name, labels=FrozenMap({**like.labels, vocabulary.HOSTNAME: name}))
+        replace(like, name=name, uid=name, labels=FrozenMap({**like.labels, well_known_names.HOSTNAME: name}))
         for name in names
     )
     nodes = tuple(sorted((*case.snapshot.nodes, *more), key=lambda node: node.name))
@@ -540,8 +540,8 @@ def _new_pool(case: Case) -> str:
         return ""
     labels = case.nodes[0].labels
     gpus = alike(case.nodes[0].capacity)
-    accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
-    pool = commands.positional(labels.get(vocabulary.GKE_NODE_POOL, ""), "pool")
+    accelerator = labels.get(well_known_names.GKE_ACCELERATOR, "")
+    pool = commands.positional(labels.get(well_known_names.GKE_NODE_POOL, ""), "pool")
     words = [
         *("gcloud", "container", "node-pools", "create", f"{pool}-{case.capacity}", "--cluster", "CLUSTER"),
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",

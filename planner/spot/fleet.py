@@ -21,11 +21,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.ground import collector, parallel_parts
+from planner.ground import garbage_collector, parallel_parts
 from planner.ground.errors import NotKnownError
 from planner.ground.percentiles import percentiles
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH, ZONE
+from planner.ground.well_known_names import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import AS_SPOT, seller_of
@@ -260,7 +260,7 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, assumptions: Mapping[str,
     )
 
 
-@collector.resting()
+@garbage_collector.resting()
 def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
     if cost.unpriced and not cost.nodes:

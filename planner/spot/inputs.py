@@ -13,7 +13,7 @@ from typing import Any, Final
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting_of
-from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
+from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.input_report import hides, unseen_kind
 from planner.kubernetes.budgets import protection

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
+from planner.ground.work_budget import current
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
 from planner.spot.environment import Booleans, BulkLosses, Ints, most_losses
@@ -35,7 +35,7 @@ _LIVES_BUDGET: Final = (
 )
 _FEWEST_LIVES, _MOST_LIVES = 64, 512
 _LIVES_A_UNIT: Final = 4
-"""Of work (`planner.ground.budget`), as measured; `_loss_units` has that of losses of whole zones."""
+"""Of work (`planner.ground.work_budget`), as measured; `_loss_units` has that of losses of whole zones."""
 _SAME: Final = 1e-9  # two moments this close, relative to a piece of work, are one
 
 

@@ -21,10 +21,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.ground.budget import TOO_LARGE, TooLargeError, part
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
+from planner.ground.work_budget import TOO_LARGE, TooLargeError, part
 from planner.inventory.node_lives import NodeSeen, NodeSign, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, RATES, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours

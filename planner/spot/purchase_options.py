@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.kubernetes.records import EMPTY
 from planner.pricing.model import Provisioning

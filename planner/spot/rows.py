@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from planner.ground.sheet import Column
+from planner.ground.answer_layout import Column
 from planner.ground.words import Text, count, duration, usd
 from planner.spot.assumptions import COUNTED
 from planner.spot.checks import CHECK_NAME, CheckResult, Status

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, with_article
 from planner.kubernetes import commands
@@ -234,7 +234,7 @@ def _window_anywhere(snapshot: Snapshot, capacity: Capacity) -> Window:
 
 def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:
     stated = {
-        annotations.get(vocabulary.SPOT_OPT_OUT)
+        annotations.get(well_known_names.SPOT_OPT_OUT)
         for annotations in (workload.annotations, workload.template.annotations)
     }
     if "never" in stated:
@@ -258,7 +258,7 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
     unseen = named(Status.UNSEEN)
     unseen_text = f" Not to be seen from here: {unseen}." if unseen else ""
     if fitness is Fitness.OPTED_OUT:
-        return f"{name} is kept off spot by its annotation {vocabulary.SPOT_OPT_OUT}: never."
+        return f"{name} is kept off spot by its annotation {well_known_names.SPOT_OPT_OUT}: never."
     if fitness is Fitness.UNSUITABLE:
         return f"{name} is unsuitable for spot. {why_unsuitable(checks)}"
     if fitness is Fitness.NEEDS_CHANGES:
@@ -277,7 +277,7 @@ def _commands(case: Case) -> tuple[Command, ...]:
     node = next((node for node in case.nodes if pod and node.name == pod.node_name), None)
     node_name, zone = (
         commands.positional(node.name if node else "", "NODE"),
-        (node.labels.get(vocabulary.ZONE, "ZONE") if node else "ZONE"),
+        (node.labels.get(well_known_names.ZONE, "ZONE") if node else "ZONE"),
     )
     container = case.containers[0].name if case.containers else "CONTAINER"
     proofs = [

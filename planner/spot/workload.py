@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, plural, usd
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook

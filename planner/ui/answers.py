@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from planner.ground.budget import UnwantedError
+from planner.ground.work_budget import UnwantedError
 
 NOTHING: Final = object()
 """Stands for an answer that isn't there."""

@@ -14,8 +14,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.ground import words
-from planner.ground.budget import allowed
 from planner.ground.progress import told_to
+from planner.ground.work_budget import allowed
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.serve.processes import pool

@@ -14,7 +14,7 @@ from planner.capacity.headroom import Fit
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.tables import alike
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot

@@ -8,8 +8,8 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.health.drift.members import environment_names
 from planner.health.drift.model import ENVIRONMENT_WORDS, DriftReport, EnvironmentSuggestion, MatchBy, ServiceDrift
+from planner.health.drift.service_workloads import environment_names
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl

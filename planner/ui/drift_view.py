@@ -9,8 +9,8 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.tables import alike
 from planner.health.drift import shown_environments
+from planner.health.drift.listing_rows import matrix_rows
 from planner.health.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
-from planner.health.drift.rows import matrix_rows
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.ui import cache, drift_inputs, errors, page_filter, tables, tiles, verdict

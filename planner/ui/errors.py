@@ -11,9 +11,9 @@ from typing import NoReturn, ParamSpec, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.ground.budget import UnwantedError
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.words import literal, sentence
+from planner.ground.work_budget import UnwantedError
 
 _LOG = logging.getLogger(__name__)
 

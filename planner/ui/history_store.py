@@ -15,10 +15,10 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError, NotKnownError
 from planner.ground.records import replace
-from planner.history import names
-from planner.history.levels import History
+from planner.history import snapshot_names
 from planner.history.prediction_scores import PredictionScores, score_predictions
 from planner.history.predictions import COUNTED_DAYS, read_journal
+from planner.history.store_queries import History
 from planner.inventory.node_lives import Watch
 from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
@@ -38,7 +38,7 @@ def _made() -> str:
     """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
     url = str(demo.history_folder())
     of_demo = {snapshot.snapshot for snapshot in _snapshots(url, demo.DEMO_NAME)}
-    return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.looked_at()) in of_demo else ""
+    return url if not os.environ.get(VARIABLE) and snapshot_names.snapshot_id(session.looked_at()) in of_demo else ""
 
 
 def _url() -> str:
@@ -83,7 +83,7 @@ def _history(url: str, clusters: tuple[str, ...], days: float | None = None, unt
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
 def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
     """Called by its time here, where it is kept: another record at each visit would have its name worked out anew, and its tables."""
-    return replace(Store(url).snapshot(one), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
+    return replace(Store(url).snapshot(one), source=f"{one.cluster}@{snapshot_names.time_text(one.taken_at)}")
 
 
 @st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters
@@ -98,7 +98,7 @@ def node_watch(until: float) -> Watch:
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
 def _runs(url: str, cluster: str, until: float) -> Lengths:
-    place = names.SnapshotAddress(url=url, cluster=cluster, time=names.LATEST)
+    place = snapshot_names.SnapshotAddress(url=url, cluster=cluster, time=snapshot_names.LATEST)
     return lengths_of(Store(url).runs_seen(place, days_before(until, RUN_DAYS), until))
 
 
@@ -218,7 +218,7 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
             link.select("Cluster of the store", known, key="of_store", width=220) if len(known) > 1 else "".join(known)
         )
         times = {
-            names.time_text(stored_moment.taken_at): stored_moment
+            snapshot_names.time_text(stored_moment.taken_at): stored_moment
             for stored_moment in (_snapshots(url, cluster) if cluster else ())
         }
         newest = list(reversed(times))
@@ -242,7 +242,7 @@ def moment() -> None:
     with st.expander("Ask every page about another time", icon=":material/history:"):
         cluster = link.select("Cluster of the store", _clusters(url), key="moment_of")
         every = _snapshots(url, cluster)
-        texts = {names.time_text(stored.taken_at): stored for stored in reversed(every)}
+        texts = {snapshot_names.time_text(stored.taken_at): stored for stored in reversed(every)}
         chosen = link.select("Taken", list(texts), key="moment")
         if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
             session.adopt(_seen(url, texts[chosen]))

@@ -10,11 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.figures import palette
 from planner.ground import words
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.history.commitment_levels import TERM_WORDS
-from planner.history.days import Period, TrendLine, money_words
-from planner.history.levels import History
+from planner.history.daily_series import Period, TrendLine, money_words
 from planner.history.predictions import COUNTED_DAYS
+from planner.history.store_queries import History
 from planner.history.trend import Outlook
 from planner.kubernetes.records import Snapshot
 from planner.questions import commitments, diff, review, trends

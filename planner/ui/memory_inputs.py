@@ -13,7 +13,7 @@ from planner.health.memory.kubelet import (
     ReservationPolicy,
     SwapBehavior,
 )
-from planner.health.memory.nodes import ClusterMemory, NodeReport
+from planner.health.memory.node_memory import ClusterMemory, NodeReport
 from planner.health.memory.what_if import MemoryChange
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from planner.ground import words
-from planner.health.memory.nodes import ClusterMemory, NodeReport
+from planner.health.memory.node_memory import ClusterMemory, NodeReport
 from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
 from planner.kubernetes.records import Finding
 from planner.questions import memory

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.figures import slide
+from planner.figures import savings_slide
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.words import literal, moment, short_name, usd
@@ -100,7 +100,7 @@ def slide_of(
         (short_name(key), str(summary(detail_of(QUESTION.answer(snapshot, SavingsSettings(workload=key), given)))))
         for key in keys
     ]
-    return slide.html(f"{snapshot.source}, taken {moment(snapshot.taken_at)}", total, steps, each)
+    return savings_slide.html(f"{snapshot.source}, taken {moment(snapshot.taken_at)}", total, steps, each)
 
 
 def settled(snapshot: Snapshot, given: Inputs) -> SavingsAnswer | None:

@@ -11,7 +11,7 @@ from planner.capacity.what_if_syntax import FORMS, ChangeKind, text_of
 from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload

@@ -13,7 +13,7 @@ from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending
 from planner.figures import seat_map
 from planner.ground import words
 from planner.ground.errors import ChangeError
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes.records import Snapshot
 from planner.questions import seats
 from planner.remedies.make_room import MadeRoom

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.sheet import Listing
+from planner.ground.answer_layout import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.wording import heading, listed, money

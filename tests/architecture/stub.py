@@ -1,4 +1,4 @@
-"""``headroom_planner/__init__.pyi``: what `planner.cli.python` hands out, with every question's settings, for editors and type checkers.
+"""``headroom_planner/__init__.pyi``: what `planner.cli.python_api` hands out, with every question's settings, for editors and type checkers.
 
 ``make docs`` writes it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from planner.cli.python import FIRST, OTHER_NAMES
+from planner.cli.python_api import FIRST, OTHER_NAMES
 from planner.ground.settings import Setting, settings_of
 from planner.questions import INDEX, question_called
 
@@ -20,10 +20,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from planner.cli.python import Answer as Answer
-from planner.cli.python import Cluster as Cluster
-from planner.cli.python import ask as ask
-from planner.cli.python import read as read
+from planner.cli.python_api import Answer as Answer
+from planner.cli.python_api import Cluster as Cluster
+from planner.cli.python_api import ask as ask
+from planner.cli.python_api import read as read
 from planner.ground.errors import HeadroomError as HeadroomError
 from planner.ground.errors import NotKnownError as NotKnownError
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.kubernetes.clouds import CLOUDS, Cloud
 from tests.house.clouds import named
 
@@ -30,13 +30,13 @@ def test_labels_that_code_reads_are_spelt_in_the_rows_as_in_the_vocabulary() -> 
         "GKE_ACCELERATOR", "GKE_ACCELERATOR_COUNT", "GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT", "INSTANCE_TYPE", "KARPENTER_CAPACITY_TYPE",
         "KARPENTER_GPU_NAME", "KARPENTER_NODE_POOL", "NVIDIA_GPU_COUNT", "NVIDIA_GPU_PRODUCT", "OLD_REGION", "OLD_ZONE", "REGION", "ZONE",
     )  # fmt: skip
-    assert [name for name in read if f'"{getattr(vocabulary, name)}"' not in text] == []
+    assert [name for name in read if f'"{getattr(well_known_names, name)}"' not in text] == []
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        "from planner.ground.vocabulary import GKE_SPOT",
+        "from planner.ground.well_known_names import GKE_SPOT",
         "from planner.kubernetes.clouds import GKE",
         "vocabulary.KARPENTER_NODE_POOL",
         "Provider.AKS",

@@ -25,7 +25,7 @@ from planner.capacity.headroom import fit, fits
 from planner.capacity.headroom_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.records import replace
 from planner.kubernetes.records import (
     FrozenMap,
@@ -311,7 +311,7 @@ def snapshot(layout: Layout) -> Snapshot:
     ]
     read = read_items(items, source="bench")
 
-    node_like = {node.labels[vocabulary.GKE_NODE_POOL]: node for node in read.nodes}
+    node_like = {node.labels[well_known_names.GKE_NODE_POOL]: node for node in read.nodes}
     nodes = [
         replace(
             node_like[pool.name],
@@ -388,7 +388,7 @@ _RELEASED = FrozenMap({"release": "8"})
 
 def _newer(one: ReplicaSet, created_at: float) -> ReplicaSet:
     """The next ReplicaSet of the same Deployment, with half of its pods."""
-    mark = FrozenMap({vocabulary.POD_TEMPLATE_HASH: f"{zlib.crc32(one.uid.encode()):09x}"})
+    mark = FrozenMap({well_known_names.POD_TEMPLATE_HASH: f"{zlib.crc32(one.uid.encode()):09x}"})
     labels = FrozenMap({**one.template.labels, **mark})
     return replace(
         _counting(one, one.replicas // 2),
@@ -489,10 +489,13 @@ def _labels(application: Application) -> dict[str, str]:
 def _pod_labels(application: Application, place: dict[str, str]) -> dict[str, str]:
     labels = _labels(application)
     if application.kind == "Deployment":
-        return {**labels, vocabulary.POD_TEMPLATE_HASH: application.template_hash}
-    labels[vocabulary.CONTROLLER_REVISION_HASH] = f"{application.name}-{application.template_hash}"
+        return {**labels, well_known_names.POD_TEMPLATE_HASH: application.template_hash}
+    labels[well_known_names.CONTROLLER_REVISION_HASH] = f"{application.name}-{application.template_hash}"
     if application.kind == "StatefulSet":
-        labels |= {vocabulary.STATEFULSET_POD_NAME: place["@NAME@"], vocabulary.POD_INDEX: place["@ORDINAL@"]}
+        labels |= {
+            well_known_names.STATEFULSET_POD_NAME: place["@NAME@"],
+            well_known_names.POD_INDEX: place["@ORDINAL@"],
+        }
     return labels
 
 
@@ -506,7 +509,7 @@ def _workload(application: Application, number: int) -> Item:
     spec: Item = {"selector": selector, "template": template, "revisionHistoryLimit": 10}
     status: Item = {"observedGeneration": 7}
     if application.kind == "Deployment":
-        metadata["annotations"] = {vocabulary.REVISION: "7"}
+        metadata["annotations"] = {well_known_names.REVISION: "7"}
         rolling = {"maxSurge": application.max_surge, "maxUnavailable": application.max_unavailable}
         spec |= {
             "replicas": replicas,
@@ -544,14 +547,14 @@ def _workload(application: Application, number: int) -> Item:
 
 def _replica_set(application: Application, number: int) -> Item:
     replicas = len(application.nodes)
-    labels = {**_labels(application), vocabulary.POD_TEMPLATE_HASH: application.template_hash}
+    labels = {**_labels(application), well_known_names.POD_TEMPLATE_HASH: application.template_hash}
     metadata = _metadata(
         f"{application.name}-{application.template_hash}", _uid(5, number), labels, application.namespace
     )
     metadata["annotations"] = {
-        vocabulary.REVISION: "7",
-        vocabulary.DESIRED_REPLICAS: str(replicas),
-        vocabulary.MAX_REPLICAS: str(replicas * 5 // 4),
+        well_known_names.REVISION: "7",
+        well_known_names.DESIRED_REPLICAS: str(replicas),
+        well_known_names.MAX_REPLICAS: str(replicas * 5 // 4),
     }
     metadata["ownerReferences"] = [_owner("Deployment", application.name, _uid(4, number))]
     return {
@@ -582,7 +585,7 @@ def _pod_spec(application: Application) -> Item:
     requests = {"cpu": f"{application.cpu_millicores}m", "memory": f"{application.memory_mib}Mi"}
     limits = {"memory": f"{application.memory_mib}Mi"}
     if application.gpus:
-        requests[vocabulary.NVIDIA_GPU] = limits[vocabulary.NVIDIA_GPU] = str(application.gpus)
+        requests[well_known_names.NVIDIA_GPU] = limits[well_known_names.NVIDIA_GPU] = str(application.gpus)
     probe = {
         "httpGet": {"path": "/healthz", "port": 8080, "scheme": "HTTP"},
         "initialDelaySeconds": 20,
@@ -637,18 +640,18 @@ def _pod_spec(application: Application) -> Item:
     if pool is None:
         spec |= {"tolerations": [{"operator": "Exists"}], "priorityClassName": "system-node-critical"}
         if application.name == GPU_DAEMON:
-            expressions = [{"key": vocabulary.GKE_ACCELERATOR, "operator": "Exists"}]
+            expressions = [{"key": well_known_names.GKE_ACCELERATOR, "operator": "Exists"}]
             spec["affinity"] = _node_affinity({"matchExpressions": expressions})
     elif pool.gpus:
-        spec["nodeSelector"] = {vocabulary.GKE_ACCELERATOR: pool.accelerator}
+        spec["nodeSelector"] = {well_known_names.GKE_ACCELERATOR: pool.accelerator}
         spec["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
     else:
-        spec["nodeSelector"] = {vocabulary.GKE_NODE_POOL: pool.name}
+        spec["nodeSelector"] = {well_known_names.GKE_NODE_POOL: pool.name}
     own = {"labelSelector": {"matchLabels": {"app": application.name}}}
     if application.trait == "spread":
-        spread = {"maxSkew": 1, "topologyKey": vocabulary.ZONE, "whenUnsatisfiable": "ScheduleAnyway", **own}
+        spread = {"maxSkew": 1, "topologyKey": well_known_names.ZONE, "whenUnsatisfiable": "ScheduleAnyway", **own}
         spec["topologySpreadConstraints"] = [spread]
-    term = {**own, "topologyKey": vocabulary.HOSTNAME}
+    term = {**own, "topologyKey": well_known_names.HOSTNAME}
     if application.trait == "keep-apart":
         spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     if application.trait == "prefer-apart":
@@ -721,15 +724,15 @@ def _node(layout: Layout, node: int) -> Item:
     labels = {
         "beta.kubernetes.io/arch": "amd64",
         "cloud.google.com/gke-boot-disk": "pd-balanced",
-        vocabulary.GKE_NODE_POOL: pool.name,
-        vocabulary.GKE_PROVISIONING: "standard",
+        well_known_names.GKE_NODE_POOL: pool.name,
+        well_known_names.GKE_PROVISIONING: "standard",
         "cloud.google.com/machine-family": pool.machine.split("-")[0],
         "kubernetes.io/arch": "amd64",
-        vocabulary.HOSTNAME: name,
+        well_known_names.HOSTNAME: name,
         "kubernetes.io/os": "linux",
-        vocabulary.INSTANCE_TYPE: pool.machine,
-        vocabulary.REGION: zone[:-2],
-        vocabulary.ZONE: zone,
+        well_known_names.INSTANCE_TYPE: pool.machine,
+        well_known_names.REGION: zone[:-2],
+        well_known_names.ZONE: zone,
     }
     allocatable = {
         "cpu": f"{pool.cpu_millicores}m",
@@ -740,9 +743,9 @@ def _node(layout: Layout, node: int) -> Item:
     }
     taints = []
     if pool.gpus:
-        labels[vocabulary.GKE_ACCELERATOR] = pool.accelerator
-        labels[vocabulary.GKE_ACCELERATOR_COUNT] = str(pool.gpus)
-        allocatable[vocabulary.NVIDIA_GPU] = str(pool.gpus)
+        labels[well_known_names.GKE_ACCELERATOR] = pool.accelerator
+        labels[well_known_names.GKE_ACCELERATOR_COUNT] = str(pool.gpus)
+        allocatable[well_known_names.NVIDIA_GPU] = str(pool.gpus)
         taints.append({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"})
     images = [
         {

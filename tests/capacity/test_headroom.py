@@ -20,9 +20,9 @@ from planner.capacity.headroom_shapes import (
     usual_share,
     workload_shapes,
 )
-from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
+from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import rollout

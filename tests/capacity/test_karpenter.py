@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from planner.capacity.unlisted_node_groups import autoscalers_seen, growing
-from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
+from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import with_snapshots
 from planner.kubernetes.nodes import machine_type

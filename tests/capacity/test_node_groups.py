@@ -8,7 +8,7 @@ from typing import Any
 from planner.capacity.node_groups import Sizes, node_groups, template_of
 from planner.capacity.node_pools import pools
 from planner.capacity.unlisted_node_groups import growing
-from planner.ground.vocabulary import CPU, NVIDIA_GPU, ZONE
+from planner.ground.well_known_names import CPU, NVIDIA_GPU, ZONE
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import Snapshot

@@ -13,7 +13,7 @@ from planner.capacity.kueue_queues import Waiting, queues
 from planner.cli import headroom
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.history.names import SnapshotAddress
+from planner.history.snapshot_names import SnapshotAddress
 from planner.history.snapshot_rows import rows_of
 from planner.inventory.queue_runs import RunBand, RunSeen, RunsSeen, lengths_of, remaining, series_of
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot

@@ -17,8 +17,8 @@ from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import parse_change
 from planner.capacity.work_limits import LIMITS
-from planner.ground.budget import TooLargeError, part
 from planner.ground.records import replace
+from planner.ground.work_budget import TooLargeError, part
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.rollout.prepared_change import compiled
 from planner.rollout.simulation import _ATTEMPT_UNITS, Simulation

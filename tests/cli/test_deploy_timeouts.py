@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.history import names
+from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
 from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer
 from planner.rollout.policy import Failing, read_policy
@@ -171,7 +171,7 @@ def test_a_store_tells_the_pods_of_earlier_rollouts(capsys: pytest.CaptureFixtur
     for days in (3, 2, 1):
         found = read_items(items_of(given, NOW - days * DAY)[0], source="file", taken_at=NOW - days * DAY + DAY / 2)
         store.write("edu", found, rows_of(found, (), written_by="test"))
-    for place, pods, rollouts in (("", 18, 3), (f"@{names.time_text(NOW - DAY)}", 12, 2)):
+    for place, pods, rollouts in (("", 18, 3), (f"@{snapshot_names.time_text(NOW - DAY)}", 12, 2)):
         _, out = rollout(capsys, f"store:{tmp_path / 'store'}#edu{place}", "-w", "app", "-o", "json")
         band = json.loads(out)["result"]["workloads"][0]["duration"]
         assert (band["pods"], band["rollouts"]) == (pods, rollouts)

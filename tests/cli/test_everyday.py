@@ -17,7 +17,8 @@ import pytest
 import yaml
 from click.shell_completion import ShellComplete
 
-from planner.cli import COMMANDS, headroom, kubectl_plugin, main, plugin
+from planner.cli import COMMANDS, headroom, kubectl_plugin, main
+from planner.cli import kubectl_plugin_arguments as plugin
 from planner.cli.output import write_file
 from planner.ground.errors import InputError
 from planner.ground.records import replace
@@ -106,7 +107,7 @@ def on_a_terminal(*arguments: str) -> str:
 def test_a_line_while_it_takes_long_and_none_afterwards(tmp_path: Path) -> None:
     slow = tmp_path / "slow.py"
     slow.write_text(
-        "import sys, time\nfrom planner.cli import headroom, main\nimport planner.cli.cluster as c\n"
+        "import sys, time\nfrom planner.cli import headroom, main\nimport planner.cli.cluster_argument as c\n"
         "read = c.source.read_cluster\n"
         "def slowly(*a, **k):\n    time.sleep(1.8)\n    return read(*a, **k)\n"
         "c.source.read_cluster = slowly\nmain()\n"

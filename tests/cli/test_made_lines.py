@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from planner.cli.question_commands import show_listing
-from planner.ground.sheet import Column, Listing
+from planner.ground.answer_layout import Column, Listing
 from planner.ground.words import sentence
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict

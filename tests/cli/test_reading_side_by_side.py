@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from planner.cli import cluster as reading
+from planner.cli import cluster_argument as reading
 from planner.cli import main
 from planner.ground import parallel_parts
 from planner.kubernetes.records import Snapshot

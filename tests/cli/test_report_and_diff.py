@@ -16,7 +16,7 @@ from planner.capacity import overview
 from planner.cli import main
 from planner.figures.review_first_page import lines
 from planner.ground.words import usd
-from planner.health.memory import nodes
+from planner.health.memory import node_memory
 from planner.pricing import bill as bill_room
 from planner.pricing.allocation import AllocationKind
 from planner.questions import findings
@@ -78,7 +78,7 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
         monkeypatch.setattr(module, name, counting)
 
     counted(overview, "played")
-    counted(nodes, "_cluster_memory")
+    counted(node_memory, "_cluster_memory")
     review(demo.read(), ReportSettings(), Inputs(book=embedded_book()))
     assert sorted(made) == ["_cluster_memory", "played"]
 

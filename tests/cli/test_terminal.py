@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from planner.cli import main
-from planner.figures.labels import plain
+from planner.figures.text_labels import plain
 from planner.ground.records import replace
 from planner.ground.tables import as_csv, as_json
 from planner.ground.words import literal

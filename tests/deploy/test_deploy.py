@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from planner.cli import headroom
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import WARNINGS_SWITCH
+from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.endpoint_paths import REVIEWS

@@ -12,7 +12,7 @@ from planner.capacity.free_capacity import CapacityAnswer
 from planner.figures.answer_charts import Chart, charts
 from planner.ground.records import replace
 from planner.health.memory.kubelet import KubeletSettings
-from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.node_memory import cluster_memory
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.pricing.bill import cost_cluster
 from planner.rollout.answers import PodState

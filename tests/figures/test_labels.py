@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.figures.labels import LONGEST, short, ticks
+from planner.figures.text_labels import LONGEST, short, ticks
 
 
 def test_a_long_name_loses_its_middle() -> None:

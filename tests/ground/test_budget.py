@@ -9,9 +9,9 @@ import pytest
 
 from planner.capacity import drain
 from planner.capacity.overview import overview, played
-from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
+from planner.ground.work_budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
 from planner.remedies.rollouts import rollout

@@ -9,20 +9,20 @@ import weakref
 
 import pytest
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 
 
 def test_it_rests_until_the_last_is_done() -> None:
     assert gc.isenabled()
-    with collector.resting():
-        with collector.resting():
+    with garbage_collector.resting():
+        with garbage_collector.resting():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_it_wakes_after_an_error() -> None:
-    with pytest.raises(ValueError, match="damaged"), collector.resting():
+    with pytest.raises(ValueError, match="damaged"), garbage_collector.resting():
         raise ValueError("damaged")
     assert gc.isenabled()
 
@@ -30,7 +30,7 @@ def test_it_wakes_after_an_error() -> None:
 def test_who_had_it_off_keeps_it_off() -> None:
     gc.disable()
     try:
-        with collector.resting():
+        with garbage_collector.resting():
             pass
         assert not gc.isenabled()
     finally:
@@ -39,8 +39,8 @@ def test_who_had_it_off_keeps_it_off() -> None:
 
 def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
     kept: list[object] = []
-    collector.take_back()  # a server that another test had in this process puts aside what it holds
-    with collector.resting(keeps=True):
+    garbage_collector.take_back()  # a server that another test had in this process puts aside what it holds
+    with garbage_collector.resting(keeps=True):
         kept = [[] for _ in range(1_000)]
         kept.append(kept)  # a cycle
     assert gc.get_freeze_count() == 0
@@ -64,27 +64,27 @@ def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones(
         def __init__(self) -> None:
             self.own = self
 
-    collector.take_back()
-    monkeypatch.setattr(collector, "_times", 0)
-    monkeypatch.setattr(collector, "_every", 8)
-    monkeypatch.setattr("planner.ground.collector.gc.get_objects", lambda: range(objects))
+    garbage_collector.take_back()
+    monkeypatch.setattr(garbage_collector, "_times", 0)
+    monkeypatch.setattr(garbage_collector, "_every", 8)
+    monkeypatch.setattr("planner.ground.garbage_collector.gc.get_objects", lambda: range(objects))
     runs = []
     for _ in range(20):
-        with collector.resting(keeps=True):
+        with garbage_collector.resting(keeps=True):
             runs.append(weakref.ref(Run()))
     assert sum(run() is not None for run in runs) == kept
-    assert collector._every == every
+    assert garbage_collector._every == every
     assert gc.isenabled()
 
 
 def test_what_was_put_aside_stays_there() -> None:
-    collector.put_aside()
+    garbage_collector.put_aside()
     try:
-        with collector.resting(keeps=True):
+        with garbage_collector.resting(keeps=True):
             pass
         assert gc.get_freeze_count() > 0
     finally:
-        collector.take_back()
+        garbage_collector.take_back()
     assert gc.get_freeze_count() == 0
 
 
@@ -99,7 +99,7 @@ def test_a_command_that_ends_is_not_looked_through_and_who_imports_the_library_i
 def test_a_command_looks_seldom() -> None:
     known = gc.get_threshold()
     try:
-        collector.seldom()
+        garbage_collector.seldom()
         assert gc.get_threshold()[0] > 10_000
         assert gc.isenabled()
     finally:

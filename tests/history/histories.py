@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from planner.history.levels import History, Level, Number, Streak
+from planner.history.store_queries import History, Level, Number, Streak
 
 START = datetime(2026, 9, 7, 12, tzinfo=UTC).timestamp()  # a Monday
 DAY = 86_400.0

@@ -16,13 +16,13 @@ import pytest
 
 from planner.capacity.kueue_queues import queues
 from planner.cli import main
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
 from planner.health.drift.model import ENVIRONMENT_WORDS
-from planner.history import api_words, snapshot_bytes
+from planner.history import anonymization_allowlist, snapshot_bytes
 from planner.history.anonymization import anonymised
-from planner.history.api_words import PROGRAMS, is_plain_number
+from planner.history.anonymization_allowlist import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import machine_type, node_pool
@@ -325,8 +325,8 @@ def test_a_gke_cluster_grows_the_same_under_other_names() -> None:
 
 
 def test_where_the_program_stands_on_this_machine_is_no_word_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "__file__", "/srv/acmecorp/prodteam/vocabulary.py")
-    assert not {"acmecorp", "prodteam"} & api_words._parts_of_tables()
+    monkeypatch.setattr(well_known_names, "__file__", "/srv/acmecorp/prodteam/vocabulary.py")
+    assert not {"acmecorp", "prodteam"} & anonymization_allowlist._parts_of_tables()
 
 
 @pytest.mark.parametrize(

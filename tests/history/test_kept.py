@@ -12,7 +12,7 @@ from planner.capacity import overview as overviews
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import snapshot_bytes
-from planner.history.names import FORMAT
+from planner.history.snapshot_names import FORMAT
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
 from planner.sources import demo

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from planner.ground.errors import InputError
-from planner.history import manifest
-from planner.history.manifest import WriteEntry
-from planner.history.names import Partition
+from planner.history import store_manifest
+from planner.history.snapshot_names import Partition
+from planner.history.store_manifest import WriteEntry
 
 DAY = Partition("prod", "2026-11-17")
 
@@ -20,7 +20,7 @@ def read(*entries: WriteEntry) -> list[tuple[str, tuple[str, ...]]]:
     """Each part with the entry it is read from."""
     return [
         (one.entry.name, tuple(part for part in one.entry.parts if part not in one.without))
-        for one in manifest.readings(DAY, entries)
+        for one in store_manifest.readings(DAY, entries)
     ]
 
 
@@ -51,10 +51,10 @@ def test_however_joining_and_deleting_interleave_each_part_is_read_once(seed: in
             now[name] = entry(name, part)
             written.add(part)
         elif act == "join" and saw:
-            some = manifest.readings(DAY, list(saw.values()))
+            some = store_manifest.readings(DAY, list(saw.values()))
             now[name] = entry(name, *sorted({part for one in some for part in one.entry.parts}))
         elif act == "delete":
-            for gone in manifest.dominated(saw.values()):
+            for gone in store_manifest.dominated(saw.values()):
                 now.pop(gone, None)
         seen.append(dict(now))
         parts = [part for _, some in read(*now.values()) for part in some]
@@ -63,10 +63,15 @@ def test_however_joining_and_deleting_interleave_each_part_is_read_once(seed: in
 
 def test_an_entry_comes_back_and_damage_is_said() -> None:
     one = entry("1", "a")
-    assert manifest.decode(manifest.encode(one), manifest.path_of(DAY, "1")) == one
-    for data in (b"", b"{}", manifest.encode(one)[:-9], manifest.encode(one).replace(b"manifest/v1", b"manifest/v9")):
+    assert store_manifest.decode(store_manifest.encode(one), store_manifest.path_of(DAY, "1")) == one
+    for data in (
+        b"",
+        b"{}",
+        store_manifest.encode(one)[:-9],
+        store_manifest.encode(one).replace(b"manifest/v1", b"manifest/v9"),
+    ):
         with pytest.raises(InputError) as refused:
-            manifest.decode(data, "manifest/x.json")
+            store_manifest.decode(data, "manifest/x.json")
         assert refused.value.fix
 
 
@@ -84,27 +89,27 @@ OTHER = Partition("secret", "2026-11-17")
 def test_an_entry_names_files_of_its_own_cluster_and_day_or_is_refused(path: str) -> None:
     named = WriteEntry(name="1", written_at=1.0, parts=("a",), files={"pods": path})
     with pytest.raises(InputError, match="no file of this cluster and day"):
-        manifest.decode(manifest.encode(named), manifest.path_of(DAY, "1"))
+        store_manifest.decode(store_manifest.encode(named), store_manifest.path_of(DAY, "1"))
     moment = "20261117T093000.000000Z-abc"
     as_snapshot = WriteEntry(
         name="1", written_at=1.0, parts=("a",), snapshots={moment: path.replace("x.json.zst", "x")}
     )
     with pytest.raises(InputError, match="no file of this cluster and day"):
-        manifest.decode(manifest.encode(as_snapshot), manifest.path_of(DAY, "1"))
-    whole = manifest.snapshot_path(DAY, moment)
+        store_manifest.decode(store_manifest.encode(as_snapshot), store_manifest.path_of(DAY, "1"))
+    whole = store_manifest.snapshot_path(DAY, moment)
     for odd in ("nonsense", "20261117T093000.000000Z-../..", "20261317T093000.000000Z-abc"):
         strange = WriteEntry(name="1", written_at=1.0, parts=("a",), snapshots={odd: whole})
         with pytest.raises(InputError, match="no file of this cluster and day"):
-            manifest.decode(manifest.encode(strange), manifest.path_of(DAY, "1"))
+            store_manifest.decode(store_manifest.encode(strange), store_manifest.path_of(DAY, "1"))
 
 
 def test_an_entry_counts_where_its_name_and_folder_say_it_is() -> None:
-    whole = manifest.encode(entry("1", "a"))
+    whole = store_manifest.encode(entry("1", "a"))
     for path in (
-        manifest.path_of(OTHER, "1"),
-        manifest.path_of(DAY, "2"),
+        store_manifest.path_of(OTHER, "1"),
+        store_manifest.path_of(DAY, "2"),
         "manifest/1.json",
         "manifest/cluster=%70rod/day=2026-11-17/1.json",
     ):
         with pytest.raises(InputError, match="no file of this cluster and day"):
-            manifest.decode(whole, path)
+            store_manifest.decode(whole, path)

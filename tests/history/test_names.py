@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
-from planner.history.names import (
+from planner.history.snapshot_names import (
     Partition,
     SnapshotAddress,
     decoded,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from planner.ground.records import replace
-from planner.history.names import snapshot_id
+from planner.history.snapshot_names import snapshot_id
 from planner.history.snapshot_rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store

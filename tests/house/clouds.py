@@ -12,7 +12,7 @@ from planner.kubernetes.clouds import CLOUDS
 from tests.architecture.tree import parsed, python_files
 from tests.house.check import Check
 
-TABLES: Final = {Path("planner/kubernetes/clouds.py"), Path("planner/ground/vocabulary.py")}
+TABLES: Final = {Path("planner/kubernetes/clouds.py"), Path("planner/ground/well_known_names.py")}
 VENDORS: Final = ("GKE", "EKS", "AKS", "OKE", "KARPENTER", "AUTOPILOT")
 _CONSTANT: Final = re.compile(rf"({'|'.join(VENDORS)})(_[A-Z_]+)?\Z")
 _PREFIX: Final = re.compile(r"(gke|gk3|eks|aks|oke|gce|k8s-aws)(-|://)")
@@ -23,7 +23,7 @@ _NAMES: Final = frozenset({one.name for one in CLOUDS} | {one.scheme for one in 
 _SHARED: Final = {"GKE_GPU_PARTITION_SIZE", "GKE_GPU_SHARING_STRATEGY", "GKE_MAX_SHARED_CLIENTS"}
 MAY: Final[dict[str, set[str]]] = {
     "planner/kubernetes/nodes.py": {"GKE", *_SHARED},  # is_gke; how GKE says that GPUs are shared
-    "planner/history/api_words.py": _SHARED,  # label keys that aren't anybody's names
+    "planner/history/anonymization_allowlist.py": _SHARED,  # label keys that aren't anybody's names
     "planner/capacity/node_pools.py": {"GKE_API", "KARPENTER"},  # who says how far a pool may grow (LimitSource)
     "planner/capacity/node_groups.py": {
         "GKE",

@@ -71,7 +71,7 @@ CHECKS: Final = (
         holds=f"at most {MOST_CONSTANTS} constants are named for what they bound",
         subjects=_everywhere,
         faults=too_many,
-        advice="a bound is a field of its room's table (planner/…/limits.py), where it says what it bounds and what happens beyond",
+        advice="a bound is a field of its room's table (planner/…/*limits.py), where it says what it bounds and what happens beyond",
     ),
     Check(
         holds="a search for ways out has its limits in the table of limits",

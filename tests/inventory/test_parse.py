@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.ground.vocabulary import KEPT_ANNOTATIONS
+from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import (

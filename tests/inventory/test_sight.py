@@ -13,7 +13,7 @@ import pytest
 from planner.capacity.overview import overview
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.tables import as_csv, as_json
-from planner.ground.vocabulary import SYSTEM_NAMESPACES
+from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.inventory import cluster_oddities
 from planner.inventory.namespace_visibility import HIDDEN, as_seen
 from planner.kubernetes.progressive import LEADER_READY

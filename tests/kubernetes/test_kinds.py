@@ -1,6 +1,6 @@
 import pytest
 
-from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
+from planner.ground.well_known_names import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes import kinds
 from planner.kubernetes.kinds import Kind, kind_called, kind_in
 from planner.kubernetes.owners import workload_keys

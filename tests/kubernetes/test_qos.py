@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.kubernetes.qos import (
     QosClass,
     is_critical,

@@ -2,7 +2,7 @@ import pytest
 
 from planner.ground.errors import ChangeError
 from planner.health.memory.kubelet import KubeletSettings, ReservationPolicy
-from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.node_memory import cluster_memory
 from planner.health.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Container, Snapshot

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
-from planner.health.memory.nodes import NodeReport, cluster_memory
+from planner.health.memory.node_memory import NodeReport, cluster_memory
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Pod, Snapshot

@@ -1,5 +1,5 @@
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
-from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.node_memory import cluster_memory
 from planner.health.memory.risks import risks
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
 from planner.kubernetes.records import Finding, Pod, PodMetrics, Severity

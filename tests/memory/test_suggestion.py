@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, MEMORY
-from planner.health.memory.suggestion import Basis, round_up_bytes, suggest
+from planner.ground.well_known_names import CPU, MEMORY
+from planner.health.memory.request_suggestions import Basis, round_up_bytes, suggest
 from planner.inventory.change_validation import check_resources
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, FrozenMap

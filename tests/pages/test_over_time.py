@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from planner.ground.records import replace
-from planner.history.names import time_text
+from planner.history.snapshot_names import time_text
 from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.questions.question import Inputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.ground.vocabulary import INSTANCE_TYPE, REGION
+from planner.ground.well_known_names import INSTANCE_TYPE, REGION
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.book import PriceTable, compose, read_table
 from planner.pricing.model import PriceBook

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.ground.vocabulary import GKE_ACCELERATOR, GKE_NODE_POOL, GKE_SPOT
+from planner.ground.well_known_names import GKE_ACCELERATOR, GKE_NODE_POOL, GKE_SPOT
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.cluster import VCPU_TO_GIB_PRICE, cluster_cost
 from planner.pricing.model import PriceReason, PricingCategory, Provisioning

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.pricing.book import Machines
 from planner.pricing.machine import gpu_hour_price, parse_custom_type, price_machine
 from planner.pricing.model import PartKind, PriceReason, PricingCategory, Provisioning

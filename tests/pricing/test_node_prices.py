@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     GKE_ACCELERATOR,
     GKE_ACCELERATOR_COUNT,
     GKE_GPU_PARTITION_SIZE,

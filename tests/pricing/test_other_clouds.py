@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
+from planner.ground.well_known_names import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
 from planner.pricing.book import compose, read_table

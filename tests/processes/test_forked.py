@@ -13,8 +13,8 @@ import pytest
 
 from planner.capacity.overview import played
 from planner.ground import parallel_parts
-from planner.ground.budget import TooLargeError, allowed, current
 from planner.ground.errors import InputError
+from planner.ground.work_budget import TooLargeError, allowed, current
 from planner.questions import question_called
 from planner.questions.question import Inputs
 from planner.questions.report import ReportSettings, review

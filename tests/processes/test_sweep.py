@@ -17,7 +17,7 @@ import pytest
 from planner.cli import main
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
-from planner.history.names import snapshot_id
+from planner.history.snapshot_names import snapshot_id
 from planner.kubernetes.records import Snapshot
 from planner.questions import plan
 from planner.questions.plan import PlanSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.ground.budget import UnwantedError, allowed
+from planner.ground.work_budget import UnwantedError, allowed
 from planner.inventory.change import WorkloadChange
 from planner.questions.question import plain
 from planner.remedies import rollouts

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from planner.capacity import overview as overviews
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS
+from planner.ground.well_known_names import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests

@@ -11,7 +11,7 @@ import pytest
 from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.vocabulary import WARNINGS_SWITCH
+from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.ground.words import NO_WORDS
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot

@@ -4,8 +4,8 @@ import pytest
 
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.ground.vocabulary import SPOT_OPT_OUT
-from planner.history.levels import History
+from planner.ground.well_known_names import SPOT_OPT_OUT
+from planner.history.store_queries import History
 from planner.kubernetes.records import FrozenMap, Pod, Snapshot
 from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer, CommitmentsSettings

@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import bill, cost_cluster

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
-from planner.ground.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
+from planner.ground.well_known_names import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import bill

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner.ground.budget import TooLargeError, allowed
 from planner.ground.errors import ChangeError
+from planner.ground.work_budget import TooLargeError, allowed
 from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import peak

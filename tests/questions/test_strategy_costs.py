@@ -6,7 +6,7 @@ import pytest
 
 from planner.capacity import strategy_prices, strategy_spare_gpus
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
-from planner.ground import budget
+from planner.ground import work_budget
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -138,7 +138,7 @@ def test_what_more_nodes_do_not_help_has_no_price() -> None:
 
 
 def test_what_is_too_large_to_play_is_not_called_stuck() -> None:
-    with budget.allowed(units=1):
+    with work_budget.allowed(units=1):
         found = costs(full(), WORKER, asked=OWN, never_ready=True)
     assert str(found.sentence) == "Not known: too large to play through."
     assert str(named(found, "Surge 1").sentence) == "Surge 1 is too large to play through."

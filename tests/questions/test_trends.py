@@ -5,8 +5,8 @@ import pytest
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.history.days import Period, money_words
-from planner.history.levels import History
+from planner.history.daily_series import Period, money_words
+from planner.history.store_queries import History
 from planner.history.trend import Outlook
 from planner.questions import trends
 from planner.questions.question import Inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.health.drift.model import Aspect
-from planner.health.drift.services import drift
+from planner.health.drift.service_differences import drift
 from planner.health.restarts.log_selection import wanted_logs
 from planner.health.restarts.model import Cause, Confidence, LineVerdict, Loop
 from planner.health.restarts.report import findings

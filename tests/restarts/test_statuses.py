@@ -13,13 +13,13 @@ import pytest
 
 from planner.cli import main
 from planner.ground.records import replace
-from planner.health.drift.services import drift
+from planner.health.drift.service_differences import drift
+from planner.health.restarts.container_case import OUTCOMES
+from planner.health.restarts.container_observations import START_EVENTS
 from planner.health.restarts.model import Activity, Cause, Confidence, Loop
-from planner.health.restarts.population import START_EVENTS
-from planner.health.restarts.question import OUTCOMES
 from planner.health.restarts.report import findings, restarts
 from planner.health.restarts.status_messages import _PATTERNS, outcome_of_message, quoted
-from planner.history import api_words
+from planner.history import anonymization_allowlist
 from planner.kubernetes.records import ContainerState, FrozenMap, PodLog, PodSpec, Presence, Probe, Snapshot
 from planner.kubernetes.status_reasons import ROWS, UNTOLD, WORDS, StatusReason, outcome_of
 from planner.questions import drift as plan_drift
@@ -85,9 +85,9 @@ def test_every_reason_with_which_kubelets_reject_pods_has_a_row_and_no_other_is_
 
 
 def test_anonymous_snapshots_keep_the_words_of_the_same_table() -> None:
-    assert WORDS <= api_words.ENUMERATIONS
+    assert WORDS <= anonymization_allowlist.ENUMERATIONS
     assert "TopologyAffinityError" in WORDS
-    assert not WORDS & set(api_words._WORDS["enumerations"].split())
+    assert not WORDS & set(anonymization_allowlist._WORDS["enumerations"].split())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.place}-{row.reason}")

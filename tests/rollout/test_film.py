@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from planner.capacity.simulation_films import rollout_film
-from planner.ground.budget import allowed
 from planner.ground.records import replace
+from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import rollout

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU
+from planner.ground.well_known_names import CPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies import rollouts

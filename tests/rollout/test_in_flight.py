@@ -14,7 +14,7 @@ from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS
+from planner.ground.well_known_names import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.remedies.rollouts import rollout

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from planner.capacity import overview as overviews
-from planner.ground.budget import allowed, too_large
 from planner.ground.records import replace
+from planner.ground.work_budget import allowed, too_large
 from planner.inventory.change import WorkloadChange, document_of
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
@@ -454,7 +454,7 @@ def test_time_that_is_up_on_other_clocks_takes_no_warning_away(monkeypatch: pyte
         return on_other_clocks(*given, **named)
 
     monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
-    monkeypatch.setattr("planner.ground.budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
+    monkeypatch.setattr("planner.ground.work_budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
     said, _ = at_webhook(snapshot(*items), items[1], lambda: not begun)
     assert begun
     assert (said.is_stuck, said.warning[: len(OPEN)]) == (True, OPEN)

@@ -363,7 +363,7 @@ def test_the_webhook_plays_again_what_kueue_let_in(snapshot: Snapshot, monkeypat
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
     assert review(snapshot, read_request(body.encode())).is_stuck
     assert [one.queued is not None for one in played] == [True, True]
-    monkeypatch.setattr("planner.ground.budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
+    monkeypatch.setattr("planner.ground.work_budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
     late = review(snapshot, read_request(body.encode()), is_wanted=lambda: False)
     assert (late.silence, late.rolls) == (Silence.TIME_UP, True)  # it passes, and those after it are reviewed beside it
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS
+from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS
 from planner.kubernetes.records import EMPTY, Snapshot
 from planner.questions import gate, peak
 from planner.questions import rollout as rollout_question

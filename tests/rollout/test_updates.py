@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.ground.vocabulary import LAST_APPLIED
+from planner.ground.well_known_names import LAST_APPLIED
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.updates import RULES, UpdateEffect
 from planner.questions.gate import GateAnswer, GateSettings, answer

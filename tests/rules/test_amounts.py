@@ -9,9 +9,9 @@ import pytest
 from planner.capacity.free_capacity import capacity
 from planner.cli import main
 from planner.ground.errors import ChangeError
-from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
 from planner.health.memory.kubelet import KubeletSettings
-from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.node_memory import cluster_memory
 from planner.inventory import cluster_oddities
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Container, FrozenMap, PodSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner.ground.records import replace
 from planner.history import snapshot_bytes
-from planner.history.names import snapshot_id
+from planner.history.snapshot_names import snapshot_id
 from planner.sources import demo
 from planner.sources.store import Store
 from tests.builders import demo_history

@@ -12,7 +12,7 @@ from planner.capacity.gpu_inventory import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
 from planner.ground.records import replace
-from planner.history.days import Period, days_of_gpus
+from planner.history.daily_series import Period, days_of_gpus
 from planner.history.snapshot_rows import Answered, rows_of
 from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, group_beginnings, seller_of
 from planner.kubernetes.nodes import gpu_model, provisioning_model

@@ -17,7 +17,7 @@ from planner.capacity.node_pools import pools
 from planner.capacity.strategy_prices import SETTINGS as STRATEGY_SETTINGS
 from planner.cli import main
 from planner.ground.records import replace
-from planner.health.restarts.population import Population, cases
+from planner.health.restarts.container_observations import Population, cases
 from planner.health.restarts.report import restarts
 from planner.kubernetes.nodes import arrival_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from planner.ground.records import replace
-from planner.health.drift.services import drift
+from planner.health.drift.service_differences import drift
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.what_if import MemoryChange
 from planner.inventory.change import WorkloadChange

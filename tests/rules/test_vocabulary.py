@@ -1,4 +1,4 @@
-"""An outside name is spelt once: in planner/ground/vocabulary.py, nowhere else as a literal."""
+"""An outside name is spelt once: in planner/ground/well_known_names.py, nowhere else as a literal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 
 PLANNER = Path(__file__).parents[2] / "planner"
 # a label key, an annotation key, an extended resource: a domain, a slash, a name
@@ -40,20 +40,20 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PLANNER.rglob("*.*")):
         name = path.relative_to(PLANNER).as_posix()
-        if path.suffix in (".py", ".json", ".tsv", ".txt") and name != "ground/vocabulary.py":
+        if path.suffix in (".py", ".json", ".tsv", ".txt") and name != "ground/well_known_names.py":
             yield name, path
 
 
 def spelt() -> set[str]:
     """The names of `vocabulary` that no everyday word is: those with a sign in them."""
-    texts = {value for name, value in vars(vocabulary).items() if name.isupper() and isinstance(value, str)}
+    texts = {value for name, value in vars(well_known_names).items() if name.isupper() and isinstance(value, str)}
     return {text for text in texts if re.search(r"[/.-]", text)}
 
 
 def test_no_name_of_the_vocabulary_is_spelt_again() -> None:
     known = spelt()
     again = [
-        f"planner/{name}:{line}: {text!r} is in planner/ground/vocabulary.py"
+        f"planner/{name}:{line}: {text!r} is in planner/ground/well_known_names.py"
         for name, path in modules() if name not in TABLES
         for line, text in literals(path) if text in known
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import gpu_models, node_pools, offers_by_node, said_of, zones
 from planner.sources import demo

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
 from planner.cli import serve
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster_argument import read_cluster
 from planner.ground.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs

@@ -21,11 +21,11 @@ import pytest
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
 from planner.ground.records import replace
-from planner.history import manifest, names, snapshot_bytes
-from planner.history.levels import METRICS
-from planner.history.names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
+from planner.history import snapshot_bytes, snapshot_names, store_manifest
 from planner.history.schema import NAMED
+from planner.history.snapshot_names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
 from planner.history.snapshot_rows import Answered, Rows, rows_of
+from planner.history.store_queries import METRICS
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
@@ -288,7 +288,7 @@ def evil(store: Store, path: str) -> None:
     """An entry that somebody else wrote into the store, by whatever its file system takes."""
     said = {"name": "20200101T000000.000000Z-abc", "written_at": 1577836800.0, "parts": ["20200101T000000.000000Z-aa"]}
     said |= {"files": {"facts": path}, "snapshots": {}, "format": "headroom.manifest/v1"}
-    place = manifest.path_of(Partition("evil", "2020-01-01"), str(said["name"]))
+    place = store_manifest.path_of(Partition("evil", "2020-01-01"), str(said["name"]))
     if store._is_local:
         Path(store._path(place)).parent.mkdir(parents=True)
     store._put(place, json.dumps(said).encode())
@@ -301,10 +301,10 @@ def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str, clock:
     evil(store, theirs)
     with pytest.raises(HeadroomError, match="no file of this cluster and day"):
         store.query("SELECT * FROM facts", ("evil",))
-    there = {path for folder in manifest.FOLDERS for path, _ in store._listed(folder)}
+    there = {path for folder in store_manifest.FOLDERS for path, _ in store._listed(folder)}
     store.expire(before=clock - 365 * 86_400)
     store.compact(grace_seconds=0)
-    assert {path for folder in manifest.FOLDERS for path, _ in store._listed(folder)} == there
+    assert {path for folder in store_manifest.FOLDERS for path, _ in store._listed(folder)} == there
     with pytest.raises(HeadroomError, match="leads out of the store"):
         store._get("../victim.txt")
     with pytest.raises(HeadroomError, match="leads out of the store"):
@@ -354,7 +354,7 @@ def test_a_day_with_a_damaged_entry_keeps_its_files(tmp_path: Path, clock: float
     for number in range(2):
         write(store, "prod", later(number))
     first = next(iter(store.readings(("prod",)))).entry
-    place = manifest.path_of(Partition("prod", names.day_of(later(0).taken_at)), first.name)
+    place = store_manifest.path_of(Partition("prod", snapshot_names.day_of(later(0).taken_at)), first.name)
     whole = store._get(place)
     store._put(place, b"{")
     for path in (tmp_path / "st").rglob("*.*"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.well_known_names import NVIDIA_GPU
 from planner.kubernetes.records import (
     CommandForm,
     Container,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed
+from planner.ground.work_budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed
 from planner.spot.assumptions import SETTING, Assumptions
 from planner.spot.months import simulate
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from planner.ground.budget import allowed
+from planner.ground.work_budget import allowed
 from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch, together, until
 from planner.spot.assumptions import Life
 from planner.spot.interruption import life_table

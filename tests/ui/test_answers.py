@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from planner.ground.budget import UnwantedError
 from planner.ground.progress import tell, told_to
 from planner.ground.records import replace
+from planner.ground.work_budget import UnwantedError
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION
 from planner.questions.question import NOTHING as NO_INPUTS

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from planner.capacity import overview as overviews
-from planner.ground.budget import UnwantedError, current
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import replace
+from planner.ground.work_budget import UnwantedError, current
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings

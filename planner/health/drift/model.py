@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.words import Text
-from planner.health.memory.suggestion import Suggestion
+from planner.health.memory.request_suggestions import Suggestion
 
 APP_COMPONENT = "app.kubernetes.io/component"
 APP = "app"
@@ -25,7 +25,7 @@ class MatchBy(StrEnum):
 
     AUTO = "auto"  # the first of these that the workload has: app.kubernetes.io/name, app, its name
     NAME = "name"
-    APP_NAME = vocabulary.APP_NAME
+    APP_NAME = well_known_names.APP_NAME
     APP = "app"
     IMAGE = "image"  # the last part of the first container's image
     LABEL = "label"  # the label given in `Rule.label`

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.health.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 from planner.kubernetes.qos import (
     QosClass,

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.quantity import format_amount, parse
 from planner.ground.records import Record
@@ -51,7 +51,9 @@ class Threshold(Record):
         return int(float(capacity_bytes) * float(np.float32(self.percent) / np.float32(100)))
 
     def __str__(self) -> str:
-        return format_amount(self.amount_bytes, vocabulary.MEMORY) if self.percent is None else f"{self.percent:g}%"
+        return (
+            format_amount(self.amount_bytes, well_known_names.MEMORY) if self.percent is None else f"{self.percent:g}%"
+        )
 
 
 def parse_threshold(text: str) -> Threshold | None:
@@ -70,7 +72,7 @@ def parse_threshold(text: str) -> Threshold | None:
             raise InputError(f'"{text[:40]}" is not a share from 0% to 100%', where="eviction threshold", fix=fix)
         return Threshold(percent=float(text[:-1]))
     try:
-        amount = parse(text, vocabulary.MEMORY)
+        amount = parse(text, well_known_names.MEMORY)
     except QuantityError as error:
         raise InputError(error.what, where="eviction threshold", fix=fix) from error
     if amount <= 0:
@@ -120,7 +122,7 @@ class KubeletSettings(Record):
         name="swap",
         label="Swap of each node",
         form="Q",
-        parse=lambda text: parse(text, vocabulary.MEMORY),
+        parse=lambda text: parse(text, well_known_names.MEMORY),
         help="Swap of each node, such as 8Gi.",
     )
     hard: Threshold | None = setting(
@@ -153,9 +155,9 @@ class NodeMemory(Record):
 
 def node_memory(node: Node, settings: KubeletSettings) -> NodeMemory:
     """What `node` has. A node that states no allocatable has all of its capacity, as the kubelet starts with."""
-    capacity = node.capacity.get(vocabulary.MEMORY, node.allocatable.get(vocabulary.MEMORY, 0))
+    capacity = node.capacity.get(well_known_names.MEMORY, node.allocatable.get(well_known_names.MEMORY, 0))
     return NodeMemory(
         capacity_bytes=capacity,
-        allocatable_bytes=node.allocatable.get(vocabulary.MEMORY, capacity),
+        allocatable_bytes=node.allocatable.get(well_known_names.MEMORY, capacity),
         swap_bytes=settings.swap_bytes,
     )

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Final
 
 from planner.ground.data_files import table_beside
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.ground.words import count, measured_bytes, written
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
-from planner.health.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
+from planner.health.memory.node_memory import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.priorities import HIGHEST_USER_PRIORITY
 from planner.kubernetes.qos import QosClass

@@ -12,9 +12,9 @@ from enum import StrEnum
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import measured_bytes
-from planner.health.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
+from planner.health.memory.node_memory import ClusterMemory, ContainerMemory, NodeReport, PodMemory
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import Object, container_patch

@@ -22,10 +22,7 @@ from planner.health.restarts.causes_start import (
     not_created,
     not_started,
 )
-from planner.health.restarts.known_messages import Sign
-from planner.health.restarts.model import Confidence, Diagnosis, Evidence
-from planner.health.restarts.population import FEW_CHILD_KILLS, ContainerCase
-from planner.health.restarts.question import (
+from planner.health.restarts.container_case import (
     TroubledCase,
     counted,
     diagnosis,
@@ -36,6 +33,9 @@ from planner.health.restarts.question import (
     spec,
     status,
 )
+from planner.health.restarts.container_observations import FEW_CHILD_KILLS, ContainerCase
+from planner.health.restarts.known_messages import Sign
+from planner.health.restarts.model import Confidence, Diagnosis, Evidence
 from planner.health.restarts.status_messages import with_message
 from planner.kubernetes.status_reasons import UNTOLD, outcome_of
 

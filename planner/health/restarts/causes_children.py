@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.words import count, duration
-from planner.health.restarts.known_messages import Hit, Sign
-from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
-from planner.health.restarts.population import FEW_CHILD_KILLS
-from planner.health.restarts.question import (
+from planner.health.restarts.container_case import (
     TroubledCase,
     and_then,
     counted,
@@ -16,6 +13,9 @@ from planner.health.restarts.question import (
     probe_evidence,
     spec,
 )
+from planner.health.restarts.container_observations import FEW_CHILD_KILLS
+from planner.health.restarts.known_messages import Hit, Sign
+from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 
 
 def killed_children(question: TroubledCase) -> Diagnosis | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.ground.words import duration, measured_bytes
-from planner.health.memory.suggestion import is_starved
+from planner.health.memory.request_suggestions import is_starved
+from planner.health.restarts.container_case import TroubledCase, counted, diagnosis, ending, event_told, spec, status
+from planner.health.restarts.container_pressure import names
 from planner.health.restarts.known_messages import Sign
 from planner.health.restarts.model import Confidence, Diagnosis
-from planner.health.restarts.pressure import names
-from planner.health.restarts.question import TroubledCase, counted, diagnosis, ending, event_told, spec, status
 from planner.kubernetes.records import EMPTY
 
 

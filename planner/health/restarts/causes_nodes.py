@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import CPU, is_extended_resource
+from planner.ground.well_known_names import CPU, is_extended_resource
 from planner.ground.words import duration, listing
-from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
-from planner.health.restarts.pressure import names
-from planner.health.restarts.question import (
+from planner.health.restarts.container_case import (
     TroubledCase,
     diagnosis,
     ending,
@@ -19,6 +17,8 @@ from planner.health.restarts.question import (
     spec,
     status,
 )
+from planner.health.restarts.container_pressure import names
+from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.status_messages import outcome_of_message, quoted, use_when_evicted, with_message
 from planner.kubernetes.nodes import is_ready, is_spot
 from planner.kubernetes.pods import patience_seconds

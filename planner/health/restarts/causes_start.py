@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.health.restarts.container_case import (
+    OUTCOMES,
+    TroubledCase,
+    counted,
+    diagnosis,
+    ending,
+    event_told,
+    status,
+)
 from planner.health.restarts.known_messages import GPU_PROGRAMS, Sign
 from planner.health.restarts.log_lines import template
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
-from planner.health.restarts.question import OUTCOMES, TroubledCase, counted, diagnosis, ending, event_told, status
 from planner.health.restarts.status_messages import outcome_of_message, quoted, with_message
 from planner.kubernetes.status_reasons import outcome_of
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from planner.ground.records import Record
-from planner.health.restarts.limits import LIMITS
+from planner.health.restarts.log_limits import LIMITS
 from planner.inventory.masking import masked, without_keys
 from planner.kubernetes.records import PodLog
 

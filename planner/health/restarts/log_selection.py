@@ -6,8 +6,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from planner.health.restarts.causes import is_troubled
-from planner.health.restarts.limits import LIMITS
-from planner.health.restarts.population import ContainerCase, Population, cases
+from planner.health.restarts.container_observations import ContainerCase, Population, cases
+from planner.health.restarts.log_limits import LIMITS
 from planner.kubernetes.records import Snapshot
 
 

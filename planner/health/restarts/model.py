@@ -7,7 +7,7 @@ from typing import Self
 
 from planner.ground.records import Record
 from planner.ground.words import Text
-from planner.health.memory.suggestion import Suggestion
+from planner.health.memory.request_suggestions import Suggestion
 
 
 class Worded(StrEnum):

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.ground.words import Text, count
-from planner.health.restarts.limits import LIMITS
+from planner.health.restarts.container_observations import ContainerCase, Population
+from planner.health.restarts.log_limits import LIMITS
 from planner.health.restarts.model import LineVerdict, LogLine
-from planner.health.restarts.population import ContainerCase, Population
 
 _NOISE_SHARE = 0.5  # of the working pods of the same program that have a log; our choice
 _NOISE_ELSEWHERE = 2  # working pods of other programs, where the same program works nowhere

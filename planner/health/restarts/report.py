@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from planner.ground import collector
+from planner.ground import garbage_collector
 from planner.ground.records import replace
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.ground.words import Text, count, duration, listing, short_name
-from planner.health.memory.pod_names import usages_by_workload
-from planner.health.memory.suggestion import Suggestion, suggest
+from planner.health.memory.deleted_pod_owners import usages_by_workload
+from planner.health.memory.request_suggestions import Suggestion, suggest
 from planner.health.restarts import noise
 from planner.health.restarts.causes import diagnose, is_troubled
+from planner.health.restarts.container_case import TroubledCase, rank
+from planner.health.restarts.container_observations import ContainerCase, Population, cases
+from planner.health.restarts.container_pressure import pressure
 from planner.health.restarts.deleted_pods import gone
+from planner.health.restarts.kubelet_refusal_loops import LOOPING_SECONDS, Refusals, refusals
 from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
-from planner.health.restarts.population import ContainerCase, Population, cases
-from planner.health.restarts.pressure import pressure
-from planner.health.restarts.question import TroubledCase, rank
-from planner.health.restarts.refusals import LOOPING_SECONDS, Refusals, refusals
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 
@@ -40,7 +40,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     return snapshot.derived.once(_restarts, snapshot) if usages is None else _restarts(snapshot, usages)
 
 
-@collector.resting()
+@garbage_collector.resting()
 def _restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> RestartReport:
     population = Population(cases(snapshot, usages))
     diagnosed = _diagnosed(population)

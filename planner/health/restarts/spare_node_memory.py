@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import MEMORY
+from planner.ground.well_known_names import MEMORY
 from planner.ground.words import count, measured_bytes
-from planner.health.memory.suggestion import Suggestion
+from planner.health.memory.request_suggestions import Suggestion
 from planner.health.restarts.model import Loop
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests

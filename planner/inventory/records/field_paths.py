@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.records.read_context import Shared, metadata_of, read_owner
 from planner.inventory.records.selectors import read_requirements, read_selector, read_taints, read_tolerations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from planner.ground import typed_json
-from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
+from planner.ground.well_known_names import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
 from planner.inventory import wire
 from planner.inventory.kubelets import of_arguments
 from planner.inventory.records.field_paths import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.masking import said
 from planner.inventory.records.field_paths import ByHand, RecordLayout, at

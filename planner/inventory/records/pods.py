@@ -11,7 +11,7 @@ import msgspec
 from planner.ground import quantity, typed_json
 from planner.ground.errors import QuantityError
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
+from planner.ground.well_known_names import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.masking import said, without_login
 from planner.inventory.records.read_context import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground import quantity
-from planner.ground.vocabulary import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
+from planner.ground.well_known_names import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
 from planner.inventory import wire
 from planner.inventory.records.field_paths import (
     CONDITIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     DEFAULT_NAMESPACE,
     DEFAULT_STORAGE_CLASS,
     IN_TREE_DRIVERS,

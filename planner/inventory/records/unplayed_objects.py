@@ -9,7 +9,7 @@ from typing import Any, Final
 from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
+from planner.ground.well_known_names import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
 from planner.inventory.last_applied import applied_part
 from planner.inventory.records.read_context import Shared

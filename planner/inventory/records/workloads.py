@@ -12,7 +12,13 @@ import msgspec
 from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, ISTIO_ANNOTATIONS, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
+from planner.ground.well_known_names import (
+    DEFAULT_NAMESPACE,
+    ISTIO_ANNOTATIONS,
+    KEDA_PAUSED,
+    KEDA_PAUSED_REPLICAS,
+    LWS_NAME,
+)
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.masking import said

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import is_extended_resource
+from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import listing
 from planner.kubernetes import commands
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled

@@ -19,7 +19,7 @@ from planner.capacity.node_pools import NodePool, binding_words, capacity_of, po
 from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.ground.words import Text, plural
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes import commands

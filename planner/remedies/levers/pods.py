@@ -13,7 +13,7 @@ from planner.capacity.timed_cluster_events import happening_of
 from planner.capacity.what_if_syntax import Change, ChangeKind, Later, text_of
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
+from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.ground.words import listing, plural
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in

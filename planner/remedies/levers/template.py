@@ -14,7 +14,7 @@ import numpy as np
 from planner.ground.errors import HeadroomError
 from planner.ground.quantity import format_amount
 from planner.ground.records import replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests

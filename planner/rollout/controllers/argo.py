@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     ROLLOUTS_DESIRED_REPLICAS,
     ROLLOUTS_POD_TEMPLATE_HASH,
     ROLLOUTS_REVISION,

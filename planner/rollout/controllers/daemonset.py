@@ -10,7 +10,7 @@ from enum import IntEnum
 from itertools import islice
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     TAINT_MEMORY_PRESSURE,
     TAINT_NOT_READY,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_AT, REVISION
+from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_AT, REVISION
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits

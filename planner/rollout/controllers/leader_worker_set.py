@@ -18,7 +18,7 @@ from hashlib import sha1
 from typing import NamedTuple
 
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     LWS_EXCLUSIVE,
     LWS_GROUP_INDEX,
     LWS_GROUP_KEY,

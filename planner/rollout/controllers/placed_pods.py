@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import LWS_GROUP_KEY
+from planner.ground.well_known_names import LWS_GROUP_KEY
 from planner.kubernetes.pod_templates import Gang, Placed
 from planner.kubernetes.records import FrozenMap, PodsAlike, PodSpec, Workload
 from planner.rollout.controllers.leader_worker_set import exclusively, group_key

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS
+from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS
 from planner.kubernetes.records import FrozenMap, ReplicaSet
 from planner.rollout.clock import LONGEST_RETRY_MS, Controller
 from planner.rollout.controllers.deletion_order import DeletionOrder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, count
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import DESIRED_REPLICAS, REVISION
+from planner.ground.well_known_names import DESIRED_REPLICAS, REVISION
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import FrozenMap, Owner, ReplicaSet, Workload
 from planner.rollout.admission import object_count

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import chain, count
 
-from planner.ground.vocabulary import (
+from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     POD_INDEX,
     POD_TEMPLATE_GENERATION,

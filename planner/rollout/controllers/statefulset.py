@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
+from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
 from planner.kubernetes.shares import scaled_value

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.well_known_names import HOSTNAME
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, QueuedSet, ResourceFlavor
 from planner.kubernetes.requests import pod_requests

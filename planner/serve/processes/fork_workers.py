@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from planner.ground import collector, parallel_parts
-from planner.ground.budget import WorkBudget, current
+from planner.ground import garbage_collector, parallel_parts
+from planner.ground.work_budget import WorkBudget, current
 from planner.serve.processes import workers
 from planner.serve.processes.limits import LIMITS
 
@@ -64,7 +64,7 @@ def _shared(remaining_range: range, do: Callable[[int], Any], count: int, budget
     taken, write_end = os.pipe()
     os.write(write_end, b"".join(bundle.to_bytes(_NUMBER, "big") for bundle in range(len(bundles))))
     os.close(write_end)
-    collector.put_aside()
+    garbage_collector.put_aside()
     parent = os.getpid()
     copies = [_copied(lambda: _all_found(bundles, taken, do, parent), budget) for _ in range(count - 1)]
     ended: _Found = {}
@@ -75,7 +75,7 @@ def _shared(remaining_range: range, do: Callable[[int], Any], count: int, budget
             with os.fdopen(pipe, "rb", closefd=False) as answer_pipe:
                 pipe_bytes = answer_pipe.read()
             if pipe_bytes:
-                with collector.resting(keeps=True):
+                with garbage_collector.resting(keeps=True):
                     theirs, cost = pickle.loads(pipe_bytes)  # noqa: S301 - of our own copy
                 ended |= theirs
                 spent += cost
@@ -122,7 +122,7 @@ def _tell(pipe_number: int, work: Callable[[], _Found], budget: WorkBudget) -> N
     try:
         before = budget.left
         outcomes = work()
-        with os.fdopen(pipe_number, "wb") as pipe, collector.resting():
+        with os.fdopen(pipe_number, "wb") as pipe, garbage_collector.resting():
             pipe.write(pickle.dumps((outcomes, before - budget.left), pickle.HIGHEST_PROTOCOL))
     finally:
         os._exit(0)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.ground import progress
-from planner.ground.budget import UnwantedError
 from planner.ground.errors import HeadroomError
+from planner.ground.work_budget import UnwantedError
 from planner.inventory import succession, template_digests
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import child

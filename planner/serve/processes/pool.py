@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from planner.ground.budget import UnwantedError, too_large
 from planner.ground.errors import SourceError
+from planner.ground.work_budget import UnwantedError, too_large
 from planner.serve.processes import VARIABLE, workers
 from planner.serve.processes.holder import GLANCE_SECONDS, Holder, value_of
 from planner.serve.processes.identity import pack

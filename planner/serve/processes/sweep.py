@@ -28,8 +28,8 @@ from typing import Any, Final, Protocol
 
 from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record
-from planner.history import names, snapshot_bytes
-from planner.history.names import Partition
+from planner.history import snapshot_bytes, snapshot_names
+from planner.history.snapshot_names import Partition
 from planner.history.snapshot_rows import every_of
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes.sweep_tasks import PLAN, WHOLE, Row, Task, do, tasks_of
@@ -210,8 +210,8 @@ class _Sweep:
 
     def _tasks(self, every: Iterable[SweepCase], crew: Crew) -> Iterator[tuple[Task, Any]]:
         for swept_snapshot in every:
-            name = names.snapshot_id(swept_snapshot.snapshot)
-            partition = Partition(swept_snapshot.cluster, names.day_of(swept_snapshot.snapshot.taken_at))
+            name = snapshot_names.snapshot_id(swept_snapshot.snapshot)
+            partition = Partition(swept_snapshot.cluster, snapshot_names.day_of(swept_snapshot.snapshot.taken_at))
             stored_parts = self._store.parts(partition)
             self._known[swept_snapshot.cluster, name] = (partition, swept_snapshot.snapshot)
             done = {

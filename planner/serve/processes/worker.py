@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection
 from operator import attrgetter
 from typing import Any, Final
 
-from planner.ground.budget import UnwantedError, allowed
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import told_to
+from planner.ground.work_budget import UnwantedError, allowed
 from planner.inventory import succession
 from planner.questions import INDEX, question_called
 from planner.serve.processes import child

@@ -11,15 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from planner.ground.errors import InputError
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, begin_with, choice, count, listing, ratio, short_name, written
-from planner.health.drift.members import (
-    EnvironmentMember,
-    matching_container,
-    members_of,
-    told_apart,
-    usage_of,
-)
+from planner.health.drift.compared_values import image_version, probe_text, rows_of
 from planner.health.drift.model import (
     MEASURED,
     PRODUCTION_WORDS,
@@ -30,8 +24,14 @@ from planner.health.drift.model import (
     Rule,
     ServiceDrift,
 )
-from planner.health.drift.values import image_version, probe_text, rows_of
-from planner.health.memory.suggestion import Suggestion, suggest
+from planner.health.drift.service_workloads import (
+    EnvironmentMember,
+    matching_container,
+    members_of,
+    told_apart,
+    usage_of,
+)
+from planner.health.memory.request_suggestions import Suggestion, suggest
 from planner.health.restarts.model import Cause
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import measured_bytes, ratio, written
-from planner.health.drift.members import (
-    EnvironmentMember,
-    usage_of,
-)
 from planner.health.drift.model import (
     Aspect,
     Cell,
     Row,
 )
-from planner.health.restarts.population import image_repository
+from planner.health.drift.service_workloads import (
+    EnvironmentMember,
+    usage_of,
+)
+from planner.health.restarts.container_observations import image_repository
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import node_pool

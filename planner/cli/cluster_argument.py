@@ -7,12 +7,12 @@ from typing import BinaryIO, Final
 
 import click
 
-from planner.cli import waiting
+from planner.cli import progress_line
 from planner.cli.output import TOLD
-from planner.ground import collector, parallel_parts
+from planner.ground import garbage_collector, parallel_parts
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
-from planner.history import names
+from planner.history import snapshot_names
 from planner.inventory import input_report
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import bounded
@@ -29,7 +29,7 @@ def read_cluster(
     Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so, unless the
     command tells it itself (`is_told` False) or was asked to be quiet.
     """
-    waiting.doing(f"reading {spec}")
+    progress_line.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
     return _told(spec, snapshot, is_told=is_told, is_replaced=is_replaced)
 
@@ -37,9 +37,9 @@ def read_cluster(
 def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: bool = False) -> Snapshot:
     # later, by another one: it has to be given back, and what was made of it stands in cycles with it
     if not is_replaced:
-        collector.put_aside()
-    waiting.doing("working it out")
-    if not is_told or waiting.is_quiet():
+        garbage_collector.put_aside()
+    progress_line.doing("working it out")
+    if not is_told or progress_line.is_quiet():
         return snapshot
     for problem in snapshot.problems:
         if problem.severity is Severity.ERROR or problem.code in (
@@ -76,7 +76,7 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
     snapshots = []
     every = [source_spec for cluster_spec in specs for source_spec in source.expanded(cluster_spec)]
     for spec, snapshot in zip(every, read_each(every), strict=True):
-        is_named = names.is_place(spec) or spec in source.EMBEDDED or spec.startswith(source.CONTEXT_PREFIX)
+        is_named = snapshot_names.is_place(spec) or spec in source.EMBEDDED or spec.startswith(source.CONTEXT_PREFIX)
         snapshots.append(snapshot if is_named else replace(snapshot, source=spec))
     return snapshots
 
@@ -87,7 +87,7 @@ def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
     if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded.limit_bytes():
         yield from map(read_cluster, specs)
         return
-    waiting.doing(f"reading {', '.join(specs)}")
+    progress_line.doing(f"reading {', '.join(specs)}")
     for spec, read in zip(specs, parallel_parts.each(specs, _tried, are_long=True), strict=True):
         if isinstance(read, HeadroomError):
             raise read

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.words import Text, count, listing, moment, usd
-from planner.history.levels import BILL, IDLE, History, Streak
+from planner.history.store_queries import BILL, IDLE, History, Streak
 from planner.history.trend import Outlook, Trend
 from planner.rollout.answers import Verdict
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from planner.ground import collector, vocabulary
+from planner.ground import garbage_collector, well_known_names
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, measured_bytes
 from planner.health.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
@@ -161,7 +161,7 @@ def cluster_memory(
     return snapshot.derived.while_held(_cluster_memory, snapshot, settings, tuple(stats))
 
 
-@collector.resting()
+@garbage_collector.resting()
 def _cluster_memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemoryStats, ...]) -> ClusterMemory:
     measured_pods, systems = _Pods(snapshot, settings, stats), _systems(snapshot, stats)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
@@ -259,7 +259,7 @@ class _Pods:
         """What it requests; specs are told by identity."""
         request = self._requested.get(id(pod.spec))
         if request is None:
-            request = self._requested[id(pod.spec)] = pod_requests(pod.spec).get(vocabulary.MEMORY, 0)
+            request = self._requested[id(pod.spec)] = pod_requests(pod.spec).get(well_known_names.MEMORY, 0)
         return request
 
     def _alike(self, pod: Pod, memory: NodeMemory, cached_pods: dict[Hashable, PodMemory]) -> PodMemory:
@@ -287,7 +287,7 @@ class _Pods:
                     ContainerMemory(
                         name=container.name,
                         is_sidecar=container not in pod.spec.containers,
-                        request_bytes=container.requests.get(vocabulary.MEMORY, 0),
+                        request_bytes=container.requests.get(well_known_names.MEMORY, 0),
                         limit_bytes=cgroup.memory_max,
                         cgroup=cgroup,
                     )

@@ -1,4 +1,4 @@
-"""Words that have no owner: Kubernetes' own, of clouds and of what writes events (``api_words.json``). `anonymous` keeps these and
+"""Words that have no owner: Kubernetes' own, of clouds and of what writes events (``anonymization_allowlist.json``). `anonymization` keeps these and
 renames the rest. Reasons of statuses stand in `planner.kubernetes.status_reasons`.
 
 Sources: kubernetes `staging/src/k8s.io/api` (enumerations, condition types and reasons), `pkg/kubelet/events/event.go`,
@@ -11,7 +11,7 @@ import json
 import re
 from typing import Final
 
-from planner.ground import vocabulary
+from planner.ground import well_known_names
 from planner.ground.data_files import table_beside
 from planner.inventory import wire
 from planner.kubernetes import status_reasons
@@ -30,7 +30,9 @@ WORD: Final = re.compile(rf"{_ADDRESS}|[^\W_]+(?:'[a-z]+)?")
 _NUMBER: Final = re.compile(r"v?\d{1,7}(?:%|m|k|s|h|g|gb|[KMGTPE]i?)?")
 _NOT_MATCHABLE: Final = frozenset({"0.0.0.0", "127.0.0.1"})
 
-_WORDS: Final = {sort: " ".join(lines) for sort, lines in json.loads(table_beside(__name__, "api_words.json")).items()}
+_WORDS: Final = {
+    sort: " ".join(lines) for sort, lines in json.loads(table_beside(__name__, "anonymization_allowlist.json")).items()
+}
 """Of enumerations, in names, of programs, in sentences."""
 
 
@@ -42,7 +44,7 @@ def found(pattern: re.Pattern[str], text: str) -> list[str]:
 def _parts_of_tables() -> set[str]:
     """Of label keys, resources and kinds that the planner knows by name."""
     ours = [
-        value for name, value in vars(vocabulary).items() if name.isupper()
+        value for name, value in vars(well_known_names).items() if name.isupper()
     ]  # not where the module stands on this machine
     texts = [value for value in ours if isinstance(value, str)]
     texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
@@ -65,15 +67,15 @@ VALUED: Final = (
         for cloud in CLOUDS
         for key in (*cloud.zone, *cloud.region, *cloud.machine_type, *cloud.model, *cloud.count, *cloud.bought)
     ),
-    vocabulary.ARCHITECTURE,
-    vocabulary.OPERATING_SYSTEM,
+    well_known_names.ARCHITECTURE,
+    well_known_names.OPERATING_SYSTEM,
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/os",
-    vocabulary.GKE_GPU_PARTITION_SIZE,
-    vocabulary.GKE_GPU_SHARING_STRATEGY,
-    vocabulary.GKE_MAX_SHARED_CLIENTS,
-    vocabulary.NVIDIA_GPU_REPLICAS,
-    vocabulary.NVIDIA_SHARING_STRATEGY,
+    well_known_names.GKE_GPU_PARTITION_SIZE,
+    well_known_names.GKE_GPU_SHARING_STRATEGY,
+    well_known_names.GKE_MAX_SHARED_CLIENTS,
+    well_known_names.NVIDIA_GPU_REPLICAS,
+    well_known_names.NVIDIA_SHARING_STRATEGY,
 )
 """Label keys with values that all clusters have: zones, machine types, GPU models, how a node was bought."""
 _OF_MACHINES: Final = (

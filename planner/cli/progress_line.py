@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import stream
+from planner.cli import control_character_filter
 from planner.ground.words import duration, printable
 
 FIRST_SECONDS: Final = 1.0
@@ -99,7 +99,7 @@ def shown(*, is_wanted: bool) -> Iterator[None]:
         return text
 
     try:
-        with stream.through(without_line):
+        with control_character_filter.through(without_line):
             yield
     finally:
         line.stop()

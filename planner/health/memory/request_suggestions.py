@@ -27,7 +27,7 @@ from enum import StrEnum
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
 from planner.inventory.change_validation import check_resources
 from planner.inventory.usage import Usage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from planner.ground.sheet import Column
+from planner.ground.answer_layout import Column
 from planner.ground.words import measured_bytes
-from planner.health.memory.nodes import ClassLine, ContainerMemory, NodeReport, PodMemory
+from planner.health.memory.node_memory import ClassLine, ContainerMemory, NodeReport, PodMemory
 
 Held: TypeAlias = tuple[PodMemory, ContainerMemory]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.health.restarts import known_messages as signs_of
 from planner.health.restarts.known_messages import Sign, Signs
 from planner.health.restarts.log_lines import Digest, content, digest

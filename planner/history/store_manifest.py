@@ -20,8 +20,8 @@ import msgspec
 from planner.ground import typed_json, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.history import names
-from planner.history.names import Partition
+from planner.history import snapshot_names
+from planner.history.snapshot_names import Partition
 
 FORMAT: Final = "headroom.manifest/v1"
 FOLDER: Final = "manifest"
@@ -93,7 +93,7 @@ def _strange(write_entry: WriteEntry, path: str) -> str | None:
     if partition is None or path != path_of(partition, write_entry.name):
         return write_entry.name
     odd = [table for table in write_entry.files if _OUTSIDE.search(table)]
-    odd += [snapshot for snapshot in write_entry.snapshots if not names.is_snapshot_id(snapshot)]
+    odd += [snapshot for snapshot in write_entry.snapshots if not snapshot_names.is_snapshot_id(snapshot)]
     if odd:
         return odd[0]
     folders = [(file, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, file in write_entry.files.items()]

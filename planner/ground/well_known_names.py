@@ -10,7 +10,7 @@ import msgspec
 from planner.ground.data_files import table_beside
 
 # Names that only stand beside others like them.
-_LISTS: Final = msgspec.json.decode(table_beside(__name__, "vocabulary.json"))
+_LISTS: Final = msgspec.json.decode(table_beside(__name__, "well_known_names.json"))
 
 # Resources
 CPU: Final = "cpu"

@@ -6,11 +6,11 @@ from typing import Any
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import listing, measured_bytes, ratio, short_name
-from planner.health.memory.suggestion import CPU_BOUND_PERCENT, is_starved
+from planner.health.memory.request_suggestions import CPU_BOUND_PERCENT, is_starved
+from planner.health.restarts.container_observations import ContainerCase
 from planner.health.restarts.model import Evidence, EvidenceSource, Peers
-from planner.health.restarts.population import ContainerCase
 
 
 class Pressure(Record):

@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import APP_NAME, SYSTEM_NAMESPACES
+from planner.ground.well_known_names import APP_NAME, SYSTEM_NAMESPACES
 from planner.health.drift.model import (
     APP,
     APP_COMPONENT,
     MatchBy,
     Rule,
 )
-from planner.health.memory.pod_names import usages_by_workload
+from planner.health.memory.deleted_pod_owners import usages_by_workload
+from planner.health.restarts.container_observations import image_repository
 from planner.health.restarts.model import Loop
-from planner.health.restarts.population import image_repository
 from planner.health.restarts.report import restarts
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD

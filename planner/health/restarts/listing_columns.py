@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from planner.ground.sheet import Column
+from planner.ground.answer_layout import Column
 from planner.ground.words import short_name
 from planner.health.restarts.model import LogLine, Loop
 
