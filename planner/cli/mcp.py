@@ -133,10 +133,41 @@ def _seen(snapshot: Snapshot, namespaces: tuple[str, ...]) -> Snapshot:
 
 
 async def _on_standard_input(server: Server[Any]) -> None:
+    import anyio
     from mcp.server.stdio import stdio_server
+    from mcp.shared.message import SessionMessage
 
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
+        relay, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def answer_what_is_no_message() -> None:
+            """The SDK passes such lines over: who wrote one would wait for ever."""
+            async with relay:
+                async for message_or_error in incoming:
+                    if isinstance(message_or_error, Exception):
+                        await outgoing.send(SessionMessage(_refused(message_or_error)))
+                    else:
+                        await relay.send(message_or_error)
+
+        group.start_soon(answer_what_is_no_message)
+        await server.run(messages, outgoing, server.create_initialization_options())
+
+
+def _refused(error: Exception) -> types.JSONRPCError:
+    """The answer to a line that is no JSON (-32700) or no message of JSON-RPC (-32600, with its ``id`` where it has one)."""
+    import mcp_types as types
+    from pydantic import ValidationError
+
+    wrong = error.errors(include_url=False) if isinstance(error, ValidationError) else []
+    if wrong and wrong[0]["type"] != "json_invalid":
+        ids = (
+            each["input"].get("id") for each in wrong if each["type"] == "missing" and isinstance(each["input"], dict)
+        )
+        request_id = next((one for one in ids if isinstance(one, int | str) and not isinstance(one, bool)), None)
+        code, what = types.INVALID_REQUEST, "it is no message of JSON-RPC 2.0"
+    else:
+        request_id, code, what = None, types.PARSE_ERROR, "the line is no JSON"
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=what))
 
 
 def made(

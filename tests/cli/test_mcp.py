@@ -231,6 +231,36 @@ def test_an_error_says_what_and_no_log_has_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in log.read_text()
 
 
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too() -> None:
+    """Who wrote it would wait for ever; its answer has its id where it has one."""
+    first = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    parse_error, invalid = -32_700, -32_600
+    lines: list[tuple[bytes, object, int | None]] = [
+        (json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": first}).encode(), 1, None),
+        (b"overview", None, parse_error),
+        (b'{"jsonrpc":"2.0","id":2,"method":"tools/call"', None, parse_error),
+        (b"[" * 100_000, None, parse_error),
+        (b"\xff\xfe", None, parse_error),
+        (b"42", None, invalid),
+        (b'[{"jsonrpc":"2.0","id":3,"method":"tools/list"}]', None, invalid),
+        (b'{"jsonrpc":"2.0","id":4}', 4, invalid),
+        (b'{"jsonrpc":"2.0","id":"five","method":"tools/call","params":[]}', "five", invalid),
+        (b'{"jsonrpc":"1.0","id":6,"method":"tools/list"}', 6, invalid),
+        (b'{"jsonrpc":"2.0","id":7,"method":"resources/list"}', 7, None),
+    ]
+    words = [sys.executable, "-c", PROGRAM, "serve", "--mcp", "demo"]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line, key, code in lines:
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["id"], answer.get("error", {}).get("code")) == (key, code), line[:60]
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
 def test_a_long_question_gives_its_process_back() -> None:
     """The bound is of time, beside that of work: the next question isn't kept waiting for minutes."""
     pool = Pool(1)
