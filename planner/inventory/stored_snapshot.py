@@ -16,6 +16,7 @@ from planner.ground.quantity import LARGEST
 from planner.ground.records import Record
 from planner.ground.words import printable
 from planner.kubernetes import names
+from planner.kubernetes.field_privacy import Tells, told_by
 from planner.kubernetes.records import Container, FrozenMap, Snapshot, Taint
 
 _LABELS: Final = ("labels", "node_selector", "match_labels")
@@ -73,16 +74,20 @@ def _check(field: str, value: Any, checked: dict[tuple[str, int], Any]) -> None:
         if (rule := _OF_RECORD.get(type(value))) is not None:
             rule(value)
         kind: Any = type(value)
-        for name in _fields_of(kind):
+        for name, rule_of_text in _fields_of(kind):
             inner = getattr(value, name)
-            if name in _REFERENCES and isinstance(inner, str):
-                names.check_reference(name, inner)
+            if rule_of_text is not None and isinstance(inner, str):
+                rule_of_text(name, inner)
             _check(name, inner, checked)
 
 
 @cache
-def _fields_of(record: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(record))
+def _fields_of(record: Any) -> tuple[tuple[str, Callable[[str, str], object] | None], ...]:
+    """Each field with what is asked of its text."""
+    told = told_by(record)
+    rules: dict[str, Callable[[str, str], object]] = dict.fromkeys(_REFERENCES, names.check_reference)
+    rules |= {name: names.check_workload_key for name, said in told.items() if Tells.WORKLOAD in said}
+    return tuple((name, rules.get(name)) for name in told)
 
 
 def _check_map(field: str, value: FrozenMap[Any], checked: dict[tuple[str, int], Any]) -> None:

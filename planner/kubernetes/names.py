@@ -84,6 +84,21 @@ def check_reference(field: str, name: str | None) -> None:
 _is_subdomain = lru_cache(_MOST_KEPT)(is_subdomain)
 
 
+def check_workload_key(field: str, key: str) -> str:
+    """A key that another object's reference makes, ``kind/namespace/name``, or an empty text.
+
+    Raises
+    ------
+    InputError
+        When it isn't three words without slashes, the name one that the API server takes.
+    """
+    kind, *place = key.split("/")
+    if key and (len(place) != 2 or not (kind.isascii() and (kind or "x").isalnum())):
+        raise refused(field, key, "a kind, a namespace and a name")
+    check_reference(field, place[-1] if place else None)
+    return key
+
+
 def check_dns_label(field: str, name: str) -> None:
     """Refuse what can't be the name of a namespace or a container.
 

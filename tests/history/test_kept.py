@@ -155,6 +155,8 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "label's key": (_set("pods", 0, "labels", "a b", value="c"), "a label's name"),
     "container": (_set(*_CONTAINER, "name", value="A;b"), "a container's name"),
     "resource": (_set("nodes", 0, "allocatable", "a b", value=1), "a resource's name"),
+    "a workload's key": (_set("workloads", 0, "template_of", value="Deployment"), "template_of 'Deployment'"),
+    "a name in such a key": (_set("workloads", 0, "template_of", value="Deployment/a/$(b)"), "template_of '[$]"),
     "a node twice": (lambda content: content["nodes"].insert(0, content["nodes"][0]), "its nodes aren't sorted"),
 }
 

@@ -99,6 +99,33 @@ def test_nodes_and_what_pools_are_called_by(base: dict[str, Any], path: tuple[st
     assert found.reading.unreadable == 1
 
 
+AUTOSCALER: dict[str, Any] = {
+    "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h", "namespace": "prod"},
+    "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "api"}},
+}  # fmt: skip
+ROLLOUT: dict[str, Any] = {
+    "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "r", "namespace": "prod"},
+    "spec": {"selector": {"matchLabels": {"app": "api"}}, "strategy": {"canary": {}}, "workloadRef": {"kind": "Deployment", "name": "api"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["kind", "name"])
+@pytest.mark.parametrize("evil", [one for one in EVIL if one not in ("A", "x" * 254)])
+def test_a_reference_to_a_workload_is_one(field: str, evil: str) -> None:
+    """A key has three parts: one with a slash more ended `plan` (found in a store's snapshot, and so in a dump)."""
+    good = read(POD, NODE, AUTOSCALER, ROLLOUT)
+    assert (good.autoscalers[0].target, good.workloads[0].template_of) == ("Deployment/prod/api",) * 2
+    found = read(
+        POD,
+        NODE,
+        changed(AUTOSCALER, "spec", "scaleTargetRef", field, value=evil),
+        changed(ROLLOUT, "spec", "workloadRef", field, value=evil),
+    )
+    assert (found.autoscalers, found.workloads) == ((), ())
+    assert all("that Kubernetes takes" in one.what for one in found.problems if one.code == "object-unreadable")
+    assert found.reading.unreadable == 2
+
+
 def test_what_kubernetes_takes_is_taken() -> None:
     labels = {"a.example/b_C.d": "x-Y_z.0", "empty": "", "app": "a" * 63}
     pod = changed(POD, "metadata", value={"generateName": "api-", "namespace": "prod", "labels": labels})

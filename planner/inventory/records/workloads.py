@@ -29,6 +29,7 @@ from planner.inventory.records.read_context import Shared, annotations_of, given
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.template_digests import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
+from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import (
     CANARY,
@@ -187,7 +188,9 @@ def _leader(kind: Kind, spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
 def _template_of(spec: wire.WorkloadSpec, namespace: str) -> str:
     """The key of what an Argo Rollout takes its pod template from; "" where it has its own."""
     reference = spec.workload_ref
-    return f"{reference.kind}/{namespace}/{reference.name}" if reference is not None else ""
+    if reference is None:
+        return ""
+    return names.check_workload_key("spec.workloadRef", f"{reference.kind}/{namespace}/{reference.name}")
 
 
 def _generation(observed: int | str | None) -> int | None:
@@ -357,7 +360,7 @@ def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.Horiz
     return model.HorizontalPodAutoscaler(
         namespace=namespace,
         name=metadata.name or "",
-        target=f"{target.kind or DEPLOYMENT.name}/{namespace}/{target.name}",
+        target=_key_of(target, namespace, DEPLOYMENT.name),
         minimum=given(spec.min_replica_count, 0) if replicas is None else replicas,
         maximum=given(spec.max_replica_count, 100) if replicas is None else replicas,
         kind="ScaledObject",
@@ -383,8 +386,11 @@ _FALSE: Final = ("0", "f", "F", "false", "False", "FALSE")  # Go's strconv.Parse
 
 
 def _target(_: Shared, metadata: wire.Metadata, target: wire.ScaleTarget | None) -> str:
-    target = target or wire.ScaleTarget()
-    return f"{target.kind}/{metadata.namespace or DEFAULT_NAMESPACE}/{target.name}"
+    return _key_of(target or wire.ScaleTarget(), metadata.namespace or DEFAULT_NAMESPACE)
+
+
+def _key_of(target: wire.ScaleTarget, namespace: str, kind: str = "") -> str:
+    return names.check_workload_key("spec.scaleTargetRef", f"{target.kind or kind}/{namespace}/{target.name}")
 
 
 AUTOSCALER = RecordLayout(
