@@ -24,13 +24,15 @@ def test_a_row_says_nothing_that_nobody_reads() -> None:
     assert [(row["name"], key) for row in rows for key in row if key not in known] == []
 
 
+LABELS_READ: Final = (
+    "GKE_ACCELERATOR", "GKE_ACCELERATOR_COUNT", "GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT", "INSTANCE_TYPE", "KARPENTER_CAPACITY_TYPE",
+    "KARPENTER_GPU_NAME", "KARPENTER_NODE_POOL", "NVIDIA_GPU_COUNT", "NVIDIA_GPU_PRODUCT", "OLD_REGION", "OLD_ZONE", "REGION", "ZONE",
+)  # fmt: skip
+
+
 def test_labels_that_code_reads_are_spelt_in_the_rows_as_in_the_vocabulary() -> None:
     text = ROWS.read_text(encoding="utf-8")
-    read = (
-        "GKE_ACCELERATOR", "GKE_ACCELERATOR_COUNT", "GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT", "INSTANCE_TYPE", "KARPENTER_CAPACITY_TYPE",
-        "KARPENTER_GPU_NAME", "KARPENTER_NODE_POOL", "NVIDIA_GPU_COUNT", "NVIDIA_GPU_PRODUCT", "OLD_REGION", "OLD_ZONE", "REGION", "ZONE",
-    )  # fmt: skip
-    assert [name for name in read if f'"{getattr(well_known_names, name)}"' not in text] == []
+    assert [name for name in LABELS_READ if f'"{getattr(well_known_names, name)}"' not in text] == []
 
 
 @pytest.mark.parametrize(

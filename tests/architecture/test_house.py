@@ -73,10 +73,18 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
         (pages.arithmetic, ("a + 1", "sum(x)", "a -= 1", "round(x)"), ("a.sum()", "print(x)", "f(a)")),
         (
             empty.empty,
-            ("def test_a():\n for x in found:\n  assert x", "def test_a():\n for x in (1,):\n  for y in x:\n   assert y"),
+            (
+                "def test_a():\n for x in found:\n  assert x", "def test_a():\n for x in (1,):\n  for y in x:\n   assert y",
+                "def test_a():\n f()", "def test_a():\n if a:\n  assert b", "def test_a():\n if a:\n  return\n assert b",
+                "def test_a():\n for x in each(found):\n  if x:\n   continue\n  assert x", "def test_a():\n assert all(x for x in found)",
+                "def test_a():\n assert not [x for x in found]", "def test_a():\n assert {x for x in found} == set()",
+            ),
             (
                 "def test_a():\n for x in each(found):\n  assert x", "def test_a():\n for x in CASES:\n  assert x",
                 "def test_a():\n for x in found:\n  assert x\n assert found", "def a():\n for x in found:\n  assert x",
+                "def test_a():\n if a:\n  assert b\n else:\n  assert c", "def test_a():\n if premise(a):\n  assert b",
+                "def test_a():\n with pytest.raises(E):\n  f()", "def test_a():\n assert any(x for x in found)",
+                "def test_a():\n assert all(x for x in each(found))", "def test_a():\n if a:\n  pytest.skip()\n assert b",
             ),
         ),
         (

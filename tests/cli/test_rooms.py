@@ -9,6 +9,7 @@ from planner.cli import COMMANDS, FIRST, ROOMS, WITHIN, headroom, main
 from planner.questions import SETUP
 from tests.architecture import documents
 from tests.architecture.tree import ROOT
+from tests.seen import each
 
 OLD = {name: home for home, commands in WITHIN.items() for name in commands}
 
@@ -88,11 +89,10 @@ def test_on_a_terminal_an_old_name_says_the_new_one(
 
 
 def test_a_command_names_those_within_it(capsys: pytest.CaptureFixture[str]) -> None:
-    for called in COMMANDS:
+    for called in each(one for one in COMMANDS if " " in one):
         home, _, word = called.partition(" ")
-        if word:
-            assert word in run(capsys, home, "--help")[1]
-            assert f"Usage: headroom {called} " in run(capsys, *called.split(" "), "--help")[1]
+        assert word in run(capsys, home, "--help")[1]
+        assert f"Usage: headroom {called} " in run(capsys, *called.split(" "), "--help")[1]
 
 
 def test_completion_offers_rooms_and_not_the_old_names() -> None:

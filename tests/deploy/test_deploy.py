@@ -186,7 +186,7 @@ def test_the_deployment_calls_what_there_is() -> None:
 def test_files_are_in_the_index() -> None:
     index = (DEPLOY / "README.md").read_text()
     others = {"README.md", "__pycache__"}  # where wheel.py was imported
-    assert all(f"({path.name})" in index for path in DEPLOY.iterdir() if path.name not in others)
+    assert all(f"({path.name})" in index for path in each(DEPLOY.iterdir()) if path.name not in others)
 
 
 def test_cron_jobs_run_commands_that_there_are() -> None:

@@ -1,9 +1,10 @@
-"""A test says how many it saw: one whose asserts all stand in loops over what may be empty, or that asks nothing, holds of nothing."""
+"""A test says how many it saw: each way through it meets an assert that looks at something, or it counts what it looks at."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,10 @@ from tests.house.check import Check
 # What gives as many as it is given; the others of a call are looked at.
 _AS_MANY: Final = {
     "enumerate", "sorted", "reversed", "map", "list", "tuple", "set", "zip", "product", "pairwise", "permutations", "combinations", "dict.fromkeys",
+    "fields",
 }  # fmt: skip
 _NEVER_EMPTY: Final = {"range", "seeds", "ast.walk", "each"}  # `tests.seen.each` fails at none
+_TELLING: Final = ("raises", "fail", "warns", "skip", "expect")  # a test that is skipped has not passed
 
 
 def _is_full(values: ast.expr) -> bool:
@@ -37,30 +40,76 @@ def _is_full(values: ast.expr) -> bool:
     return name in _NEVER_EMPTY or (name in _AS_MANY and any(map(_is_full, values.args)))
 
 
-def _is_held(node: ast.AST) -> bool:
-    """Whether the statement itself asserts, or expects an error."""
-    return isinstance(node, ast.Assert) or (
-        isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("raises", "fail", "warns"))
+def _is_loose(asked: ast.expr) -> bool:
+    """Whether it holds where there is nothing: ``all(… for … in found)``, ``not [… in found]``, ``[… in found] == []``."""
+    denied = isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not)
+    if isinstance(asked, ast.UnaryOp):
+        asked = asked.operand
+    if isinstance(asked, ast.Compare) and ast.unparse(asked.comparators[0]) in ("[]", "{}", "set()"):
+        denied, asked = isinstance(asked.ops[0], ast.Eq), asked.left
+    elif isinstance(asked, ast.Call) and asked.args and ast.unparse(asked.func) == ("any" if denied else "all"):
+        denied, asked = True, asked.args[0]
+    return (
+        denied
+        and isinstance(asked, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp)
+        and not all(_is_full(one.iter) for one in asked.generators)
     )
 
 
-def _in_vain(body: ast.AST) -> tuple[int, int]:
-    """(asserts in it, those of them in a loop over what may be empty)."""
-    every = empty = 0
-    for node in ast.iter_child_nodes(body):
-        is_loose = isinstance(node, ast.For) and not _is_full(node.iter)
-        inner, lost = _in_vain(node)
-        every += inner + _is_held(node)
-        empty += inner if is_loose else lost
-    return every, empty
+@cache
+def _helpers() -> frozenset[str]:
+    """Functions of tests that surely assert."""
+    every = (node for path in python_files("tests") for node in ast.walk(parsed(path)))
+    return frozenset(
+        node.name
+        for node in every
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith(
+            ("test_", "each")
+        )  # a loop over `each` says that there are some, not that its body asserts
+        and _asserts(node.body, frozenset())
+    )
+
+
+def _is_held(statement: ast.AST, helpers: frozenset[str]) -> bool:
+    """Whether the statement itself asserts, expects an error, or has a function of tests do it."""
+    if isinstance(statement, ast.Assert) and not _is_loose(statement.test):
+        return True
+    called = {ast.unparse(node.func).rpartition(".")[2] for node in ast.walk(statement) if isinstance(node, ast.Call)}
+    return not called.isdisjoint(helpers) or any(name.endswith(_TELLING) for name in called)
+
+
+def _asserts(body: Sequence[ast.stmt], helpers: frozenset[str]) -> bool:
+    """Whether each way through the statements meets an assert that looks at something."""
+    for place, one in enumerate(body):
+        if isinstance(one, ast.Return | ast.Continue):
+            return isinstance(one, ast.Return) and one.value is not None and _is_held(one.value, helpers)
+        if isinstance(one, ast.If):
+            rest = body[place + 1 :]
+            return _is_held(one.test, helpers) or all(
+                _asserts([*way, *rest], helpers) for way in (one.body, one.orelse)
+            )
+        if isinstance(one, ast.For):
+            if _is_held(one.iter, helpers) or (_is_full(one.iter) and _asserts(one.body, helpers)):
+                return True
+        elif isinstance(one, ast.With):
+            if any(_is_held(item.context_expr, helpers) for item in one.items) or _asserts(one.body, helpers):
+                return True
+        elif isinstance(one, ast.Try):
+            if _asserts(one.body, helpers) or _asserts(one.finalbody, helpers):
+                return True
+        elif not isinstance(one, ast.FunctionDef | ast.ClassDef | ast.While) and _is_held(one, helpers):
+            return True
+    return False
 
 
 def empty(path: Path, tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            every, in_vain = _in_vain(node)
-            if every and every == in_vain and "premise(" not in ast.unparse(node):  # `tests.seen.premise` counts
-                yield f"{path}:{node.lineno} {node.name}"
+        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
+            continue
+        counts = "premise(" in ast.unparse(node)  # `tests.seen.premise`
+        if not counts and not _asserts(node.body, _helpers()):
+            yield f"{path}:{node.lineno} {node.name}"
 
 
 CHECKS: Final = (
@@ -68,6 +117,6 @@ CHECKS: Final = (
         holds="a test can't pass for want of anything to look at",
         subjects=lambda: [path for path in python_files("tests") if path.name.startswith("test_")],
         faults=lambda path: empty(path, parsed(path)),
-        advice="go through tests.seen.each(…), which fails at none, or assert how many there are",
+        advice="go through tests.seen.each(…), which fails at none, ask tests.seen.premise(…), or assert how many there are",
     ),
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from planner.ground.errors import InputError
 from planner.inventory.limits import LIMITS
 from planner.inventory.yaml_text import DEEPEST, yaml_documents
+from tests.seen import premise
 
 
 def read(text: str) -> Any:
@@ -173,5 +174,7 @@ def test_reads_back_what_a_yaml_writer_wrote(value: Any) -> None:
 
 @given(st.text(alphabet="ab:-[]{}&*!'\"|>#%?,\n \t0.", max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
+    documents = None
     with suppress(InputError):
-        list(yaml_documents(text, "x"))
+        documents = list(yaml_documents(text, "x"))
+    premise(documents)

@@ -234,5 +234,6 @@ def test_whatever_is_suggested_the_api_server_takes(
         container, [usage(size, cpu=used) for size, used in own], [usage(size, cpu=used) for size, used in peers],
         working=[ROOMY], was_oom_killed=was_killed, is_short=not own,
     )  # fmt: skip
-    if found is not None:
+    if premise(found is not None):
+        assert found is not None
         check_resources(found.applied(container), "c")

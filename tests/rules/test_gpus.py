@@ -34,6 +34,7 @@ from planner.sources.prices import embedded_book
 from planner.ui.rollout_inputs import by_stake
 from tests.builders import objects
 from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod, pod_spec
+from tests.seen import each
 
 TIME_SLICED = {
     ACCELERATOR: "", "nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "1",
@@ -240,7 +241,7 @@ def test_what_is_no_gpu_is_not_called_one(resource: str, noun: str) -> None:
     given = snapshot(node("n", labels={ACCELERATOR: ""}, extra={resource: "8"}))
     said = sentences(given)
     del said["fleet"]  # of several clusters each resource stands by its name
-    assert all(f"8 of 8 {noun}" in one and "GPU" not in one for one in said.values()), said
+    assert all(f"8 of 8 {noun}" in one and "GPU" not in one for one in each(said.values())), said
 
 
 # ── pools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -254,9 +255,13 @@ def test_a_pool_tells_what_it_offers_each_by_itself() -> None:
 
 
 def test_a_cluster_without_whole_gpus_is_asked_for_none() -> None:
-    for amounts in ({"nvidia.com/mig-1g.5gb": "7"}, {"aliyun.com/gpu-mem": "30"}, {}):
+    for amounts, asked_for in (
+        ({"nvidia.com/mig-1g.5gb": "7"}, ["nvidia.com/mig-1g.5gb"]), ({"aliyun.com/gpu-mem": "30"}, []), ({}, []),
+        ({GPU: "1"}, [GPU]),
+    ):  # fmt: skip
         given = snapshot(node("n", labels={ACCELERATOR: ""}, extra=amounts))
-        assert not any(GPU in one.requests for one in capacity_left.capacity(given).standard)
+        asked = {name for one in capacity_left.capacity(given).standard for name in one.requests}
+        assert sorted(asked - {"cpu", "memory"}) == asked_for
 
 
 # ── counted card by card ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -44,7 +44,7 @@ from planner.serve.review import Silence, WebhookReview, read_request, review
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
-from tests.seen import each
+from tests.seen import each, premise
 
 WEB = "Deployment/ml/web"
 GIVEN = Inputs(book=embedded_book())
@@ -183,7 +183,7 @@ def test_no_series_hangs_on_a_list_that_was_not_seen(kinds: tuple[str, ...]) -> 
     for state in STATES:
         said = series(without(kinds, state))
         for other in each(map(series, others(kinds))):
-            assert not {name for name, number in said.items() if other.get(name, number) != number}
+            assert not {name for name, number in each(said.items()) if other.get(name, number) != number}
 
 
 def series(of: Snapshot) -> dict[tuple[str, ...], float]:
@@ -196,7 +196,7 @@ def series(of: Snapshot) -> dict[tuple[str, ...], float]:
 def test_nothing_is_kept_of_what_a_list_that_was_not_seen_would_tell(kinds: tuple[str, ...]) -> None:
     for state in STATES:
         kept = rows_of(without(kinds, state), (), written_by="test")
-        if POD.name in kinds:
+        if premise(POD.name in kinds):
             assert {row["requested_gpus"] for row in kept["nodes"]} <= {None}
             assert kept["pools"] == []
             assert kept["snapshots"][0]["pods"] is None

@@ -14,6 +14,7 @@ from planner.rollout.limits import RolloutLimits
 from planner.serve.limits import ServeLimits
 from planner.sources.limits import SourceLimits
 from tests.architecture.tree import ROOT, python_files
+from tests.seen import each
 
 TABLES = {
     "capacity": CapacityLimits,
@@ -35,4 +36,4 @@ def test_each_limit_is_used() -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_none_is_below_one(table: Any) -> None:
     limits = table()
-    assert all(getattr(limits, one.name) >= 1 for one in fields(table))
+    assert all(getattr(limits, one.name) >= 1 for one in each(fields(table)))

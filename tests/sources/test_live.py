@@ -609,6 +609,7 @@ def test_what_nobody_follows_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_nobody_asks_and_it_ends(cluster: LivingCluster) -> None:
     with reading(cluster.play, timing=Timing(snapshot=0.02, idle=0.0, first_wait=0.01)) as (reader, _):
         eventually(lambda: reader.is_ended)
+        assert reader.is_ended
 
 
 def test_one_reader_for_all_who_ask(cluster: LivingCluster, monkeypatch: pytest.MonkeyPatch) -> None:
