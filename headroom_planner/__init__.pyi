@@ -14,6 +14,7 @@ from planner.ground.errors import NotKnownError as NotKnownError
 
 def main(argv: list[str] | None = None) -> None: ...
 def kubectl_plugin() -> None: ...
+
 def rollout(
     cluster: Cluster,
     *about: str,

@@ -46,12 +46,10 @@ _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.wo
 _ANSWERS = "answers:"
 _A_MOMENT = 1.0  # seconds by which a change is later than what comes before it
 _WHERE = {  # by the clock
-    1: "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
-    -1: "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)",
+    1: "if pods start or end within 2 s of each other (10 s if they were refused often), the one refused last is tried last, and it",
+    -1: "if pods that are deleted together end further apart than the scheduler backs off (1 to 11 s), it",
 }
-_AGAIN = (
-    "where others that wait are tried again meanwhile (after 5.5 min at most), so that they come after the new pods,"
-)
+_AGAIN = "if other pending pods are tried again meanwhile (after 5.5 min at most), they come after the new pods, and it"
 
 
 class IndependentActor(Record):
@@ -271,7 +269,7 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
         other = simulate(cluster, revisions, seed=seed, backs_off=backs_off, tries_again=again)
         if not other.is_cut and other.completed is not run.completed:
             where, word = _AGAIN if again else _WHERE[backs_off], "completes" if other.completed else "is stuck"
-            return OtherClocks(sentence=Text(f"seconds may decide otherwise: {where} it {word}"), is_proven=False)
+            return OtherClocks(sentence=Text(f"seconds may decide otherwise: {where} {word}"), is_proven=False)
         proven, is_cut = (
             proven and not other.is_cut and holds_in_every_placement(other, revisions),
             is_cut or other.is_cut,
@@ -289,7 +287,7 @@ def doubts_of_chance(run: Run, ties: Ties, clocks: OtherClocks) -> Iterator[Doub
     if clocks.sentence:
         yield Doubt(about=SECONDS, why=clocks.sentence, could_change=Effect.VERDICT)
     elif not clocks.is_proven:
-        why = Text("with other seconds between the ends of pods placements may decide, and not all were played")
+        why = Text("pods may end some seconds earlier or later than played, and not every such run was tried")
         yield Doubt(about=SECONDS, why=why, could_change=Effect.VERDICT)
 
 

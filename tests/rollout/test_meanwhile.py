@@ -370,7 +370,7 @@ def test_where_they_only_cost_steps_it_is_proven() -> None:
 
 
 # ── who waits is tried again ──────────────────────────────────────────────────────────────────────────────────────────
-AGAIN = "where others that wait are tried again meanwhile (after 5.5 min at most), so that they come after the new pods, it completes"
+AGAIN = "if other pending pods are tried again meanwhile (after 5.5 min at most), they come after the new pods, and it completes"
 
 
 def beside_another(strategy: Item | None = None, *, other: Item | None = None, **spec: Any) -> list[Item]:
