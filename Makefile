@@ -74,6 +74,7 @@ coverage: setup ## lines run by `make test-all`, room by room, processes and cop
 	@$(BIN)/python -m tests.covered -q $(TOGETHER) $(WITH)
 
 mutation: setup ## faults planted one at a time: which of them tests don't see (FOLDER=planner/rollout TESTS=tests/rollout FAULTS=30)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target .trust/coverage coverage==7.12.0
 	@$(BIN)/python -m tests.mutation $(FOLDER) $(FAULTS) -- $(TESTS)
 
 fuzz: setup ## new seeds (MINUTES=10; FIRST=… the first of them): inputs that are damaged, clusters in which engine and reference differ

@@ -69,7 +69,7 @@ class _Semver(_Ordered):
         if match is None:
             raise celpy.CELEvalError(f"invalid semver: {text}")
         self.numbers = tuple(int(group) for group in match.groups()[:3])
-        parts = (match[4] or "").split(".") if match[4] else []
+        parts = match[4].split(".") if match[4] else []
         pre = tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
         self.order = (self.numbers, not pre, pre)
 

@@ -10,7 +10,7 @@ import pytest
 from tests import quick
 from tests.architecture.tree import ROOT
 from tests.covered import rooms
-from tests.mutation.mutants import mutants
+from tests.mutation.mutants import count, mutant
 
 
 def test_lines_are_counted_by_room(tmp_path: Path) -> None:
@@ -22,12 +22,17 @@ def test_lines_are_counted_by_room(tmp_path: Path) -> None:
 
 
 def test_each_fault_is_planted_by_itself() -> None:
-    found = list(mutants("def f(a, b):\n    if a < b and a:\n        return a + 1\n"))
+    code = (
+        "def f(a, b):\n    if a < b and not a:\n        return max(a, 1)\n    b += 1\n    return [x for x in a if x]\n"
+    )
+    found = [mutant(code, one) for one in range(count(code))]
     assert {(one.line, one.before, one.after) for one in found} == {
-        (2, "if a < b and a:\n    return a + 1", "if not (a < b and a):\n    return a + 1"),
-        (2, "a < b and a", "a < b or a"), (2, "a < b", "a <= b"), (3, "a + 1", "a - 1"), (3, "1", "2"),
+        (2, "a < b and (not a)", "a < b or not a"), (2, "a < b and (not a)", "a < b"), (2, "a < b and (not a)", "not a"),
+        (2, "a < b", "a <= b"), (2, "not a", "a"),
+        (3, "return max(a, 1)", "pass"), (3, "max(a, 1)", "min(a, 1)"), (3, "1", "2"),
+        (4, "b += 1", "pass"), (4, "1", "2"), (5, "[x for x in a if x]", "[x for x in a]"),
     }  # fmt: skip
-    assert len({one.source for one in found}) == len(found)
+    assert len({one.source for one in found} - {code}) == len(found)
 
 
 @pytest.mark.parametrize("later", quick.LATER)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from planner.ground.errors import InputError
@@ -9,14 +11,14 @@ from planner.ground.records import replace
 from planner.ground.words import ratio, sentence
 from planner.health.drift.compared_values import image_version
 from planner.health.drift.listing_rows import flat_rows, matrix_rows, suggestion_rows
-from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_between, parse_same_as, parse_words
 from planner.health.drift.service_differences import drift, findings
 from planner.health.drift.service_workloads import environment_names, members_of
 from planner.health.memory.deleted_pod_owners import pod_name_pattern
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import Container, ContainerState, PodSpec, Probe, Strategy
+from planner.kubernetes.records import Container, ContainerState, FrozenMap, PodSpec, Presence, Probe, Strategy
 from tests.builders.records import amounts
-from tests.restarts.cases import GIB, MIB, NOW, Cluster, container, crashed
+from tests.restarts.cases import GIB, MIB, NOW, RUNNING, Cluster, container, crashed
 
 
 def spec(
@@ -194,6 +196,11 @@ def test_two_workloads_of_one_app_are_told_apart_by_their_names() -> None:
     assert sorted(found) == ["shop (shop-web)", "shop (shop-worker)"]
 
 
+def test_workloads_without_the_rules_label_are_no_service() -> None:
+    cluster = named(("x", "one", {"app": "a"}), ("y", "two", {"app": "a"}))
+    assert drift((cluster.snapshot(),), Rule(match_by=MatchBy.LABEL, label="team/svc")).services == ()
+
+
 def test_what_cannot_be_told_apart_is_said() -> None:
     cluster = named(("api-dev", "one", {}), ("api-prod", "one", {}), ("api", "two", {}))
     report = drift((cluster.snapshot(),))
@@ -248,6 +255,8 @@ def test_two_clusters_of_one_name_are_numbered() -> None:
     snapshot = dev_and_prod().snapshot("c.json")
     assert "c-1/dev" in drift((snapshot, snapshot)).environments
     assert "c-2/dev" in drift((snapshot, snapshot)).environments
+    nameless = replace(snapshot, source="")
+    assert {one.partition("/")[0] for one in drift((snapshot, nameless)).environments} == {"c", "cluster"}
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -343,6 +352,11 @@ def test_sidecars_in_one_environment_only() -> None:
     cluster.pod(cluster.workload("api", "dev", PodSpec(containers=(container(),))))
     rows = matrix_rows(only(cluster))
     assert {"no such container"} == {str(row["dev"]) for row in rows if "(proxy)" in str(row["what"])}
+    listed = flat_rows(drift((cluster.snapshot(),), RULE))
+    proxys = {
+        (row["environment"], row["value"], row["amount"], row["ratio"]) for row in listed if row["aspect"] == "image"
+    }
+    assert proxys == {("prod", "registry/proxy", None, ""), ("dev", None, None, "")}
 
 
 def test_findings_name_the_workload_and_the_cure() -> None:
@@ -381,3 +395,157 @@ def test_pods_that_succeeded_are_none_of_a_members_and_those_that_run_are() -> N
         "dev": (0, 0),
         "prod": (2, 0),
     }
+
+
+def test_each_value_is_told_as_people_write_it() -> None:
+    cluster = Cluster()
+    cluster.node(labels={"cloud.google.com/gke-nodepool": "default"})
+    rich = Container(
+        name="api", image="registry/app/api:1", requests=amounts(cpu="1", memory="1Gi", **{"nvidia.com/gpu": "1"}),
+        limits=amounts(cpu="2", memory="1Gi", **{"nvidia.com/gpu": "1"}), liveness_probe=Probe(handler="exec"), program="gunicorn",
+    )  # fmt: skip
+    full = PodSpec(containers=(rich,), priority_class_name="high", termination_grace_period_seconds=60)
+    plain = PodSpec(containers=(container("web"),))
+    prod = cluster.workload("api", "prod", full, replicas=2, strategy=Strategy(max_surge=1, max_unavailable=0))
+    cluster.pod(prod, working_set=GIB)
+    cluster.pod(prod, working_set=GIB // 2, cpu=80)
+    cluster.pod(cluster.workload("api", "dev", plain, replicas=4, strategy=Strategy(kind="Recreate")))
+    cluster.pod(cluster.workload("api", "test", plain, kind="Job"), ContainerState(name="", restart_count=3), node="")
+    [service] = drift((cluster.snapshot(),), RULE).services
+    assert service.environments == ("prod", "dev", "test")
+    told = {str(row["what"]): tuple(row.values())[1:] for row in matrix_rows(service, everything=True)}
+    probe = "exec, after 0 s, every 10 s, 3 failures, timeout 1 s"
+    assert told == {
+        "kind": ("Deployment", "Deployment", "Job"), "replicas": ("2", "4 (2×)", "1 (1/2)"), "ready": ("2 of 2", "1 of 1", "0 of 1"),
+        "restarts": ("0", "0", "3"), "memory request": ("1Gi", "none", "none"), "memory limit": ("1Gi", "none", "none"),
+        "working set (largest seen)": ("1 GiB", "not measured", "not measured"), "CPU request": ("1", "none", "none"),
+        "CPU limit": ("2", "none", "none"), "CPU used": ("80m", "not measured", "not measured"),
+        "GPUs": ("1 nvidia.com/gpu", "none", "none"), "strategy": ("RollingUpdate (surge 1, unavailable 0)", "Recreate", "none"),
+        "liveness probe": (probe, "none", "none"), "grace period": ("60 s", "30 s (1/2)", "30 s (1/2)"),
+        "image": ("registry/app/api",) * 3, "image version": ("1",) * 3, "started as": ("image (gunicorn)", "image", "image"),
+        "node pool": ("default", "default", ""), "priority class": ("high", "none", "none"),
+    }  # fmt: skip
+    # CSV has the same.
+    rows = flat_rows(drift((cluster.snapshot(),), RULE), everything=True)
+    assert {str(row["value"]) for row in rows if row["aspect"] == "priority class"} == {"high", "none"}
+    assert {row["amount"] for row in rows if row["aspect"] == "replicas"} == {2, 4, 1}
+
+
+def test_what_was_not_seen_is_not_known() -> None:
+    snapshot = dev_and_prod().snapshot()
+    unseen = replace(snapshot, pods=(), presence=FrozenMap({**snapshot.presence, "Pod": Presence.ABSENT}))
+    [service] = drift((unseen,), RULE).services
+    assert {cell(service, what, "prod")[0] for what in (Aspect.READY, Aspect.RESTARTS, Aspect.NODE_POOL)} == {
+        "not known"
+    }
+
+
+# ── what a difference explains ───────────────────────────────────────────────────────────────────────────────────────
+def crashing(code: int, reason: str = "Error", **dev: Any) -> Cluster:
+    """dev/api restarts and prod/api, with 2Gi, doesn't."""
+    cluster = Cluster()
+    cluster.node()
+    cluster.pod(cluster.workload("api", "dev", spec(dev.pop("memory", "2Gi"), **dev)), crashed(code, reason))
+    cluster.pod(cluster.workload("api", "prod", spec("2Gi")), working_set=GIB)
+    return cluster
+
+
+def test_less_memory_explains_an_oom_kill_and_no_error_exit() -> None:
+    assert "memory" in str(only(crashing(137, "OOMKilled", memory="1Gi")).explanations[0].sentence)
+    assert only(crashing(1, memory="1Gi")).explanations == ()
+
+
+def test_a_limit_where_the_other_has_none_explains_too() -> None:
+    cluster = crashing(137, "OOMKilled")
+    cluster.workloads[1] = replace(
+        cluster.workloads[1], template=replace(cluster.workloads[1].template, spec=PodSpec(containers=(container(),)))
+    )
+    assert "a memory limit (2Gi) where prod has none" in str(only(cluster).sentence)
+
+
+def test_less_cpu_explains_a_start_that_its_limit_throttles() -> None:
+    cluster = Cluster()
+    cluster.node()
+    slow = spec(
+        "2Gi", limits=amounts(cpu="100m", memory="2Gi"), startup_probe=Probe(handler="http", failure_threshold=3)
+    )
+    fast = spec("2Gi", limits=amounts(cpu="2", memory="2Gi"), startup_probe=Probe(handler="http", failure_threshold=3))
+    pod = cluster.pod(cluster.workload("api", "dev", slow), crashed(137), working_set=GIB, cpu=99)
+    cluster.event(pod, "Killing", "Container api failed startup probe, will be restarted")
+    cluster.pod(cluster.workload("api", "prod", fast), working_set=GIB)
+    assert "has 1/20 of prod's CPU limit (100m of 2)" in str(only(cluster).sentence)
+
+
+def test_the_cure_of_an_environment_is_its_own() -> None:
+    cluster = dev_and_prod()
+    cluster.pod(cluster.workload("api", "test", spec("512Mi")), crashed(137, "OOMKilled"), working_set=500 * MIB)
+    own = {f"{one.workload}": f"api: {one.suggestion.text}" for one in only(cluster).suggestions}
+    assert len(own) == 2
+    assert {one.object: one.fix for one in findings(cluster.snapshot())} == own
+
+
+def test_an_oom_kill_of_a_sidecar_is_about_the_sidecar() -> None:
+    def with_proxy(memory: str) -> PodSpec:
+        own, its = (amounts(memory=one, cpu="1") for one in ("256Mi", memory))
+        proxy = container("proxy", "registry/proxy:1", requests=its, limits=its)
+        return PodSpec(containers=(container(requests=own, limits=own), proxy))
+
+    cluster = Cluster()
+    cluster.node()
+    runs, killed = (replace(RUNNING, name=one) for one in ("api", "proxy")), crashed(137, "OOMKilled")
+    cluster.pod(cluster.workload("api", "prod", with_proxy("256Mi")), containers=tuple(runs))
+    cluster.pod(
+        cluster.workload("api", "dev", with_proxy("128Mi")),
+        containers=(replace(RUNNING, name="api"), replace(killed, name="proxy")),
+    )
+    service = only(cluster)
+    assert "1/2 of prod's memory limit (128Mi of 256Mi)" in str(service.sentence)
+    assert {(one.environment, one.suggestion.container) for one in service.suggestions} == {("dev", "proxy")}
+
+
+def test_a_suggestion_that_is_carried_out_is_given_no_more() -> None:
+    cluster = Cluster()
+    cluster.node()
+    for place in ("dev", "prod"):
+        cluster.pod(cluster.workload("api", place, spec("2Gi")), working_set=1_900 * MIB)
+    service = only(cluster)
+    assert [one.environment for one in service.suggestions] == ["prod", "dev"]
+    for number, one in zip((1, 0), service.suggestions, strict=True):
+        now = cluster.workloads[number]
+        [own] = now.template.spec.containers
+        carried_out = PodSpec(containers=(one.suggestion.applied(own),))
+        cluster.workloads[number] = replace(now, template=replace(now.template, spec=carried_out))
+    assert only(cluster).suggestions == ()
+
+
+def test_the_name_that_a_rule_gives_can_be_the_same_as_another_by_hand() -> None:
+    labelled = named(("x", "one", {"app": "backend"}), ("y", "two", {"app": "api"}))
+    assert only(labelled, Rule(same_as=(("backend", "api"),))).service == "api"
+
+
+@pytest.mark.parametrize("text", ["blue, green", " blue green ", "blue,,green,"])
+def test_words_of_environments(text: str) -> None:
+    assert parse_words(text) == parse_between(text) == ("blue", "green")
+    assert parse_between(" all ") == ()
+
+
+def test_an_environment_that_is_not_there_is_said_with_what_is() -> None:
+    with pytest.raises(InputError) as told:
+        drift((dev_and_prod().snapshot(),), Rule(between=("dev", "moon")))
+    assert "dev and prod" in told.value.fix
+    with pytest.raises(InputError) as told:
+        drift((Cluster().snapshot(),), Rule(between=("dev", "moon")))
+    assert "None is known" in told.value.fix
+
+
+def test_a_container_that_the_reference_has_not_is_not_compared_with_another() -> None:
+    cluster = Cluster()
+    cluster.node()
+    states = (replace(RUNNING, name="api"), replace(crashed(137, "OOMKilled"), name="proxy"))
+    dev = PodSpec(containers=(container(), container("proxy", "registry/proxy:1")))
+    prod = PodSpec(containers=(container(), container("logs", "registry/logs:1")))
+    cluster.pod(cluster.workload("api", "dev", dev), containers=states)
+    cluster.pod(
+        cluster.workload("api", "prod", prod), containers=tuple(replace(RUNNING, name=n) for n in ("api", "logs"))
+    )
+    assert only(cluster).explanations == ()

@@ -44,6 +44,7 @@ def test_the_reference_and_those_in_trouble_are_shown_and_one_of_each_kind() -> 
         assert row.cells == tuple(cells[name] for name in told.environments)
     assert told.restarts == tuple(service.restarts[service.environments.index(name)] for name in told.environments)
     assert (told.explanations, told.suggestions) == (service.explanations, service.suggestions)
+    assert shown_environments.of_service(service, most=2).environments == ("prod", "dev-30")
 
 
 def test_few_are_shown_as_they_are() -> None:

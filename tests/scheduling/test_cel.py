@@ -29,6 +29,13 @@ def judged(expression: str) -> bool:
         (f"{OF}.driverVersion.isLessThan(semver('v1.11', true))", True),
         (f"{OF}.driverVersion == semver('1.10.0+build')", True),
         (f"{OF}.driverVersion == '1.10.0'", False),
+        ("semver('1.10.0-rc.2').isGreaterThan(semver('1.10.0-rc.1'))", True),
+        ("semver('1.10.0-rc.10').isGreaterThan(semver('1.10.0-rc.9'))", True),  # numbers by size
+        (
+            "semver('1.10.0-beta').isLessThan(semver('1.10.0-rc')) && semver('1.10.0-1').isLessThan(semver('1.10.0-a'))",
+            True,
+        ),
+        ("device.allowMultipleAllocations", False),
         (f"{OF}.label == '1.10.0'", True),
         (f"{OF}.driverVersion.minor() == 10 && isSemver('1.0.0') && !isSemver('1.0')", True),
         (f"{HAS}.memory.compareTo(quantity('24Gi')) == 0", True),

@@ -240,6 +240,17 @@ def test_the_first_alternative_that_fits() -> None:
     assert ask(*BOTH, template(either(3, 2))).fitting() == ["n-1"]
 
 
+def test_slices_of_a_pools_older_generation_count_no_more() -> None:
+    older = devices("n-0", "a", "a")
+    older["spec"]["pool"]["generation"] = 0
+    assert ask(CLASS, older, template(wants(2))).fitting() == ["n-0"]
+    newer = devices("n-0", "a")
+    newer["metadata"]["name"] = "newer"
+    for slices in ((older, newer), (newer, older)):
+        assert ask(CLASS, *slices, template(wants(2))).fitting() == []
+        assert ask(CLASS, *slices, template(wants(1))).fitting() == ["n-0"]
+
+
 def test_counters_that_parts_of_a_device_share() -> None:
     def part(name: str, gigabytes: int) -> Item:
         return {

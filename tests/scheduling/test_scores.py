@@ -46,6 +46,26 @@ def test_soft_spread_by_node() -> None:
     assert added(items, {"app": "a"}, topologySpreadConstraints=[constraint]) == {"n-0": 0, "n-1": 200}
 
 
+@pytest.mark.parametrize(
+    ("mib", "on", "score"),
+    [
+        (23, (0, 1), (0, 0)),  # 23 MiB and less count nothing
+        (523, (0, 1), (51, 51)),  # 100 · (523 − 23) // (1000 − 23)
+        (523, (0,), (24, 0)),  # on one of two nodes it counts half: 261.5 MiB
+        (2_000, (0, 1), (100, 100)),  # more than 1000 MiB a container counts no more
+    ],
+)
+def test_an_image_that_is_there(mib: int, on: tuple[int, ...], score: tuple[int, int]) -> None:
+    items = nodes(2)
+    for place in on:
+        items[place]["status"]["images"] = [{"names": ["registry/big:1"], "sizeBytes": mib * 2**20}]
+    asked = pod_spec()
+    asked["containers"][0]["image"] = "registry/big:1"
+    plain = Question(nodes(2), pod_spec()).scores()
+    found = Question(items, asked).scores()
+    assert (found["n-0"] - plain["n-0"], found["n-1"] - plain["n-1"]) == score
+
+
 def test_preferred_pod_affinity_and_its_opposite() -> None:
     items = [*nodes(2), pod("db", pod_spec(), on="n-0", labels={"app": "db"})]
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 50, "podAffinityTerm": DB}]}

@@ -30,27 +30,25 @@ def rows_of(members: Sequence[EnvironmentMember]) -> tuple[Row, ...]:
     """Every aspect that any of `members` (the reference first) has a value of; those of the workload before those of
     its containers."""
     rows = [_row(aspect, "", [cell_of(member) for member in members]) for aspect, cell_of in _OF_WORKLOAD.items()]
-    names = dict.fromkeys(
-        spec_container.name for member in members for spec_container in member.workload.template.spec.containers
-    )
-    for container in names:
-        pairs = [(member, _container(member, container, len(names))) for member in members]
+    containers = [member.workload.template.spec.containers for member in members]
+    is_single = all(len(own_containers) == 1 for own_containers in containers)
+    names = [""] if is_single else list(dict.fromkeys(container.name for every in containers for container in every))
+    for name in names:
+        pairs = [(member, _container(member, name)) for member in members]
         for aspect, value_of in _OF_CONTAINER.items():
             cells = [
                 None if spec_container is None else value_of(member, spec_container) for member, spec_container in pairs
             ]
-            rows.append(_row(aspect, container if len(names) > 1 else "", cells))
+            rows.append(_row(aspect, name, cells))
     shown_rows = [row for row in rows if any(cell is not None and cell.text not in ("", "none") for cell in row.cells)]
     order = tuple(Aspect)
     return tuple(sorted(shown_rows, key=lambda row: (row.container, order.index(row.aspect))))
 
 
-def _container(member: EnvironmentMember, name: str, names: int) -> Container | None:
-    """The container called `name`; where every workload has just one, that one, whatever it is called."""
+def _container(member: EnvironmentMember, name: str) -> Container | None:
+    """The container called `name`; without one, the only one there is, whatever it is called."""
     containers = member.workload.template.spec.containers
-    if len(containers) == 1 and names == 1:
-        return containers[0]
-    return next((container for container in containers if container.name == name), None)
+    return next((container for container in containers if name in ("", container.name)), None)
 
 
 def _row(aspect: Aspect, container: str, cells: Sequence[Cell | None]) -> Row:

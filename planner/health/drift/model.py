@@ -51,8 +51,8 @@ def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
     """
     pairs = []
     for part in filter(None, (equality.strip() for equality in text.replace("\n", ",").split(","))):
-        name, equals, service = (side.strip() for side in part.partition("="))
-        if not equals or not name or not service:
+        name, _, service = (side.strip() for side in part.partition("="))
+        if not name or not service:
             raise InputError(f'"{part[:60]}" is not a pair', where="same service", fix="Write it like backend=api")
         pairs.append((name, service))
     return tuple(pairs)
