@@ -66,7 +66,6 @@ _LINES_SHOWN: Final = 10
 _LETTERS_OF_A_LINE: Final = 500  # of a line
 _SAME_LETTERS: Final = 40  # a cell as long that the sentence has already is left out
 ANSWER_SECONDS: Final = 120.0
-_LOOK_SECONDS: Final = 0.25
 _SAID: Final = (
     "Headroom tells before a change is applied whether a Kubernetes rollout will finish, why not, and what each way out costs. "
     "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth, evictions_by_queue or unknown; unknown is an answer. "

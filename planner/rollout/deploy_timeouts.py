@@ -34,7 +34,6 @@ _MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 _ARGO: Final = "argocd.argoproj.io/instance"
 _MARGIN, _MOST_MARGIN = 1.9, 2.0  # of the 95th percentile: what is advised, and what is never passed
 _STEP_SECONDS: Final = 60
-_SHORT_SHARE: Final = 0.05
 
 
 class DeployTimeout(Record):

@@ -35,7 +35,6 @@ TABLES: Final = (
 TABLES_VARIABLE: Final = "HEADROOM_PRICE_TABLES"
 """Names a folder with tables of another day: of those that come with the planner the ones that it has stand in their place."""
 LISTED: Final = tuple(cloud for cloud in CLOUDS if cloud.prices)
-_LARGEST_BYTES: Final = 64 * 1024 * 1024
 
 
 def refreshed_file() -> Path:

@@ -23,7 +23,6 @@ from planner.questions.capacity import CapacitySettings
 from planner.ui import cache, downloads, errors, findings, link, object_links, page_filter, sheet, tables, verdict
 
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
-_UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -95,6 +95,10 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
             ),
             ("range(n)", "found[:-3]", "if len(found) < 2:\n pass", "found[: limits.NODES.most]", "WORDS = 3", "x = 3"),
         ),
+        (
+            names.unused, ("_MOST = 3", "def _f():\n pass", "_a, b = 1, 2\nprint(b)"),
+            ("MOST = 3", "_MOST = 3\nprint(_MOST)", "__all__ = 3", "def f():\n _x = 3", "for _ in x:\n pass"),
+        ),
         (pages.markup, ("st.write(x, unsafe_allow_html=True)",), ("st.write(x, help=y)",)),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A class has a name of its own: who reads it in another room must not take it for something else."""
+"""A class has a name of its own: who reads it in another room must not take it for something else. A private name is used."""
 
 from __future__ import annotations
 
@@ -36,4 +36,24 @@ def twice(homes: tuple[str, list[str]]) -> Iterator[str]:
         yield f"{paths[-1]} {name} is {paths[0]}'s too"
 
 
-CHECKS: Final = (Check(holds="a class has a name of its own", subjects=_homes, faults=twice),)
+def unused(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Private functions, classes and constants of a module that nothing in it reads."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            made = {statement.name}
+        else:
+            made = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for name in sorted(made - read):
+            if name.strip("_") and name.startswith("_") and not name.startswith("__"):
+                yield f"{path}:{statement.lineno} {name}"
+
+
+CHECKS: Final = (
+    Check(holds="a class has a name of its own", subjects=_homes, faults=twice),
+    Check(
+        holds="a private name is used in its module",
+        subjects=lambda: [*python_files("planner", "pages", "app.py")],
+        faults=lambda path: unused(path, parsed(path)),
+    ),
+)
