@@ -18,7 +18,7 @@ from planner.ground.words import NO_WORDS, Text, count, usd
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
 

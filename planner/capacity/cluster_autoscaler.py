@@ -14,7 +14,7 @@ from planner.capacity.node_groups import NodeGroup, Sizes
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, HOSTNAME, MEMORY, PODS
-from planner.inventory.autoscaling import Autoscaling, Expander
+from planner.inventory.autoscaler_settings import Autoscaling, Expander
 from planner.kubernetes.records import FrozenMap, Node
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints

@@ -1,7 +1,7 @@
 """Pods evicted through the Eviction API until nothing moves: budgets may refuse, controllers make new pods meanwhile.
 
 Evictions are asked for in the order of namespace and name, and again each tick while anything moves. What a budget allows is
-`planner.kubernetes.budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
+`planner.kubernetes.disruption_budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """
 
 from __future__ import annotations

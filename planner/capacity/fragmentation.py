@@ -21,12 +21,12 @@ from planner.capacity.node_pools import pool_key
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, count, plural
+from planner.kubernetes.accelerator_units import card_by_card
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import Amounts, Finding, FrozenMap, PodSpec, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.units import card_by_card
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.devices import device_table

@@ -15,12 +15,12 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.accelerator_units import Offer, units_of
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import Offer, units_of
 from planner.rollout import prepared_change as prepared_question
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import counted, machines, offers_by_node, unheld

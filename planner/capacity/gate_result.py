@@ -11,20 +11,20 @@ from planner.capacity.cloud_quota import BESIDE
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
-from planner.inventory.manifest import Manifest, UnknownObject
+from planner.inventory.kubectl_apply import Manifest, UnknownObject
+from planner.kubernetes.accelerator_units import GPUS, Nouns, either, units_of
 from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kueue_managed_pods import queued
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
-from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import GPUS, Nouns, either, units_of
 from planner.pricing.bill import owned_by_node
-from planner.pricing.cluster import NodeCost, cluster_cost
-from planner.pricing.commitments import paid_for
-from planner.pricing.gpu_parts import amounts_on
-from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
+from planner.pricing.gpu_fractions import amounts_on
+from planner.pricing.node_pool_costs import NodeCost, cluster_cost
+from planner.pricing.owned_commitments import paid_for
+from planner.pricing.price_book import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once

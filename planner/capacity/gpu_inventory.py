@@ -16,13 +16,13 @@ from planner.capacity.shared_gpus import gpu_supply
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, listing, plural
+from planner.kubernetes.accelerator_units import Offer, Units, parts_held
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of, unoffered
 from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import Offer, Units, parts_held
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape

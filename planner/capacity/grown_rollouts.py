@@ -13,10 +13,10 @@ from planner.capacity.unlisted_node_groups import not_told
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd
 from planner.ground.work_budget import TooLargeError
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Finding, Node, Severity, Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import (
     RolloutResult,
     Verdict,

@@ -23,7 +23,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOSTNAME
 from planner.ground.words import Text, count, listing, plural, roughly
 from planner.ground.work_budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, zone

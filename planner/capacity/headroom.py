@@ -21,13 +21,13 @@ from planner.ground.records import Record, dataclass, replace
 from planner.ground.well_known_names import HOSTNAME, PODS
 from planner.ground.words import Text, count, listing
 from planner.ground.work_budget import current
+from planner.kubernetes.accelerator_units import card_by_card, is_listed
 from planner.kubernetes.accelerators import is_gpu_resource, same_as
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import card_by_card, is_listed
 from planner.rollout.admission import Admission, quota_covers, usage, volume_claim_usage
 from planner.rollout.pods import Pods
 from planner.rollout.simulation import Simulation, units_of_attempt

@@ -19,6 +19,7 @@ from planner.ground.well_known_names import (
     is_extended_resource,
 )
 from planner.ground.words import roughly
+from planner.kubernetes.accelerator_units import card_by_card
 from planner.kubernetes.accelerators import Unit, accelerator, tables
 from planner.kubernetes.nodes import ROLE, Sharing, noun_of, pool_label
 from planner.kubernetes.records import (
@@ -34,7 +35,6 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import card_by_card
 from planner.rollout.controllers.statefulset import claim_name, spec_with_claims
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.node_facts import node_pools, offers

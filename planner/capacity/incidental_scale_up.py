@@ -20,14 +20,14 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.ground.words import count, duration, listing, plural
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.model import PriceBook
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import PriceBook
 from planner.rollout.run import QuietMoment, Revision, Run, simulate
 from planner.rollout.strategy_choice import Brought
 from planner.scheduling.cluster import Cluster

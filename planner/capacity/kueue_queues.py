@@ -12,9 +12,9 @@ from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration, listing, roughly
-from planner.inventory.queue_runs import FEWEST, Lengths, RunBand, remaining, series_of
+from planner.inventory.past_job_durations import FEWEST, Lengths, RunBand, remaining, series_of
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.queues import of_rules
+from planner.kubernetes.kueue_managed_pods import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.rollout.kueue_admission import let_in_now
 from planner.rollout.prepared_change import compiled

@@ -14,8 +14,8 @@ import numpy as np
 
 from planner.capacity.node_pools import pool_key
 from planner.ground.records import Record
-from planner.kubernetes.autoscalers import autoscalers_of, settled
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_autoscalers import autoscalers_of, settled
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import Node, Workload
 from planner.rollout.in_flight import in_flight

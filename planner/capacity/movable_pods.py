@@ -10,7 +10,7 @@ from typing import Final
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
 from planner.ground.well_known_names import DO_NOT_DISRUPT, SAFE_TO_EVICT
-from planner.kubernetes.budgets import covers
+from planner.kubernetes.disruption_budgets import covers
 from planner.kubernetes.jobs import fails
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.words import count, listing
+from planner.inventory.cloud_quotas import Quota
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
-from planner.inventory.quotas import Quota
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import group_beginnings, pool_kind
 from planner.kubernetes.nodes import (

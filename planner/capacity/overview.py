@@ -17,12 +17,12 @@ from planner.ground.words import NO_WORDS, Text, count, listing, without_own_nam
 from planner.ground.work_budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.inventory.input_report import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.accelerator_units import GPUS, Nouns, units_of
+from planner.kubernetes.feature_gates import not_recorded
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import GPUS, Nouns, units_of
-from planner.kubernetes.versions import not_recorded
 from planner.rollout.answers import GROWING_REASONS, Verdict, WorkloadOutcome
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import compiled

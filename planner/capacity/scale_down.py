@@ -28,7 +28,7 @@ from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import kind_in

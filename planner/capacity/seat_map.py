@@ -21,12 +21,12 @@ from planner.ground.records import Record, replace
 from planner.ground.tables import alike
 from planner.ground.well_known_names import CPU
 from planner.ground.words import plural, roughly
+from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import out_of_use
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import units_of
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import gpu_models, node_pools, zones

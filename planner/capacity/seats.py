@@ -13,12 +13,12 @@ from planner.ground import garbage_collector
 from planner.ground.records import Record
 from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, plural
+from planner.kubernetes.accelerator_units import Offer
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.nodes import Sharing, out_of_use
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import Offer
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes

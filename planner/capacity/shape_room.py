@@ -8,9 +8,9 @@ from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.records import EMPTY, Amounts, Node, Snapshot
 from planner.pricing.bill import owned_by_node
-from planner.pricing.cluster import SplitCost, cluster_cost
-from planner.pricing.gpu_parts import gpu_parts
-from planner.pricing.model import PriceBook
+from planner.pricing.gpu_fractions import gpu_parts
+from planner.pricing.node_pool_costs import SplitCost, cluster_cost
+from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import Verdict
 
 

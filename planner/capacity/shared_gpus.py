@@ -10,11 +10,11 @@ from collections import defaultdict
 import numpy as np
 
 from planner.ground.records import Record, replace
+from planner.kubernetes.accelerator_units import Offer
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
-from planner.kubernetes.units import Offer
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.node_facts import counted, gpu_labels, gpu_models, offers_by_node

@@ -9,9 +9,9 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import replace
 from planner.ground.work_budget import TooLargeError
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.strategy_choice import Brought, Option
 

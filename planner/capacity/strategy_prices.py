@@ -12,8 +12,8 @@ from planner.ground.words import Text, count, listing
 from planner.ground.work_budget import TOO_LARGE
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import Price, PriceBook, Provisioning
-from planner.pricing.node import price_node, spare_terms
+from planner.pricing.node_price import price_node, spare_terms
+from planner.pricing.price_book import Price, PriceBook, Provisioning
 from planner.pricing.strategy_cost import (
     SCALE_DOWN_SECONDS,
     SpareTerms,

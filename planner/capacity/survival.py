@@ -32,8 +32,8 @@ from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import EMPTY, Pod, Snapshot
-from planner.pricing.model import PriceBook
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import PriceBook
 from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, is_proven

@@ -41,7 +41,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.shares import parse_share
+from planner.kubernetes.surge_and_unavailable import parse_share
 from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.cluster_events import hear, hear_again, is_called
 from planner.rollout.controllers.registry import making_anew

@@ -12,8 +12,8 @@ from planner.cli.input_options import FILE
 from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.errors import InputError
 from planner.ground.words import count, listing, usd
-from planner.pricing.actual import Reconciled, price_list, reconciled
 from planner.pricing.bill import ClusterBill
+from planner.pricing.billed_costs import Reconciled, price_list, reconciled
 from planner.sources.bills import load_bill
 from planner.sources.prices import write_refreshed
 

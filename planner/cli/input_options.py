@@ -15,7 +15,7 @@ from planner.cli import options, progress_line, terminal
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Node, Snapshot
-from planner.pricing.model import PriceBook, PricingCategory
+from planner.pricing.price_book import PriceBook, PricingCategory
 from planner.questions.meanwhile_settings import MeanwhileSettings
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.sources import bounded
@@ -108,7 +108,7 @@ def price_book(
 
 def oldest_price(book: PriceBook, snapshots: Iterable[Snapshot]) -> str:
     """The date of the oldest price of the clusters' nodes, as their bills say; the book's where none has a price."""
-    from planner.pricing.node import price_node
+    from planner.pricing.node_price import price_node
 
     days = {price_node(book, node).price.as_of for snapshot in snapshots for node in snapshot.nodes}
     return min(filter(None, days), default=book.as_of)
@@ -116,8 +116,8 @@ def oldest_price(book: PriceBook, snapshots: Iterable[Snapshot]) -> str:
 
 def say_age(as_of: str, nodes: Iterable[Node] = ()) -> None:
     """That prices are old, on standard error, where they are, and the command that reads those of the nodes' clouds."""
-    from planner.pricing.book import age_warning
-    from planner.pricing.node import refresh_commands
+    from planner.pricing.node_price import refresh_commands
+    from planner.pricing.price_tables import age_warning
 
     if (warning := as_of and age_warning(as_of, time.time())) and not progress_line.is_quiet():
         commands = refresh_commands(nodes) or ("headroom costs --price-list refresh",)

@@ -14,11 +14,11 @@ from planner.cli.output import output_option, write_document, write_rows
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.tables import alike
-from planner.pricing.book import format_units
-from planner.pricing.lists import format_list
-from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.cloud_price_lists import format_list
+from planner.pricing.price_book import PriceBook, Provisioning
+from planner.pricing.price_refresh import apply_refresh, check_coverage, compare_catalogue
 from planner.pricing.price_rows import WAYS, PriceLine, list_prices
-from planner.pricing.refresh import apply_refresh, check_coverage, compare_catalogue
+from planner.pricing.price_tables import format_units
 from planner.sources import gcp_billing
 from planner.sources.cloud_prices import read_prices
 from planner.sources.prices import (

@@ -29,7 +29,7 @@ from planner.ground.words import count
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import FACTS, Inputs, Question, document
 from planner.questions.wording import for_people, listed

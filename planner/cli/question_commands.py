@@ -33,11 +33,11 @@ from planner.ground.words import moment, sentence, without_own_names
 from planner.history import snapshot_names
 from planner.history.store_queries import History
 from planner.inventory.input_report import ServerLoad
+from planner.inventory.past_job_durations import RUN_DAYS, lengths_of
 from planner.inventory.pool_limits import PoolLimits
-from planner.inventory.queue_runs import RUN_DAYS, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.questions.wording import listed

@@ -17,10 +17,10 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, moment, sentence
-from planner.inventory.applied import Applied
-from planner.kubernetes.commands import comment
+from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.kubernetes.shell_commands import comment
+from planner.pricing.price_book import PriceBook
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW

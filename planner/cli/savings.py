@@ -14,7 +14,7 @@ from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, ask_prometheus, prometheus_options
 from planner.cli.question_commands import Called, Hooks, command_of
 from planner.history import snapshot_names
-from planner.inventory.node_lives import Watch, together, watch_snapshots
+from planner.inventory.spot_node_lifetimes import Watch, together, watch_snapshots
 from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.interruption import parse_lives

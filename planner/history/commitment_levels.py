@@ -12,8 +12,8 @@ from planner.history.commitment import Above, Point, UnitPrices, Use, above, che
 from planner.history.store_queries import History
 from planner.kubernetes.nodes import gpu_count, gpu_model, provisioning_model, region
 from planner.kubernetes.records import Node
-from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import PriceBook, Provisioning
 
 TERMS: Final = (Provisioning.COMMITMENT_1Y, Provisioning.COMMITMENT_3Y)
 

@@ -17,8 +17,8 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.history.snapshot_names import FORMAT
-from planner.inventory import stored_snapshot as stored
-from planner.inventory.masking import said
+from planner.inventory import stored_snapshot_validation as stored
+from planner.inventory.secret_masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 
 _NOT_KEPT: Final = frozenset({"derived", "logs", "others"})

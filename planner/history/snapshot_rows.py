@@ -11,8 +11,8 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.history.schema import NAMED, TRENDS
 from planner.history.snapshot_names import moment_of, snapshot_id
-from planner.inventory.node_lives import is_going, node_events
-from planner.inventory.queue_runs import series_of
+from planner.inventory.past_job_durations import series_of
+from planner.inventory.spot_node_lifetimes import is_going, node_events
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
 from planner.kubernetes.kinds import DAEMON_SET, POD

@@ -2,7 +2,7 @@
 
 The table is packed in ``api_fields.json.gz``, which ``make fields`` makes from the schemas that PyPI's kubernetes-validate carries
 (`tests/inventory/api_fields.py`); `tests/inventory/test_api_fields.py` holds both against each other. What becomes of a field in a
-rollout is in `planner.inventory.fields`.
+rollout is in `planner.inventory.field_coverage`.
 
 A shape says what a value has to be: ``s`` text, ``i`` and ``l`` whole numbers of 32 and 64 bits, ``n`` number, ``b`` boolean, ``q``
 Quantity, ``x`` IntOrString, ``t`` time, ``y`` base64, ``*`` anything, ``[`` and ``{`` before a shape an array and a map of it, ``#`` a type;

@@ -25,7 +25,7 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.findings import finding
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 from planner.kubernetes.records import Finding
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise

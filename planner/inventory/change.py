@@ -20,12 +20,12 @@ from planner.inventory.change_validation import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.findings import finding
 from planner.inventory.last_applied import BY_FIELD, fields_in
-from planner.inventory.parse import DAMAGE, damage_in_words
-from planner.inventory.records.progressive import groups_document, strategy_document
+from planner.inventory.pod_template_validation import problems_of
+from planner.inventory.records.argo_and_lws import groups_document, strategy_document
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_workload
+from planner.inventory.snapshot_parser import DAMAGE, damage_in_words
 from planner.inventory.template_digests import fields_of, seal
-from planner.inventory.template_rules import problems_of
 from planner.kubernetes.kinds import CANARY, ROLLING_UPDATE, kind_called
 from planner.kubernetes.patches import merge, of_apply, with_whole_lists
 from planner.kubernetes.records import (

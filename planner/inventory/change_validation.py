@@ -12,7 +12,7 @@ from planner.ground.well_known_names import is_extended_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Container, PodDisruptionBudget, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import share_parts
+from planner.kubernetes.surge_and_unavailable import share_parts
 
 _MOST_REPLICAS = 2**31 - 1
 

@@ -17,7 +17,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
 from planner.inventory.findings import finding
-from planner.kubernetes import budgets, commands, queues
+from planner.kubernetes import disruption_budgets, kueue_managed_pods, shell_commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, POD
@@ -27,7 +27,7 @@ from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import check_share, rolling_limits
+from planner.kubernetes.surge_and_unavailable import check_share, rolling_limits
 
 T = TypeVar("T")
 AGED_SECONDS = 3600.0
@@ -78,8 +78,10 @@ def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
         needed |= _NEEDED["with devices"]
     if _is_between_revisions(snapshot):
         needed |= _NEEDED["between revisions"]
-    if snapshot.derived.once(queues.is_there, snapshot):
-        needed |= dict.fromkeys(queues.NEEDED, (Severity.WARNING, "whether and when Kueue lets pods in isn't known"))
+    if snapshot.derived.once(kueue_managed_pods.is_there, snapshot):
+        needed |= dict.fromkeys(
+            kueue_managed_pods.NEEDED, (Severity.WARNING, "whether and when Kueue lets pods in isn't known")
+        )
     return needed
 
 
@@ -268,7 +270,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
-        if queues.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
+        if kueue_managed_pods.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
             continue  # Kueue may evict others for it, so that today's nodes don't decide
         surge_requests = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in surge_requests.items()):
@@ -306,7 +308,7 @@ def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments with a paused rollout: a change starts nothing."""
     for workload in snapshot.workloads:
         if workload.is_paused and workload.traits.can_pause:
-            yield finding("deployment-paused", workload.key, command=commands.resume(workload.key))
+            yield finding("deployment-paused", workload.key, command=shell_commands.resume(workload.key))
 
 
 def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
@@ -371,24 +373,26 @@ def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
 
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
-    scales = budgets.scales(snapshot)
+    scales = disruption_budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        best = budgets.status_at_best(budget, snapshot, scales)
+        best = disruption_budgets.status_at_best(budget, snapshot, scales)
         if not best.healthy:
             yield finding("budget-selects-nothing", name)
         elif best.is_known and not best.allowed:
             pods = "its pod" if best.healthy == 1 else f"any of its {best.healthy:,} pods"
-            yield finding("budget-blocks-always", name, pods=pods, why=budgets.why_never(budget, best))
+            yield finding("budget-blocks-always", name, pods=pods, why=disruption_budgets.why_never(budget, best))
 
 
 def overlapping_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods that several budgets cover: the Eviction API refuses them all."""
     pods = ((pod.namespace, pod.labels) for pod in snapshot.pods if not pod.is_terminal)
-    for names, count in budgets.overlaps(snapshot.pod_disruption_budgets, pods).items():
+    for names, count in disruption_budgets.overlaps(snapshot.pod_disruption_budgets, pods).items():
         first, *others = (f"PodDisruptionBudget/{name}" for name in names)
         covered = "a pod" if count == 1 else f"{count:,} pods"
-        yield finding("budgets-overlap", first, pods=covered, others=_some(others), refused=budgets.MORE_THAN_ONE)
+        yield finding(
+            "budgets-overlap", first, pods=covered, others=_some(others), refused=disruption_budgets.MORE_THAN_ONE
+        )
 
 
 CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (

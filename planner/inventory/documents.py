@@ -23,8 +23,8 @@ from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.findings import finding
 from planner.inventory.json_text import check_count, end_of_value, keys_given_twice, next_value, too_many
-from planner.inventory.limits import LIMITS
-from planner.inventory.parse import EVERY_KIND, Part
+from planner.inventory.reading_limits import LIMITS
+from planner.inventory.snapshot_parser import EVERY_KIND, Part
 from planner.kubernetes.records import Finding, PodLog
 
 _CHUNK_BYTES = 2**18

@@ -20,9 +20,9 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.api_fields import Runs, Served, served, table
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 from planner.inventory.template_digests import is_sealed
-from planner.kubernetes import names
+from planner.kubernetes import name_validation
 
 Object = dict[str, Any]
 REQUIRED: Final = "is required"
@@ -272,7 +272,7 @@ def _checked(value: Any, check: str, path: str) -> Iterator[FieldProblem]:
 
 def _label_problem(value: Any) -> str:
     try:
-        names.check_labels({key: each for key, each in value.items() if isinstance(each, str)})
+        name_validation.check_labels({key: each for key, each in value.items() if isinstance(each, str)})
     except InputError as error:
         return f"has what is no label: {error.what}"
     return ""
@@ -302,8 +302,8 @@ def _keys(test: Callable[[str], object], what: str) -> Callable[[Any], str]:
 
 _NO_PORT_NAME: Final = "has to be 1 to 15 small letters, digits and -, with a letter"
 _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "dns label": _matches(names.is_dns_label, "has to be small letters, digits and -, 63 at most"),
-    "subdomain": _matches(names.is_subdomain, "has to be small letters, digits, - and ., 253 at most"),
+    "dns label": _matches(name_validation.is_dns_label, "has to be small letters, digits and -, 63 at most"),
+    "subdomain": _matches(name_validation.is_subdomain, "has to be small letters, digits, - and ., 253 at most"),
     "port name": _matches(_PORT_NAME.match, _NO_PORT_NAME),
     "port": lambda value: "" if not _is_int(value) or 1 <= value <= _MOST_PORT else "has to be from 1 to 65535",
     "no or a port": lambda value: "" if not _is_int(value) or 0 <= value <= _MOST_PORT else "has to be from 1 to 65535",
@@ -313,7 +313,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "1 or more": _at_least(1),
     "labels": lambda value: _label_problem(value) if isinstance(value, dict) else "",
     "names of annotations": _keys(
-        lambda name: names.is_qualified(name.lower()), "has a name that no annotation may have"
+        lambda name: name_validation.is_qualified(name.lower()), "has a name that no annotation may have"
     ),
     "names of files": _keys(
         _FILE_NAME.match, "has a name that no file may have: letters, digits, -, _ and ., 253 at most"

@@ -16,9 +16,9 @@ from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import paths_of, read_unplayed
 from planner.inventory.template_digests import fields_of, leaves_of
 from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.operator_update_rules import Updates
 from planner.kubernetes.pod_templates import Templated
 from planner.kubernetes.records import Snapshot, Unplayed, Workload
-from planner.kubernetes.updates import Updates
 
 _RESOURCES: Final = "resources"
 

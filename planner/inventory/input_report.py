@@ -13,7 +13,7 @@ from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.cluster_oddities import needed_kinds
-from planner.inventory.shapes import resource_of
+from planner.inventory.kind_detection import resource_of
 from planner.kubernetes.kinds import POD, ROLLING, kind_called, kind_in, several
 from planner.kubernetes.owners import unjudged, workload_keys
 from planner.kubernetes.records import Presence, Severity, Snapshot

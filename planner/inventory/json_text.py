@@ -10,7 +10,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.inventory.archives import TooLarge
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 
 LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
 _COUNTED_FROM_COMMAS: Final = 2**24  # what stands between fewer fits, whatever it is

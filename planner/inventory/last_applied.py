@@ -18,7 +18,7 @@ import msgspec
 from planner.ground import typed_json
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 from planner.inventory.template_digests import seal
 from planner.kubernetes.patches import MERGE_KEYS
 

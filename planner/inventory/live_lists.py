@@ -20,10 +20,11 @@ from planner.ground import garbage_collector
 from planner.ground.records import Record
 from planner.inventory import wire
 from planner.inventory.findings import finding
-from planner.inventory.gaps import PodTally, with_gaps
-from planner.inventory.inference import with_inferred
-from planner.inventory.limits import LIMITS
-from planner.inventory.parse import (
+from planner.inventory.incomplete_lists import PodTally, with_gaps
+from planner.inventory.inferred_replicasets import with_inferred
+from planner.inventory.reading_limits import LIMITS
+from planner.inventory.records.read_context import Shared
+from planner.inventory.snapshot_parser import (
     DAMAGE,
     Item,
     Reader,
@@ -34,7 +35,6 @@ from planner.inventory.parse import (
     read_object,
     read_unplayed_object,
 )
-from planner.inventory.records.read_context import Shared
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Finding, FrozenMap, Pod, Presence, Snapshot, Workload
 from planner.kubernetes.unplayed_kinds import LISTED

@@ -32,8 +32,8 @@ from planner.ground.well_known_names import (
 from planner.inventory.wire import READ
 from planner.kubernetes.clouds import labels_of
 from planner.kubernetes.field_privacy import Tells, told_by
-from planner.kubernetes.queues import KINDS as QUEUE_KINDS
-from planner.kubernetes.queues import NAMESPACED
+from planner.kubernetes.kueue_managed_pods import KINDS as QUEUE_KINDS
+from planner.kubernetes.kueue_managed_pods import NAMESPACED
 from planner.kubernetes.records import (
     EMPTY,
     Event,

@@ -8,8 +8,8 @@ from enum import StrEnum
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.well_known_names import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
+from planner.inventory.cloud_quotas import Quota
 from planner.inventory.instance_types import InstanceType
-from planner.inventory.quotas import Quota
 from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.records import (
     EMPTY,

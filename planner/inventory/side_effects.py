@@ -25,7 +25,7 @@ LATER: Final = "acts-later"
 
 
 class Unsure(Record):
-    """Of what it isn't known which running pods it changes: a row of ``manifest.json``, and what the row is filled with."""
+    """Of what it isn't known which running pods it changes: a row of ``kubectl_apply.json``, and what the row is filled with."""
 
     row: str
     given: Mapping[str, object]

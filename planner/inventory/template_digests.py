@@ -20,7 +20,7 @@ import msgspec
 
 from planner.ground.data_files import table_beside
 from planner.inventory import wire
-from planner.inventory.fields import FIELDS
+from planner.inventory.field_coverage import FIELDS
 
 Object = dict[str, Any]
 _key = bytes(32)

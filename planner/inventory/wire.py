@@ -5,7 +5,7 @@ most annotations and the text of commands never become part of a record. The str
 snapshot's digest is made of, and (`PodTemplate`) the manifest a patch is merged into.
 
 `Container.command` and `Container.args` are the exception: they are decoded, turned into `Container.start` (how the
-process is started, and the program's name) by `planner.inventory.parse`, and dropped before anything is kept.
+process is started, and the program's name) by `planner.inventory.snapshot_parser`, and dropped before anything is kept.
 
 Every field may be absent or null, which Kubernetes treats alike. Field names follow the API's JSON (camel case).
 Source of the names: k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `resource/v1` (and v1beta1,
@@ -28,7 +28,7 @@ from msgspec import field
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.well_known_names import KEPT_ANNOTATIONS, LAST_APPLIED
-from planner.kubernetes import queues
+from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -1100,10 +1100,10 @@ READ: dict[str, Readable] = {
     **_readable(_ROWS["before"]),
     **_readable(
         _Row(
-            kind, queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
-            is_namespaced=kind in queues.NAMESPACED, is_rare=True,
+            kind, kueue_managed_pods.GROUP, kueue_managed_pods.VERSIONS, field="queued_workloads" * (kind == "Workload"),
+            is_namespaced=kind in kueue_managed_pods.NAMESPACED, is_rare=True,
         )
-        for kind in queues.KINDS
+        for kind in kueue_managed_pods.KINDS
     ),
     **_readable(_ROWS["after"]),
     "PodMetrics": Readable("pod_metrics", METRICS, "pods", ("v1beta1",)),

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from planner.ground.records import Record
+from planner.kubernetes.accelerator_units import GPUS, Nouns, units_of
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, is_namesake, kind_called, kind_in
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import GPUS, Nouns, units_of
 
 Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""

@@ -21,15 +21,15 @@ from planner.ground.data_files import table_beside
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEFAULT_SCHEDULER
 from planner.kubernetes import composite_kinds
+from planner.kubernetes.accelerator_units import Units
 from planner.kubernetes.composite_kinds import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED, several
+from planner.kubernetes.kueue_managed_pods import named_queue
+from planner.kubernetes.operator_update_rules import RULES, Updates, at
 from planner.kubernetes.pods import POD_GROUP_LABELS
-from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import Labels, PodsAlike, Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import Units
 from planner.kubernetes.unknown_fields import KnownNotes, Tree, strange_fields, strange_notes, tree
-from planner.kubernetes.updates import RULES, Updates, at
 
 Document = Mapping[str, Any]
 

@@ -20,6 +20,7 @@ from planner.ground.well_known_names import (
     POD_TEMPLATE_HASH,
     ROLLOUTS_POD_TEMPLATE_HASH,
 )
+from planner.kubernetes.argo_and_lws_rollouts import BlueGreen, Canary, Groups, Progress
 from planner.kubernetes.derived import DerivedValues
 from planner.kubernetes.field_privacy import (
     Expression,
@@ -38,7 +39,6 @@ from planner.kubernetes.field_privacy import (
     WorkloadKey,
 )
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
-from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
 
 V = TypeVar("V")
 
@@ -588,11 +588,11 @@ class Unplayed(Record):
     pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
     said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
         ``kubectl apply`` noted (`planner.inventory.template_digests.leaves`), comparable within one process; "" of nothing
-    runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
+    runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.referenced_pod_templates`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
     paths_of_pods, applied_of_pods : digests of the paths alone of what its pods depend on, in the object and in what was applied
     fixed_of_pods : of a kind that may change in part while it is suspended, the same as `said_of_pods` without that part
-    said_of_pods, way, concurrency : of a kind with modelled changes (`planner.kubernetes.updates`): digests of what its pods depend on, and
+    said_of_pods, way, concurrency : of a kind with modelled changes (`planner.kubernetes.operator_update_rules`): digests of what its pods depend on, and
         what its fields say that choose what becomes of them
     """
 
@@ -1343,7 +1343,7 @@ class Reading(Record):
     resource_versions : of a live cluster: kind → the resourceVersion that its list is of
     partial : kinds of which some objects are missing → how that is known
     contradicted : kind, namespace and name of objects that are there in several states, of which nothing tells the latest
-    custom_schemas : ``group/version/Kind`` of CustomResourceDefinitions → their schemas, packed (`planner.inventory.custom_fields`)
+    custom_schemas : ``group/version/Kind`` of CustomResourceDefinitions → their schemas, packed (`planner.inventory.custom_resource_validation`)
     """
 
     files: int = 0

@@ -13,9 +13,9 @@ from typing import Any, Final
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.composite_kinds import digits
+from planner.kubernetes.feature_gates import GANGS
+from planner.kubernetes.operator_update_rules import at
 from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
-from planner.kubernetes.updates import at
-from planner.kubernetes.versions import GANGS
 
 _DEEPEST: Final = 24
 _MOST_OF_A_LIST: Final = 100

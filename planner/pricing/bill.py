@@ -16,18 +16,18 @@ from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.names import is_qualified
+from planner.kubernetes.name_validation import is_qualified
 from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import PARTS, AllocatedCost, AllocationKind, RequestedShare, added_up, allocate, of_pods
-from planner.pricing.cents import shared_out
-from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
-from planner.pricing.commitments import covered
+from planner.pricing.cent_rounding import shared_out
 from planner.pricing.focus import Resource, resource_of
-from planner.pricing.gpu_parts import amounts_on, is_by_size
-from planner.pricing.model import OwnedCommitment, PartKind, PriceBook
+from planner.pricing.gpu_fractions import amounts_on, is_by_size
+from planner.pricing.node_pool_costs import ClusterCost, SplitCost, cluster_cost, cost_words
+from planner.pricing.owned_commitments import covered
+from planner.pricing.price_book import OwnedCommitment, PartKind, PriceBook
 
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
@@ -142,7 +142,7 @@ def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedComm
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
-    """The cluster's cost by pool and way of buying, and what is not requested (`planner.pricing.cluster`), with the
+    """The cluster's cost by pool and way of buying, and what is not requested (`planner.pricing.node_pool_costs`), with the
     commitments that cover none of its nodes; worked out once, as the bill and what spot would save both stand on it."""
     return snapshot.derived.once(_cost, snapshot, book)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.pricing.machine import SHARED_CORES
-from planner.pricing.model import PartKind, Price, Provisioning
+from planner.pricing.machine_price import SHARED_CORES
+from planner.pricing.price_book import PartKind, Price, Provisioning
 from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
 
 FLEXIBLE: Final = {"1-year flexible commitment": 1, "3-year flexible commitment": 3}  # years

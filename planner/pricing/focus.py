@@ -24,8 +24,8 @@ from planner.kubernetes.clouds import seller_of
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.allocation import AllocatedCost
-from planner.pricing.cluster import ClusterCost, NodeCost
-from planner.pricing.commitments import UnusedCommitment
+from planner.pricing.node_pool_costs import ClusterCost, NodeCost
+from planner.pricing.owned_commitments import UnusedCommitment
 
 VERSION: Final = "1.2"
 

@@ -7,8 +7,8 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.records import FrozenMap
-from planner.pricing.machine import gpu_hour_price, price_machine
-from planner.pricing.model import Component, MachinePrice, Price, PriceBook, Provisioning
+from planner.pricing.machine_price import gpu_hour_price, price_machine
+from planner.pricing.price_book import Component, MachinePrice, Price, PriceBook, Provisioning
 
 WAYS: Final = (
     Provisioning.ON_DEMAND,

@@ -18,8 +18,8 @@ from planner.ground.words import count, listing, plural, usd
 from planner.inventory.token_use import TokenUse
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import bill, usd_of_pods
-from planner.pricing.cents import shared_out
-from planner.pricing.model import PriceBook
+from planner.pricing.cent_rounding import shared_out
+from planner.pricing.price_book import PriceBook
 
 
 class TokenShare(StrEnum):

@@ -19,8 +19,8 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import AllocatedCost, AllocationKind
 from planner.pricing.bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
-from planner.pricing.cluster import PoolCost
 from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
+from planner.pricing.node_pool_costs import PoolCost
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 
 

@@ -20,7 +20,7 @@ from planner.ground.settings import setting
 from planner.ground.words import Text, count, listing, usd
 from planner.history.daily_series import since
 from planner.history.store_queries import BILL, IDLE, Streak
-from planner.inventory.changed import SpecChange, changed
+from planner.inventory.snapshot_changes import SpecChange, changed
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot

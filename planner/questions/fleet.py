@@ -24,7 +24,7 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions.question import EXIT, NOTHING, Inputs, Question, Want, unit_of
 from planner.rollout.answers import Verdict
 

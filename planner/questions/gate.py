@@ -30,10 +30,10 @@ from planner.ground.records import Record, dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.words import NO_WORDS, Text, count, duration, duration_between, plural, usd
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
+from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
+from planner.kubernetes.accelerator_units import GPUS, Nouns
+from planner.kubernetes.feature_gates import RECORDED, read_minor
 from planner.kubernetes.records import Finding, Snapshot
-from planner.kubernetes.units import GPUS, Nouns
-from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, fact

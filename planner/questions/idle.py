@@ -10,11 +10,11 @@ from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.tables import alike
 from planner.ground.words import moment
+from planner.kubernetes.accelerator_units import GPUS
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.units import GPUS
 from planner.pricing.bill import cost_cluster
-from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus, with_tokens
+from planner.pricing.idle_gpus import HeldIdle, IdleAnswer, IdleUnits, idle_gpus, with_tokens
 from planner.pricing.token_cost import COLUMNS, TokenCost
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 

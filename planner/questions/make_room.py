@@ -12,7 +12,7 @@ from planner.ground.settings import setting
 from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes

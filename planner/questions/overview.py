@@ -13,10 +13,10 @@ from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.words import some
+from planner.kubernetes.accelerator_units import GPUS
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.units import GPUS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact, unit_of
 from planner.rollout.answers import Verdict

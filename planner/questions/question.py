@@ -32,12 +32,12 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver
     from planner.history.store_queries import History
     from planner.inventory.cadvisor import NodeMemoryStats
     from planner.inventory.gpu_use import GpuUse
+    from planner.inventory.past_job_durations import Lengths
     from planner.inventory.pool_limits import PoolLimits
-    from planner.inventory.queue_runs import Lengths
     from planner.inventory.token_use import TokenUse
     from planner.inventory.usage import Usage
     from planner.kubernetes.pods import PodStarts
-    from planner.pricing.model import PriceBook
+    from planner.pricing.price_book import PriceBook
     from planner.spot.assumptions import Life
     from planner.spot.own_history import OwnHistory
 

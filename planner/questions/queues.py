@@ -13,7 +13,7 @@ from planner.ground.settings import setting
 from planner.ground.words import about, listing, moment, roughly
 from planner.inventory.input_report import get_command
 from planner.kubernetes.kinds import several
-from planner.kubernetes.queues import NEEDED
+from planner.kubernetes.kueue_managed_pods import NEEDED
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want, unit_of
 from planner.scheduling.kueue.clusters import lacking

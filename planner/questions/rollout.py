@@ -18,14 +18,14 @@ from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.tables import Row
 from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
-from planner.kubernetes.shares import parse_share
+from planner.kubernetes.surge_and_unavailable import parse_share
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, column_of, fact, unit_of

@@ -13,10 +13,10 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.words import Text
-from planner.inventory.applied import Applied, applied
+from planner.inventory.patch_and_undo import Applied, applied
+from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.units import GPUS, Nouns
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, scenario_of

@@ -10,7 +10,7 @@ from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, Strat
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, known_book

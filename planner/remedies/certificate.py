@@ -13,7 +13,7 @@ from planner.ground.words import Text, count, duration, listing, plural, short_n
 from planner.ground.work_budget import TooLargeError
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Amounts, Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import SearchOutcome, search

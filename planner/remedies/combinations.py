@@ -11,7 +11,7 @@ from itertools import product
 
 from planner.ground.records import Record, replace
 from planner.ground.work_budget import TooLargeError, current, part, too_large
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.player import Costs, PlanOutcome, Player

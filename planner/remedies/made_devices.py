@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from planner.ground.records import Record
-from planner.inventory.manifest import Object
+from planner.inventory.kubectl_apply import Object
 from planner.kubernetes.records import ClaimSpec, DeviceRequest, PodSpec, ResourceSlice, Snapshot
 from planner.scheduling.cel_errors import CelError, NotEvaluated
 

@@ -22,14 +22,14 @@ from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
 from planner.ground.work_budget import part
 from planner.inventory.input_report import list_command
-from planner.kubernetes import queues
+from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import several
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.levers import moves as moving
 from planner.remedies.scenario import placements
@@ -201,7 +201,7 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
     more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
     made = replace(
         made, unread=_unread(snapshot), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
-        asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
+        asks_no_quota=bool(what.shape) and kueue_managed_pods.is_there(snapshot),
     )  # fmt: skip
     after = plan.replays[0].snapshot
     if not what.is_of_places:
@@ -335,7 +335,7 @@ def _of_queue(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
     if revision.queued is None:
         after, templates = revision.after, [template for template, _ in revision.templates]
-        queue_sentence = queues.queued(snapshot, after.namespace, after.labels, templates)
+        queue_sentence = kueue_managed_pods.queued(snapshot, after.namespace, after.labels, templates)
         return (f"not known: {queue_sentence}" if queue_sentence else ""), not queue_sentence
     if revision.queued.unknown:
         return f"not known: {revision.queued.unknown}", False

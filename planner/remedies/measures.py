@@ -10,8 +10,8 @@ from planner.ground import tables
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name
-from planner.inventory.applied import applied
-from planner.kubernetes import commands
+from planner.inventory.patch_and_undo import applied
+from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.remedies.lever_outcomes import LeveredCluster
@@ -127,8 +127,8 @@ def order_measure(key: str, before: tuple[str, ...], share: float) -> Change:
     others, own = listing([short_name(workload_key) for workload_key in before], None), short_name(key)
     measure = Measure(
         kind=MeasureKind.ORDER, what=Text(f"{own} after {others}: what they leave lets it through"), workload=key, makes=(),
-        command=commands.remark(f"roll out {others}, each once the one before is complete, then {own}"),
-        undo=commands.remark("an order leaves nothing to undo"),
+        command=shell_commands.remark(f"roll out {others}, each once the one before is complete, then {own}"),
+        undo=shell_commands.remark("an order leaves nothing to undo"),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, turns={key: (before, share)})
 

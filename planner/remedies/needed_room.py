@@ -18,13 +18,13 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOSTNAME, is_extended_resource
 from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.autoscalers import autoscalers_of, lowest
+from planner.kubernetes.accelerator_units import Units, units_of
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.pod_autoscalers import autoscalers_of, lowest
 from planner.kubernetes.records import FrozenMap, Snapshot, Workload
-from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import Units, units_of
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import limits
 from planner.remedies.rollouts import rollout
 from planner.remedies.scenario import other_draws

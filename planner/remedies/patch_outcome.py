@@ -7,7 +7,7 @@ import json
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
@@ -39,7 +39,7 @@ def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     if not workload.traits.rolls_out:
         note = f"A {workload.kind} isn't rolled out: its next pods take the new values."
         return Patched(patch_yaml=written, note=note)
-    command = commands.patch(workload.key, patch)
+    command = shell_commands.patch(workload.key, patch)
     change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
     try:
         rollout_result = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))

@@ -11,12 +11,12 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import count, listing, short_name
 from planner.ground.work_budget import part
-from planner.kubernetes import commands, queues
-from planner.kubernetes.autoscalers import settled
+from planner.kubernetes import kueue_managed_pods, shell_commands
 from planner.kubernetes.derived import Same
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_autoscalers import settled
 from planner.kubernetes.records import Node, Workload
-from planner.kubernetes.shares import enough
+from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.lever_outcomes import LeveredCluster
@@ -297,8 +297,8 @@ class FreeMeasures:
         keys, pods = workload_keys(self.state.snapshot), self.state.snapshot.pods
         if not any(keys[pods[number].uid] in wanting for number in cluster.waiting):
             return
-        if cluster.node_count > limits.MOVES_NODES.most or queues.is_there(self.state.snapshot):
-            is_queued = queues.is_there(self.state.snapshot)
+        if cluster.node_count > limits.MOVES_NODES.most or kueue_managed_pods.is_there(self.state.snapshot):
+            is_queued = kueue_managed_pods.is_there(self.state.snapshot)
             why = "where Kueue lets pods in" if is_queued else f"among {cluster.node_count:,} nodes"
             self.state.doubt(f"Moves aren't part of a plan {why}: make room (headroom make-room) looks for them.")
             return
@@ -316,7 +316,7 @@ class FreeMeasures:
         moves = Measure(
             kind=MeasureKind.MOVES, what=room_plan.sentence, workload=wanting[0], moves=len(room_plan.moves), makes=(),
             command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
-            undo=commands.remark("pods that were moved aren't brought back"),
+            undo=shell_commands.remark("pods that were moved aren't brought back"),
         )  # fmt: skip
         self.state.adopt(moves, effect, list(self.state.states))
         for key in wanting:

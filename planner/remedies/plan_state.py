@@ -15,7 +15,7 @@ from planner.ground.settings import setting
 from planner.ground.work_budget import part
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import Snapshot, Strategy
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers.nodes import grown_by

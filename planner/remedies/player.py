@@ -15,11 +15,11 @@ import numpy as np
 
 from planner.capacity.least_nodes import staying
 from planner.ground.records import Record, replace
-from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
+from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.records import Node, Workload
-from planner.kubernetes.shares import rolling_limits
-from planner.pricing.model import PriceBook
+from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.pricing.price_book import PriceBook
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender

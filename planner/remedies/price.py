@@ -8,9 +8,9 @@ from planner.ground.records import Record, replace
 from planner.ground.words import Text, plural, usd
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, region
 from planner.kubernetes.records import Node, Snapshot
-from planner.pricing.commitments import paid_for
-from planner.pricing.model import PriceBook
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.owned_commitments import paid_for
+from planner.pricing.price_book import PriceBook
 from planner.pricing.strategy_cost import SpareTerms
 from planner.rollout.answers import Remedy
 

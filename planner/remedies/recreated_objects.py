@@ -1,5 +1,5 @@
 """The room of objects that make all their pods anew: a RayService's clusters, a Knative Service's revisions. By the rules of their projects
-(`planner.kubernetes.updates`), which were read and not recorded: none of it is proven.
+(`planner.kubernetes.operator_update_rules`), which were read and not recorded: none of it is proven.
 
 Each role stands on nodes of its own, so that a head takes no worker's place: the list of pods is then the room, none of which can be left out.
 """
@@ -11,13 +11,13 @@ import json
 from typing import Any, Final
 
 from planner.ground.words import Text
-from planner.inventory.manifest import Object, PlacedWorkload
+from planner.inventory.kubectl_apply import Object, PlacedWorkload
+from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.kinds import POD
+from planner.kubernetes.operator_update_rules import UpdateEffect
 from planner.kubernetes.pod_templates import Templated, found_sets, templated
 from planner.kubernetes.records import PodsAlike
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import units_of
-from planner.kubernetes.updates import UpdateEffect
 from planner.remedies.needed_room import WorkloadNeed
 from planner.remedies.rollouts import rollout
 from planner.remedies.tightest_cluster import Files

@@ -10,7 +10,7 @@ from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.kubernetes.records import Node, Snapshot, Strategy
-from planner.kubernetes.shares import enough
+from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
 from planner.remedies.lever_ranges import Knobs, Lever, Plan, knobs

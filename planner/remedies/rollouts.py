@@ -18,13 +18,13 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import Text, listing
 from planner.ground.work_budget import part
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.yaml_text import yaml_documents
+from planner.kubernetes.feature_gates import version_findings
 from planner.kubernetes.pods import PodStarts
 from planner.kubernetes.records import EMPTY, Severity, Snapshot
-from planner.kubernetes.versions import version_findings
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.remedies.levers.nodes import within_limit
 from planner.remedies.price import with_price
 from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference

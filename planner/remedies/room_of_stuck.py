@@ -14,11 +14,11 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, IN_TREE_DRIVERS, STORAGE_API
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.change import claim_document, document_of
-from planner.inventory.manifest import Object
+from planner.inventory.kubectl_apply import Object
+from planner.kubernetes.feature_gates import RECORDED, minor_of
 from planner.kubernetes.kinds import PLAYED
 from planner.kubernetes.records import PersistentVolume, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.versions import RECORDED, minor_of
 from planner.remedies.needed_room import asked, needed_by_change
 from planner.remedies.tightest_cluster import SOURCE, Files, admitted_template
 from planner.rollout.admission import Admission

@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.words import count
 from planner.ground.work_budget import TooLargeError, part, too_large
-from planner.kubernetes.shares import enough
+from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to
 from planner.remedies.scenario import holds_under_chance, placements

@@ -42,10 +42,9 @@ from planner.ground.well_known_names import (
 )
 from planner.ground.words import count
 from planner.inventory import helm_hooks, wire
-from planner.inventory.manifest import Manifest, Object, objects_in, read_manifest, unread_in
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.kubectl_apply import Manifest, Object, objects_in, read_manifest, unread_in
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.attachable_volumes import is_for_one_node
-from planner.kubernetes.autoscalers import AUTOSCALERS
 from planner.kubernetes.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -60,6 +59,7 @@ from planner.kubernetes.kinds import (
     WORKLOADS,
     kind_called,
 )
+from planner.kubernetes.pod_autoscalers import AUTOSCALERS
 from planner.kubernetes.records import (
     Amounts,
     FrozenMap,

@@ -9,12 +9,12 @@ from planner.capacity.gate_result import GatedWorkload, untold
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
-from planner.inventory.manifest import PlacedWorkload, UnknownObject
+from planner.inventory.kubectl_apply import PlacedWorkload, UnknownObject
+from planner.kubernetes.accelerator_units import units_of
+from planner.kubernetes.feature_gates import RECORDED
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
+from planner.kubernetes.operator_update_rules import UpdateEffect
 from planner.kubernetes.records import EMPTY, Finding, Snapshot
-from planner.kubernetes.units import units_of
-from planner.kubernetes.updates import UpdateEffect
-from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import WorkloadNeed, asked, asked_together, smaller_request
 from planner.remedies.recreated_objects import ROLLS_NOTHING, asked_anew, way_of

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
-from planner.inventory.applied import Applied
+from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes import kinds
+from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
-from planner.kubernetes.units import GPUS, Nouns
 from planner.rollout.doubts import Doubt, check_answer
 from planner.rollout.room_need import RoomNeed
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
-from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
+from planner.kubernetes.pod_autoscalers import settled
 from planner.kubernetes.records import FrozenMap, Pod, ReplicaSet, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.shares import rolling_limits, scaled_value
+from planner.kubernetes.surge_and_unavailable import rolling_limits, scaled_value
 from planner.rollout.admission import Admission
 from planner.rollout.concurrent_rollouts import beside, evictions_met, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec

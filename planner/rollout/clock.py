@@ -58,7 +58,7 @@ class Clock:
     Parameters
     ----------
     now : the moment of the snapshot
-    scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.budgets.scales`)
+    scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.disruption_budgets.scales`)
     luck : draws the order of workloads within a round; None: the order in which they began
     is_thorough : everybody looks in every round: for tests
     """

@@ -15,13 +15,13 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
-from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, Workload
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of, shapes_of
 from planner.rollout.independent_actors import Bound, at_bound

@@ -13,13 +13,13 @@ from typing import Any, Final
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.ground.work_budget import part
-from planner.kubernetes.budgets import kept_ready
+from planner.kubernetes.accelerator_units import GPUS, Nouns, units_of
+from planner.kubernetes.argo_and_lws_rollouts import BlueGreen, Canary, CanaryStep
+from planner.kubernetes.disruption_budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import GPUS, Nouns, units_of
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import Pair, rolling
 from planner.rollout.grid import axis, play_cell
 from planner.rollout.limits import LIMITS

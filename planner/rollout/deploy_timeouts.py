@@ -18,7 +18,7 @@ from typing import Any, Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
-from planner.inventory.manifest import Object
+from planner.inventory.kubectl_apply import Object
 from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.pods import PodStarts, patience_seconds
 from planner.kubernetes.records import Workload

@@ -15,11 +15,11 @@ from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.input_report import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
 from planner.kubernetes.attachable_volumes import Attaching
-from planner.kubernetes.commands import command
+from planner.kubernetes.feature_gates import minor_of, newer_than_recorded
 from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import AdmissionHook, PodSpec, Presence, Workload
-from planner.kubernetes.versions import minor_of, newer_than_recorded
+from planner.kubernetes.shell_commands import command
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_spec
 from planner.rollout.doubts import Doubt, Effect, each_once

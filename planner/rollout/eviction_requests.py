@@ -1,6 +1,6 @@
 """Pods evicted through the Eviction API, as often as it lets them: budgets may refuse, controllers make new pods meanwhile.
 
-What a budget allows is `planner.kubernetes.budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
+What a budget allows is `planner.kubernetes.disruption_budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from planner.ground.records import dataclass, replace
-from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
+from planner.kubernetes.disruption_budgets import BudgetStatus, covers, goes_uncounted, refusal
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import PodDisruptionBudget
 from planner.rollout.controllers.job import JobController

@@ -9,12 +9,12 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE, part
-from planner.kubernetes.budgets import kept_ready
+from planner.kubernetes.accelerator_units import Nouns, units_of
+from planner.kubernetes.disruption_budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import Nouns, units_of
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import Extremes, GridCell, Reason, StrategyGrid, Verdict, rolling
 from planner.rollout.certain_course import CertainCourse, certain_course
 from planner.rollout.prepared_change import Scenario, compiled, prepare

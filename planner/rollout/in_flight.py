@@ -27,8 +27,8 @@ from planner.ground.well_known_names import (
     ROLLOUTS_DESIRED_REPLICAS,
 )
 from planner.ground.words import Text, count, duration
-from planner.kubernetes.autoscalers import acting, settled
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, is_namesake, several
+from planner.kubernetes.pod_autoscalers import acting, settled
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec

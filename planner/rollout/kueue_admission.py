@@ -25,7 +25,7 @@ from planner.ground.well_known_names import (
     KUEUE_QUEUE,
 )
 from planner.ground.words import count, listing, plural, with_article
-from planner.kubernetes import queues
+from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, RECREATE, STATEFUL_SET
 from planner.kubernetes.owners import workload_keys
@@ -49,7 +49,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.limits import LIMITS
 from planner.rollout.queue_evictions import after_evictions, evicted_pods, evictions
@@ -64,7 +64,7 @@ _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
 _MADE: Final = _ALWAYS | _KUBEFLOW | _PODS
-_PREFIX: Final = f"{queues.GROUP}/"
+_PREFIX: Final = f"{kueue_managed_pods.GROUP}/"
 _LEVELS: Final = (f"{_PREFIX}podset-required-topology", f"{_PREFIX}podset-preferred-topology")
 _TOPOLOGY: Final = frozenset((*_LEVELS, f"{_PREFIX}podset-unconstrained-topology"))
 _KNOWN: Final = (
@@ -156,14 +156,18 @@ def _is_queued(snapshot: Snapshot, revision: Revision) -> bool:
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return False
     templates = [template for template, _ in revision.templates]
-    is_named = queues.named_queue(revision.after.labels, templates) or _default_queue(snapshot, revision)
+    is_named = kueue_managed_pods.named_queue(revision.after.labels, templates) or _default_queue(snapshot, revision)
     return bool(is_named) and not lacking(snapshot)
 
 
 def _default_queue(snapshot: Snapshot, revision: Revision) -> str:
     """The queue that a new object of a kind that Kueue queues gets where it names none."""
     is_new = revision.before is None and not (revision.placed is not None and revision.placed.rules)
-    return queues.default_queue(snapshot, revision.after.namespace) if is_new and revision.after.kind in _MADE else ""
+    return (
+        kueue_managed_pods.default_queue(snapshot, revision.after.namespace)
+        if is_new and revision.after.kind in _MADE
+        else ""
+    )
 
 
 # ── what Kueue's webhooks refuse ─────────────────────────────────────────────────────────────────────────────────────
@@ -213,8 +217,10 @@ def _asked(snapshot: Snapshot, revision: Revision, place: int) -> _QueuedChange:
         return _QueuedChange(unknown=why)
     name = after.labels.get(KUEUE_PRIORITY_CLASS, "")
     # Kueue labels what names none with the class called so: `pkg/controller/jobframework/defaults.go` `ApplyDefaultWorkloadPriorityClass`.
-    is_by_default = not name and not queues.is_before(queues.version(snapshot), queues.PLAYED)
-    named_class = queues.DEFAULT if is_by_default else name
+    is_by_default = not name and not kueue_managed_pods.is_before(
+        kueue_managed_pods.version(snapshot), kueue_managed_pods.PLAYED
+    )
+    named_class = kueue_managed_pods.DEFAULT if is_by_default else name
     value = next((each.value for each in snapshot.workload_priority_classes if each.name == named_class), None)
     if name and value is None:
         return _QueuedChange(unknown=f"the input holds no WorkloadPriorityClass {name}")
@@ -566,7 +572,7 @@ def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[
     return tuple(
         Finding(
             severity=Severity.INFO, code="queued", object=revision.after.key,
-            what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, unless another workload comes first",
+            what=f"{revision.queued.said}, {kueue_managed_pods.of_rules(snapshot)}, unless another workload comes first",
             fix="See the pending workloads: headroom capacity --queues",
         )
         for revision in revisions

@@ -9,8 +9,8 @@ from math import inf
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.ground.work_budget import TOO_LARGE, allowed
-from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.nodes import is_ready, is_silent
+from planner.kubernetes.pod_autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.concurrent_rollouts import beside, evictions_met, ruled_namespaces

@@ -21,8 +21,8 @@ from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.inventory.change import has_new_template
+from planner.inventory.kubectl_apply import AppliedWorkload
 from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
-from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pods import DEADLINE_SECONDS

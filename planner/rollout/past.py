@@ -24,7 +24,7 @@ from planner.kubernetes.kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
 from planner.kubernetes.pods import start_seconds
 from planner.kubernetes.records import Event, Pod, Workload
 from planner.kubernetes.selectors import named_nodes
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.in_flight import OVERDUE, says_rest
 from planner.rollout.never_ready import was_ready

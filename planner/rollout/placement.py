@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from planner.ground import words
 from planner.ground.work_budget import TOO_LARGE, TooLargeError
-from planner.kubernetes.commands import promote
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
+from planner.kubernetes.shell_commands import promote
 from planner.rollout.certain_course import certain_course
 from planner.rollout.limits import LIMITS
 from planner.rollout.rollout_summary import restarted

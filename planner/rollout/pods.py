@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from planner.ground.records import replace
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_DELETION_COST
 from planner.ground.work_budget import WorkBudget
-from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.derived import Same
+from planner.kubernetes.disruption_budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
 from planner.rollout.claims import claims_made
@@ -32,7 +32,7 @@ class Pods:
     Parameters
     ----------
     work : what the run may still cost
-    scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.budgets.scales`)
+    scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.disruption_budgets.scales`)
     hears : called with the key of a pod's owner when something happened to the pod
     waits : called with a pod of the snapshot that has no node when it is put in motion, and its index
     lacks : called with a pod that has its node and isn't Ready: whether it may have to wait for a volume (`let_start`)

@@ -13,10 +13,10 @@ from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import with_article
 from planner.inventory.change import WorkloadChange, apply_change, patch_of
 from planner.inventory.input_report import get_command, hides, unseen_kind
-from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
+from planner.inventory.kubectl_apply import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
-from planner.kubernetes.names import parse_namespace
+from planner.kubernetes.name_validation import parse_namespace
 from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload

@@ -15,8 +15,8 @@ import numpy as np
 
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import NAMESPACE_NAME, POD_DELETION_COST
-from planner.kubernetes.autoscalers import autoscalers_of
-from planner.kubernetes.queues import queued
+from planner.kubernetes.kueue_managed_pods import queued
+from planner.kubernetes.pod_autoscalers import autoscalers_of
 from planner.kubernetes.records import Pod, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.in_flight import InFlight, in_flight, owners_of

@@ -11,7 +11,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.ground.work_budget import part
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
-from planner.kubernetes.shares import enough
+from planner.kubernetes.surge_and_unavailable import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain_course import certain_course
 from planner.rollout.kueue_admission import crowded, let_in

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.ground.words import Text, duration
-from planner.kubernetes import budgets
+from planner.kubernetes import disruption_budgets
 from planner.kubernetes.records import CommandForm, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.answers import Cutoff
@@ -20,14 +20,14 @@ def rollout_warnings(snapshot: Snapshot, workload: Workload, cutoff: Cutoff | No
     """What is worth a warning of one workload; `snapshot`: the cluster on which it stands, `cutoff`: what waits for it."""
     if cutoff is not None and cutoff.is_short:
         yield cutoff.sentence
-    scales = budgets.scales(snapshot)
+    scales = disruption_budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         if budget.namespace != workload.namespace or not labels_match(budget.selector, workload.template.labels):
             continue
-        best = budgets.status_at_best(budget, snapshot, scales)
+        best = disruption_budgets.status_at_best(budget, snapshot, scales)
         if best.healthy and best.is_known and not best.allowed:
             yield Text(
-                f"no drain of its nodes gets past PodDisruptionBudget {budget.name} ({budgets.why_never(budget, best)}); "
+                f"no drain of its nodes gets past PodDisruptionBudget {budget.name} ({disruption_budgets.why_never(budget, best)}); "
                 "GKE's upgrades go on after an hour"
             )
     for container in workload.template.spec.containers:

@@ -10,9 +10,9 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.kubernetes.accelerator_units import Units
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import EMPTY, Amounts
-from planner.kubernetes.units import Units
 
 
 class Need(StrEnum):

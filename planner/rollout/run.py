@@ -12,7 +12,7 @@ from planner.ground import garbage_collector
 from planner.ground.records import Record, replace
 from planner.ground.words import duration, listing, short_name
 from planner.ground.work_budget import TooLargeError, WorkBudget, too_large
-from planner.kubernetes.budgets import without_scale
+from planner.kubernetes.disruption_budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
 from planner.rollout import taint_evictions

@@ -9,15 +9,15 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, duration, listing, plural, short_name
-from planner.inventory.applied import Applied, applied
 from planner.inventory.findings import DAEMON_NODES, finding
-from planner.kubernetes.autoscalers import settled
+from planner.inventory.patch_and_undo import Applied, applied
 from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.pod_autoscalers import settled
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
     MEANWHILE,

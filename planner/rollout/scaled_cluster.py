@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.kubernetes.autoscalers import autoscaler_of
+from planner.kubernetes.pod_autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import compiled

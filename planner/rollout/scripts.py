@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.words import printable
-from planner.inventory.applied import MANIFEST
-from planner.kubernetes.commands import comment
+from planner.inventory.patch_and_undo import MANIFEST
+from planner.kubernetes.shell_commands import comment
 from planner.rollout.answers import Step
 
 _CHANGE: Final = "HEADROOM_CHANGE"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, plural
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.rollout.answers import RolloutCure
 from planner.rollout.limits import LIMITS
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -43,7 +43,9 @@ class SilentNodeCure(Record):
         if not names:
             return ""
         namespace = self.pods[0].namespace
-        return commands.command("kubectl", "delete", "pod", *names, "-n", namespace, "--force", "--grace-period=0")
+        return shell_commands.command(
+            "kubectl", "delete", "pod", *names, "-n", namespace, "--force", "--grace-period=0"
+        )
 
 
 def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:

@@ -16,7 +16,7 @@ from typing import Final, TypedDict
 
 from planner.ground.records import replace
 from planner.ground.work_budget import current, too_large
-from planner.kubernetes.budgets import scales
+from planner.kubernetes.disruption_budgets import scales
 from planner.kubernetes.kinds import POD, kind_called
 from planner.kubernetes.records import (
     Labels,

@@ -18,7 +18,7 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds
-from planner.kubernetes.units import GPUS, Nouns
+from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.rollout.answers import RECREATE, GridCell, Pair, PlayedStrategy, Verdict
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ def choose(
     """The strategies among `cells` that nothing beats, and the one that is recommended.
 
     `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed. `nouns`: what
-    the cells' GPUs are. `keep_ready`: pods that the workload's budgets keep Ready (`planner.kubernetes.budgets.kept_ready`).
+    the cells' GPUs are. `keep_ready`: pods that the workload's budgets keep Ready (`planner.kubernetes.disruption_budgets.kept_ready`).
     """
     money = usd_per_month or {}
     done = [

@@ -25,7 +25,7 @@ from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import Extremes, Ties
 from planner.rollout.concurrent_rollouts import ruled_namespaces
 from planner.rollout.controllers.daemonset import DaemonSetController

@@ -8,19 +8,20 @@ from math import inf
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
 from planner.ground.words import listing, with_article
-from planner.inventory.fields import FIELDS
-from planner.inventory.inference import untold_revision
+from planner.inventory.field_coverage import FIELDS
+from planner.inventory.inferred_replicasets import untold_revision
 from planner.inventory.input_report import get_command
-from planner.kubernetes import queues
+from planner.kubernetes import kueue_managed_pods
+from planner.kubernetes.accelerator_units import card_by_card, is_listed
 from planner.kubernetes.admission_hooks import known_hook
+from planner.kubernetes.argo_and_lws_rollouts import invalid
 from planner.kubernetes.attachable_volumes import Attaching
-from planner.kubernetes.commands import command
+from planner.kubernetes.feature_gates import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.kubernetes.kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
 from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
-from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     AdmissionHook,
     AdmissionPolicyBinding,
@@ -36,10 +37,9 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.shell_commands import command
 from planner.kubernetes.sidecar_injection import is_injector
-from planner.kubernetes.units import card_by_card, is_listed
-from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
 from planner.rollout.concurrent_rollouts import untold
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
@@ -117,7 +117,7 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         if revision.queued.unknown:
             yield Unknown(what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, fix=_ASK_KUEUE)
         return
-    if queue_sentence := queues.queued(snapshot, after.namespace, after.labels, templates):
+    if queue_sentence := kueue_managed_pods.queued(snapshot, after.namespace, after.labels, templates):
         missing = lacking(snapshot)
         lacks = (
             f"the input holds no {listing([several(kind) for kind in missing], most=None)}"
@@ -125,8 +125,10 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
             else "that isn't played here"
         )
         what, fix = f"{queue_sentence}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
-        if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
-            fix = f"To add them: {get_command([queues.LOCAL])}"
+        if kueue_managed_pods.is_default_unseen(snapshot) and not kueue_managed_pods.named_queue(
+            after.labels, templates
+        ):
+            fix = f"To add them: {get_command([kueue_managed_pods.LOCAL])}"
         yield Unknown(what=what, may_help=True, fix=fix)
 
 

@@ -22,15 +22,15 @@ from planner.ground.well_known_names import (
 )
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.ground.work_budget import TOO_LARGE
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
+from planner.kubernetes.accelerator_units import Offer, Units
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, RECREATE, kind_in
 from planner.kubernetes.nodes import Sharing, physical_gpus, unoffered
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import Offer, Units
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.attachments import VolumeWait
@@ -227,7 +227,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
         return _stuck(
             Reason.PAUSED,
             f"the {revision.after.kind} is paused, so the controller rolls nothing out. "
-            f"Resume it with {commands.resume(revision.after.key)}",
+            f"Resume it with {shell_commands.resume(revision.after.key)}",
             f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed",
             names_objects=True,
         )
@@ -243,7 +243,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
     if run.waits_for.get(key) == "promotion":
         return _stuck(
             Reason.PAUSED,
-            f"it waits for a promotion. Promote it with {commands.promote(key)}",
+            f"it waits for a promotion. Promote it with {shell_commands.promote(key)}",
             "it waits until it is promoted by hand",
             names_objects=True,
         )
@@ -339,7 +339,7 @@ def _surge_dropped(revision: Revision) -> Impasse:
 
 
 def _stale(revision: Revision, stale: ReplicaSetController) -> Impasse:
-    fix = commands.command(
+    fix = shell_commands.command(
         "kubectl", "annotate", f"replicaset/{stale.name}", "-n", stale.namespace, "--overwrite",
         f"{DESIRED_REPLICAS}={stale.replicas}",
     )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record
-from planner.kubernetes.budgets import budgets_by_namespace, spares
+from planner.kubernetes.disruption_budgets import budgets_by_namespace, spares
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.shape import Alike, Shape, alike

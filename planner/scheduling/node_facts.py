@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from planner.ground.records import Record
+from planner.kubernetes.accelerator_units import Offer, offer
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
 from planner.kubernetes.nodes import (
     ROLE,
@@ -21,7 +22,6 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import Offer, offer
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray, once_a_cluster
 
 T = TypeVar("T")

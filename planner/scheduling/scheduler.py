@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record, replace
-from planner.kubernetes.budgets import spares
+from planner.kubernetes.disruption_budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.dry_runs import dry_runs

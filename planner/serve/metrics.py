@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from planner.history.prediction_outcomes import Judgement
 from planner.history.predictions import COUNTED_DAYS
-from planner.inventory.certificates import Validity
+from planner.inventory.certificate_expiry import Validity
 from planner.serve.connections import ENDS, Connections
 from planner.serve.prediction_watch import PredictionWatch
 from planner.serve.review import WebhookReview

@@ -30,8 +30,8 @@ from planner.history.predictions import (
     line_of,
     read_journal,
 )
+from planner.inventory.kubectl_apply import AppliedWorkload
 from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, WatchedChanges
-from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.records import Snapshot, Workload
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout

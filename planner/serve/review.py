@@ -24,7 +24,7 @@ from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.ground.words import listing, printable
 from planner.ground.work_budget import TooLargeError, UnwantedError, allowed
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
-from planner.inventory.manifest import (
+from planner.inventory.kubectl_apply import (
     AppliedWorkload,
     PlacedWorkload,
     UnknownObject,
@@ -32,10 +32,10 @@ from planner.inventory.manifest import (
     read_scaled,
     read_written,
 )
-from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
+from planner.kubernetes.kueue_managed_pods import named_queue
+from planner.kubernetes.pod_autoscalers import brought_within, settled
 from planner.kubernetes.pod_templates import Templated, templated
-from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import (
     CommandForm,
     Container,

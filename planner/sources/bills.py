@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.inventory import archives
-from planner.pricing.actual import Invoice
+from planner.pricing.billed_costs import Invoice
 from planner.sources import bounded
 from planner.sources.limits import LIMITS
 

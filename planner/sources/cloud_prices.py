@@ -26,7 +26,7 @@ from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.clouds import Cloud
-from planner.pricing.lists import ListedPrice, PriceList
+from planner.pricing.cloud_price_lists import ListedPrice, PriceList
 from planner.sources.limits import LIMITS
 
 AZURE: Final = "https://prices.azure.com"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.ground.errors import SourceError
-from planner.pricing.skus import Sku, TieredRate
+from planner.pricing.gcp_skus import Sku, TieredRate
 
 if TYPE_CHECKING:
     from google.cloud.billing_v1 import CloudCatalogClient

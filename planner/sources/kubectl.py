@@ -21,9 +21,9 @@ from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import ArchiveFile, Content, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
 from planner.inventory.findings import finding
-from planner.inventory.limits import LIMITS
-from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
 from planner.inventory.pasted_text import without_terminal
+from planner.inventory.reading_limits import LIMITS
+from planner.inventory.snapshot_parser import EVERY_KIND, REFUSAL, Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
 

@@ -24,7 +24,7 @@ from planner.ground.words import duration
 from planner.inventory import input_report, wire
 from planner.inventory.archives import in_units
 from planner.inventory.findings import finding
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded

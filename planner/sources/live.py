@@ -31,7 +31,7 @@ from planner.ground import garbage_collector
 from planner.ground.errors import HeadroomError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
-from planner.inventory import succession
+from planner.inventory import snapshot_delta
 from planner.inventory.findings import finding
 from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, Picture, WatchedChanges
 from planner.kubernetes.records import Finding, Presence, Snapshot
@@ -369,10 +369,10 @@ class LiveReader:
                 made_of, told = self._now_of(), self._picture.told()
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
-            succession.begin(after, secrets.token_hex(16))
+            snapshot_delta.begin(after, secrets.token_hex(16))
             garbage_collector.settle()
         else:
-            succession.succeed(before, after)
+            snapshot_delta.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at
         with self._news:
             self._snapshot, self._told = after, self._told and self._told.followed_by(told)

@@ -18,13 +18,13 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
 from planner.ground.well_known_names import KARPENTER_CAPACITY_TYPE, ZONE
+from planner.inventory.cloud_quotas import Quota, is_quotas, quotas_of
 from planner.inventory.documents import objects_of, values_of
-from planner.inventory.gke_nodes import gke_machine
+from planner.inventory.gke_allocatable import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits, limits_of
-from planner.inventory.quotas import Quota, is_quotas, quotas_of
+from planner.inventory.records.node_autoscaling import NODE_POOL
 from planner.inventory.records.read_context import Shared
-from planner.inventory.records.spare import NODE_POOL
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Requirement, Snapshot
 from planner.sources import bounded, demo, gcloud

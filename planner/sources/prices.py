@@ -10,12 +10,12 @@ from typing import Final
 
 from planner.ground.errors import InputError, SourceError
 from planner.kubernetes.clouds import CLOUDS, Cloud
-from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
-from planner.pricing.commitments import parse_commitments
-from planner.pricing.history import read_changes
-from planner.pricing.lists import PriceList, read_list
-from planner.pricing.machine import parse_custom_type, predefined_shape
-from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
+from planner.pricing.cloud_price_lists import PriceList, read_list
+from planner.pricing.machine_price import parse_custom_type, predefined_shape
+from planner.pricing.owned_commitments import parse_commitments
+from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
+from planner.pricing.price_history import read_changes
+from planner.pricing.price_tables import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.sources import bounded
 from planner.sources.data_files import data_folder
 

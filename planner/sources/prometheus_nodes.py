@@ -20,7 +20,7 @@ from planner.ground.well_known_names import (
     INSTANCE_TYPE,
     ZONE,
 )
-from planner.inventory.node_lives import TAKEN_DOWN, NodeSeen, Watch
+from planner.inventory.spot_node_lifetimes import TAKEN_DOWN, NodeSeen, Watch
 from planner.kubernetes import accelerators
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import FrozenMap, Labels, Node

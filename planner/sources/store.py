@@ -41,8 +41,8 @@ from planner.history.snapshot_names import Partition, SnapshotAddress
 from planner.history.snapshot_rows import Rows
 from planner.history.store_manifest import EntryReading, WriteEntry
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
-from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch
-from planner.inventory.queue_runs import RunSeen, RunsSeen
+from planner.inventory.past_job_durations import RunSeen, RunsSeen
+from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, NodeSign, Watch
 from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends

@@ -13,7 +13,7 @@ from planner.ground.settings import setting, settings_of
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
-from planner.pricing.history import MONTH_DAYS
+from planner.pricing.price_history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours
 
 

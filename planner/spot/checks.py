@@ -13,11 +13,11 @@ from planner.ground.data_files import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CACHES, DATA_STORES, KARPENTER_CAPACITY_TYPE
 from planner.ground.words import duration
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.accelerators import alike, tables
-from planner.kubernetes.budgets import Protection, limit_text
 from planner.kubernetes.clouds import CLOUDS, PREEMPTIBLE
 from planner.kubernetes.derived import once_a_snapshot
+from planner.kubernetes.disruption_budgets import Protection, limit_text
 from planner.kubernetes.nodes import (
     GPU_NODE_ARRIVAL_SECONDS,
     gpu_model,
@@ -298,7 +298,7 @@ def _signal_of(container: Container, say: Say) -> CheckResult:
         "name": name,
         "program": program or "the program",
         "plain": program or "program",
-        "comment": commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n",
+        "comment": shell_commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n",
     }
     match container.command_form:
         case CommandForm.SHELL:
@@ -541,7 +541,7 @@ def _new_pool(case: Case) -> str:
     labels = case.nodes[0].labels
     gpus = alike(case.nodes[0].capacity)
     accelerator = labels.get(well_known_names.GKE_ACCELERATOR, "")
-    pool = commands.positional(labels.get(well_known_names.GKE_NODE_POOL, ""), "pool")
+    pool = shell_commands.positional(labels.get(well_known_names.GKE_NODE_POOL, ""), "pool")
     words = [
         *("gcloud", "container", "node-pools", "create", f"{pool}-{case.capacity}", "--cluster", "CLUSTER"),
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
@@ -549,7 +549,7 @@ def _new_pool(case: Case) -> str:
         *(("--accelerator", f"type={accelerator},count={gpus}") if accelerator and gpus else ()),
         *("--enable-autoscaling", "--min-nodes", "0", "--max-nodes", "N"),
     ]
-    return commands.command(*words) + "\n"
+    return shell_commands.command(*words) + "\n"
 
 
 def _tolerations(workload: Workload) -> list[dict[str, str]]:
@@ -592,7 +592,7 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
     if cloud is None or not cloud.quota_command:
         return say("of_whom", ssd=ssd)
     where = (region(case.nodes[0]) if case.nodes else "") or "REGION"
-    by_hand = commands.command(*(word.replace("{region}", where) for word in cloud.quota_command)) + "\n"
+    by_hand = shell_commands.command(*(word.replace("{region}", where) for word in cloud.quota_command)) + "\n"
     if not cloud.quotas_gpus:
         return say(cloud.quota_unit, ssd=ssd, by_hand=by_hand)
     if not any(quota_by_node[node.name][0] for node in case.nodes):

@@ -18,7 +18,7 @@ import numpy as np
 from planner.ground.percentiles import percentiles
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, signed, usd
-from planner.pricing.history import MONTH_DAYS
+from planner.pricing.price_history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours

@@ -27,7 +27,7 @@ from planner.ground.percentiles import percentiles
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import (
     NO_POOL,
@@ -43,13 +43,13 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.pricing.allocation import AllocationKind, Bought, Cents, RequestedShare, allocated_cents, bought, shares
 from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
-from planner.pricing.cents import shared_out
-from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
+from planner.pricing.cent_rounding import shared_out
 from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour
-from planner.pricing.history import move_days, spot_moves
-from planner.pricing.machine import OWN_BILL
-from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
-from planner.pricing.node import price_node, refresh_commands, unsold
+from planner.pricing.machine_price import OWN_BILL
+from planner.pricing.node_pool_costs import ClusterCost, NodeCost, cluster_cost
+from planner.pricing.node_price import price_node, refresh_commands, unsold
+from planner.pricing.price_book import PartKind, Price, PriceBook, Provisioning
+from planner.pricing.price_history import move_days, spot_moves
 from planner.rollout.prepared_change import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
@@ -645,8 +645,12 @@ def _summed(
         packing_nodes=packed,
         packing_of=sum(len(kind.nodes) for kind, repacked in zip(kinds, done, strict=True) if repacked.tightened),
         packing_drains=tuple(
-            commands.command(
-                "kubectl", "drain", commands.positional(node, "NODE"), "--ignore-daemonsets", "--delete-emptydir-data"
+            shell_commands.command(
+                "kubectl",
+                "drain",
+                shell_commands.positional(node, "NODE"),
+                "--ignore-daemonsets",
+                "--delete-emptydir-data",
             )
             for node in packed
         ),

@@ -16,8 +16,8 @@ from planner.ground.settings import setting_of
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.input_report import hides, unseen_kind
-from planner.kubernetes.budgets import protection
 from planner.kubernetes.derived import once_a_snapshot
+from planner.kubernetes.disruption_budgets import protection
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
     arrival_seconds,
@@ -32,11 +32,11 @@ from planner.kubernetes.pods import learn_start
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Owner, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.pricing.commitments import price_committed
 from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour
-from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
-from planner.pricing.model import Price, PriceBook, Provisioning
-from planner.pricing.node import price_node, unsold
+from planner.pricing.node_price import price_node, unsold
+from planner.pricing.owned_commitments import price_committed
+from planner.pricing.price_book import Price, PriceBook, Provisioning
+from planner.pricing.price_history import MONTH_DAYS, move_days, spot_moves
 from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, SpotSettings, Work
 from planner.spot.checks import counted_retries
 from planner.spot.interruption import availability_of, gaps_of

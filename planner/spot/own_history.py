@@ -1,6 +1,6 @@
 """Lives and gaps of one's own spot nodes: fitted with censoring, beside the defaults, and back-tested.
 
-What was seen of nodes (`planner.inventory.node_lives`) becomes lives and gaps as `planner.spot.interruption` takes them. A
+What was seen of nodes (`planner.inventory.spot_node_lifetimes`) becomes lives and gaps as `planner.spot.interruption` takes them. A
 node that an autoscaler took down, or that is still there, didn't end by being lost; one that was met when it was old counts
 from then on. Where no event tells the moment of a loss it lies in the middle between two looks. A loss opens a gap, which
 the pool's next new node closes; where the pool was taken down meanwhile, or it is still open, it was at least so long.
@@ -25,7 +25,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
 from planner.ground.work_budget import TOO_LARGE, TooLargeError, part
-from planner.inventory.node_lives import NodeSeen, NodeSign, Watch, until
+from planner.inventory.spot_node_lifetimes import NodeSeen, NodeSign, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, RATES, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours
 from planner.spot.months import simulate

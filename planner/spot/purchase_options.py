@@ -8,7 +8,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.kubernetes.records import EMPTY
-from planner.pricing.model import Provisioning
+from planner.pricing.price_book import Provisioning
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, MixPoint

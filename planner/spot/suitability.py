@@ -16,10 +16,10 @@ import yaml
 from planner.ground import well_known_names
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, with_article
-from planner.kubernetes import commands
-from planner.kubernetes.budgets import Protection, protection
+from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.derived import once_a_snapshot
+from planner.kubernetes.disruption_budgets import Protection, protection
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
@@ -276,20 +276,20 @@ def _commands(case: Case) -> tuple[Command, ...]:
     pod_key = POD.key(case.workload.namespace, pod.name if pod else "POD")
     node = next((node for node in case.nodes if pod and node.name == pod.node_name), None)
     node_name, zone = (
-        commands.positional(node.name if node else "", "NODE"),
+        shell_commands.positional(node.name if node else "", "NODE"),
         (node.labels.get(well_known_names.ZONE, "ZONE") if node else "ZONE"),
     )
     container = case.containers[0].name if case.containers else "CONTAINER"
     proofs = [
         Command(
             proves="process 1 is the program, and has a handler: bit 0x4000 of SigCgt is SIGTERM",
-            command=commands.kubectl(
+            command=shell_commands.kubectl(
                 "exec", pod_key, "-c", container, "--", "grep", "-E", "Name|SigCgt", "/proc/1/status"
             ),
         ),
         Command(
             proves=f"the pod ends by itself within {case.window.seconds} s: exit code 0, not 137",
-            command=commands.kubectl("delete", pod_key, f"--grace-period={case.window.seconds}"),
+            command=shell_commands.kubectl("delete", pod_key, f"--grace-period={case.window.seconds}"),
         ),
     ]
     cloud = next((provider_cloud for provider_cloud in CLOUDS if provider_cloud.name == case.window.provider), None)
@@ -297,7 +297,9 @@ def _commands(case: Case) -> tuple[Command, ...]:
         what, words = cloud.rehearsal
         names = {"NODE": node_name, "ZONE": zone}
         proofs.append(
-            Command(proves=f"the same on {what}", command=commands.command(*(names.get(word, word) for word in words)))
+            Command(
+                proves=f"the same on {what}", command=shell_commands.command(*(names.get(word, word) for word in words))
+            )
         )
     return tuple(proofs)
 

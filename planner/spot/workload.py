@@ -9,7 +9,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, plural, usd
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.checks import Check, CheckResult, Refusal, Status
 from planner.spot.economics import Savings, bill, savings

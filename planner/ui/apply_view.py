@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from planner.ground import words
-from planner.inventory.applied import Applied
-from planner.kubernetes.commands import comment
+from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.shell_commands import comment
 from planner.rollout.answers import Step
 from planner.rollout.scripts import in_context, script
 from planner.ui import downloads, errors, link, live_view

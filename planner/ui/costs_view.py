@@ -11,8 +11,8 @@ from planner.ground.settings import setting_of
 from planner.ground.tables import alike
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
-from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
+from planner.pricing.owned_commitments import COLUMNS, parse_commitments
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.sources import bounded
 from planner.ui import downloads, errors, frame, link, prices, sheet, uploads

@@ -11,7 +11,7 @@ from planner.capacity.simulation_films import FILMED, change_film, rollout_film
 from planner.capacity.what_if_syntax import Change
 from planner.figures import film as drawing
 from planner.ground.records import replace
-from planner.kubernetes.budgets import kept_ready
+from planner.kubernetes.disruption_budgets import kept_ready
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, scenario_of

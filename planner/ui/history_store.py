@@ -19,8 +19,8 @@ from planner.history import snapshot_names
 from planner.history.prediction_scores import PredictionScores, score_predictions
 from planner.history.predictions import COUNTED_DAYS, read_journal
 from planner.history.store_queries import History
-from planner.inventory.node_lives import Watch
-from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
+from planner.inventory.past_job_durations import RUN_DAYS, Lengths, lengths_of
+from planner.inventory.spot_node_lifetimes import Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo, journal
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of

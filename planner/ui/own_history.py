@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.ground import words
-from planner.inventory.node_lives import Watch, node_events, together, watch_snapshots
+from planner.inventory.spot_node_lifetimes import Watch, node_events, together, watch_snapshots
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer

@@ -17,10 +17,10 @@ from planner.ground.errors import HeadroomError
 from planner.ground.words import count, literal
 from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import Snapshot
-from planner.pricing.book import PriceTable, age_warning
-from planner.pricing.machine import ANYWHERE, OF_POOL
-from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
-from planner.pricing.node import price_node
+from planner.pricing.machine_price import ANYWHERE, OF_POOL
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
+from planner.pricing.price_tables import PriceTable, age_warning
 from planner.sources import bounded
 from planner.sources import prices as read
 from planner.ui import errors, uploads

@@ -12,8 +12,8 @@ from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of
 from planner.ground.well_known_names import CPU, MEMORY
-from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
+from planner.kubernetes.pod_autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of

@@ -9,10 +9,10 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.settings import settings_of
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
-from planner.pricing.history import discount_series
+from planner.pricing.price_history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot import rows as spot_rows
@@ -243,7 +243,7 @@ def _cures(fitness: Suitability) -> None:
     if fitness.patch_yaml:
         with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
             if kind_in(fitness.workload).rolls_out:
-                st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language=None)
+                st.code(shell_commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language=None)
             else:
                 st.caption("For its manifest: the API server takes no other pod template for what is there already.")
             st.code(fitness.patch_yaml, language=None)

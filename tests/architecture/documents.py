@@ -21,10 +21,10 @@ from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of
 from planner.ground.exit_status import ExitStatus
 from planner.history import schema
 from planner.inventory import input_report, wire
-from planner.inventory.fields import FIELDS, Standing
-from planner.kubernetes import kinds, queues, unplayed_kinds, versions
+from planner.inventory.field_coverage import FIELDS, Standing
+from planner.kubernetes import feature_gates, kinds, kueue_managed_pods, unplayed_kinds
+from planner.kubernetes.operator_update_rules import Updates
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
-from planner.kubernetes.updates import Updates
 from planner.rollout import glossary, recordings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -129,7 +129,7 @@ templates; each of its pods has to find a node by itself, one after another.
 One more kind is one row of `planner/kubernetes/pod_templates.json`, its manifests with their answers in the two collections of tests, and
 `make docs`, which writes its ClusterRole and webhook rules, kubectl's line and this page; doctor and the watches read the row, and
 `tests/kubernetes/test_custom_kinds.py` compares them all. Measured with the last one, RayCronJob: four files by hand (its row, what a change
-of it does in `planner/kubernetes/updates.json`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose
+of it does in `planner/kubernetes/operator_update_rules.json`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose
 pods paths can't tell, as a Workflow's, has a module of its own beside that.
 
 | kind | what a change does to its pods | rules of | recorded |
@@ -144,7 +144,7 @@ Where next: [a rollout's answer](rollout.md), [the gate](gate.md), [tell us of a
 VERSIONS_PAGE = """\
 # Versions
 
-For people with another version of Kubernetes than the recorded one. Made by `make docs` from one table (`planner/kubernetes/versions.json`).
+For people with another version of Kubernetes than the recorded one. Made by `make docs` from one table (`planner/kubernetes/feature_gates.json`).
 
 What is played was recorded with Kubernetes 1.{recorded}. A snapshot doesn't tell the API server's version: its newest kubelet stands for it.
 Where that is another version, `overview`, `rollout` and `gate` say once that answers are *by documentation, not recorded*. Nodes without a
@@ -178,7 +178,7 @@ _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
     [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
     + [name for name, one in unplayed_kinds.LISTED.items() if "." in one.group]
-    + [f"{resource}.{queues.GROUP}" for resource in queues.KINDS.values()]
+    + [f"{resource}.{kueue_managed_pods.GROUP}" for resource in kueue_managed_pods.KINDS.values()]
     + [
         "podtemplates", "capacitybuffers.autoscaling.x-k8s.io", "provisioningrequests.autoscaling.x-k8s.io", "nodepools.karpenter.sh",
         "nodeclaims.karpenter.sh",
@@ -247,15 +247,15 @@ def _read_of(row: Templated) -> Iterator[str]:
 
 def versions_page() -> str:
     """docs/versions.md: the feature gates that rules depend on, by minor version."""
-    minors = range(versions.FIRST, versions.LAST + 1)
+    minors = range(feature_gates.FIRST, feature_gates.LAST + 1)
     rows = "".join(
         f"| `{gate.name}` | {' | '.join(gate.state(minor) for minor in minors)} | {gate.rule} | {gate.otherwise} |\n"
-        for gate in versions.GATES
+        for gate in feature_gates.GATES
     )
     return VERSIONS_PAGE.format(
-        recorded=versions.RECORDED, first=versions.FIRST, last=versions.LAST, rows=rows,
+        recorded=feature_gates.RECORDED, first=feature_gates.FIRST, last=feature_gates.LAST, rows=rows,
         changes="".join(
-            f"| 1.{one.minor} | {one.part} | {one.change} | {one.becomes} | {one.why} | {one.source} |\n" for one in versions.CHANGES
+            f"| 1.{one.minor} | {one.part} | {one.change} | {one.becomes} | {one.why} | {one.source} |\n" for one in feature_gates.CHANGES
         ),
         versions=" | ".join(f"1.{minor}" for minor in minors), dashes=" --- |" * len(minors),
     )  # fmt: skip
@@ -364,7 +364,7 @@ def cluster_role(page_of_cluster: str) -> str:
 
 
 def with_fields(text: str) -> str:
-    """docs/rollout.md with its section "What is modelled" as `planner.inventory.fields` has it."""
+    """docs/rollout.md with its section "What is modelled" as `planner.inventory.field_coverage` has it."""
     lines = []
     for name, fields in FIELDS.items():
         groups: dict[tuple[Standing, str], list[str]] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from planner.pricing.lists import ListedPrice, format_list
+from planner.pricing.cloud_price_lists import ListedPrice, format_list
 from tests.browser.dashboard import OUTPUT, Visitor
 from tests.builders import aks, eks
 from tests.running_app import on, running_app

@@ -10,7 +10,7 @@ from planner.capacity import growth
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS

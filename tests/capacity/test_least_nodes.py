@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from planner.capacity import least_nodes
-from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_autoscalers import autoscalers_of
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.in_flight import in_flight

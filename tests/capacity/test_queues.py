@@ -301,7 +301,7 @@ def test_the_older_api_says_the_same() -> None:
 
 @pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload"])
 def test_without_one_of_the_lists_nothing_is_known(kind: str) -> None:
-    from planner.inventory.parse import Part, build_snapshot
+    from planner.inventory.snapshot_parser import Part, build_snapshot
 
     objects = [one for one in teams() if one["kind"] != kind]
     part = Part(where="made", items=objects, listed=tuple(one for one in KINDS if one != kind))

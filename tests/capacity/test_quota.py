@@ -9,8 +9,8 @@ import pytest
 
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
+from planner.inventory.cloud_quotas import Quota
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.inventory.quotas import Quota
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions import gate
 from planner.questions.question import Inputs

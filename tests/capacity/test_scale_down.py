@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planner.capacity.node_pools import pools
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
-from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.ground.errors import NotKnownError
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict

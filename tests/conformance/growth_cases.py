@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from planner.capacity.unlisted_node_groups import growing
-from planner.inventory.autoscaling import Autoscaling, Expander
+from planner.inventory.autoscaler_settings import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.nodes import node_pool
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict

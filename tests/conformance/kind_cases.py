@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.ground.records import replace
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tie_breaks import sample
 from planner.scheduling.cluster import Cluster

@@ -11,7 +11,7 @@ from typing import Any
 from planner.capacity.kueue_queues import with_changes
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.exit_status import ExitStatus
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if_syntax import Later, parse_change
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout import run as run_module
 from planner.rollout.answers import Reason, Ties

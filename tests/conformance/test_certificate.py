@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.nodes import arrival_seconds
 from planner.remedies.combinations import search
 from planner.remedies.lever_ranges import Lever, knobs

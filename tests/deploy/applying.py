@@ -23,7 +23,7 @@ import yaml
 from planner.ground.errors import ChangeError
 from planner.inventory.change import read_workload_document
 from planner.inventory.change_validation import check_workload
-from planner.inventory.manifest import read_manifest
+from planner.inventory.kubectl_apply import read_manifest
 from planner.kubernetes.records import Workload
 from tests.builders.objects import read_items
 from tests.deploy import kubectl

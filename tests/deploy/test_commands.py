@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.applied import MANIFEST
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import commands
+from planner.inventory.patch_and_undo import MANIFEST
+from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import DAEMON_SET, ROLLOUT_STATUS, WORKLOADS
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.questions import rollout as rollout_question
@@ -358,7 +358,7 @@ def test_every_workload_is_waited_for(kind: str, strategy: str, shell: Shell) ->
         "spec": spec,
     }
     pods = 4 if kind == DAEMON_SET.name else 2
-    line = commands.wait(f"{kind}/prod/new", 60, pods=pods, strategy=strategy)
+    line = shell_commands.wait(f"{kind}/prod/new", 60, pods=pods, strategy=strategy)
     ran = shell(line, change, [change])
     assert ran.status == 0, ran.said
     assert shell(line, change, [change], stuck="new").status != 0

@@ -19,7 +19,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.tables import as_csv, as_json, as_markdown, as_text
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions import question_called
 from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings

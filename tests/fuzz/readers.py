@@ -17,7 +17,7 @@ from planner.history import snapshot_bytes
 from planner.inventory import cadvisor
 from planner.inventory.change import document_of
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.pricing.book import read_table
+from planner.pricing.price_tables import read_table
 from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs, document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.history.commitment import Point
 from planner.history.commitment_levels import Term, _cautions
-from planner.pricing.model import Provisioning
+from planner.pricing.price_book import Provisioning
 
 DAY = 86_400.0
 BEST = Point(level=4, usd_per_month=1.0, saved_usd=4_827.0, saved_after_fall_usd=3_218.0)

@@ -44,7 +44,7 @@ MAY: Final[dict[str, set[str]]] = {
     "planner/sources/node_pools.py": {"GKE_API", "KARPENTER_CAPACITY_TYPE"},  # what Karpenter's kwok provider writes
     "planner/inventory/pool_limits.py": {"KARPENTER", "KARPENTER_CAPACITY_TYPE"},  # reads Karpenter's own objects
     "planner/sources/prometheus_nodes.py": {"GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT"},  # an example in a message
-    "planner/pricing/node.py": {
+    "planner/pricing/node_price.py": {
         "AUTOPILOT",
         "AUTOPILOT_PREFIX",
         "GKE",

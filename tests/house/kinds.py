@@ -14,7 +14,7 @@ from tests.house.check import Check
 TABLES = {
     Path("planner/kubernetes/kinds.py"),
     Path("planner/kubernetes/pod_templates.py"),  # by API group: where each kind has its pod templates
-    Path("planner/inventory/shapes.py"),  # objects that don't say their kind: what each looks like
+    Path("planner/inventory/kind_detection.py"),  # objects that don't say their kind: what each looks like
 }
 # A person's words too ("Pod", a column), so only where something is decided by them.
 WORDS = {kinds.POD.name, kinds.NODE.name, kinds.ROLLOUT.name}

@@ -1,4 +1,4 @@
-"""The packed table of the API's fields: it is what kubernetes-validate carries, and knows the types that `fields.json` was written for."""
+"""The packed table of the API's fields: it is what kubernetes-validate carries, and knows the types that `field_coverage.json` was written for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import pytest
 
 from planner.inventory.api_fields import groups, served, table, versions_of
-from planner.inventory.fields import FIELDS
-from planner.kubernetes import versions
+from planner.inventory.field_coverage import FIELDS
+from planner.kubernetes import feature_gates
 from planner.kubernetes.kinds import REMOVED
 from tests.inventory import api_fields
 
@@ -24,20 +24,20 @@ def test_the_table_is_made_from_the_schemas() -> None:
 
 
 def test_it_has_the_versions_that_rules_are_about() -> None:
-    assert table().first <= versions.FIRST
-    assert table().last >= versions.LAST
-    assert table().first <= versions.RECORDED <= table().last
+    assert table().first <= feature_gates.FIRST
+    assert table().last >= feature_gates.LAST
+    assert table().first <= feature_gates.RECORDED <= table().last
 
 
 @pytest.mark.parametrize("type_name", FIELDS)
 def test_both_tables_know_the_same_fields(type_name: str) -> None:
-    """Those of the version that `fields.json` was written for."""
+    """Those of the version that `field_coverage.json` was written for."""
     full = [name for name in table().types if name.rpartition(".")[2] == type_name]
     known = [
         {
             field
             for field, runs in table().types[name].items()
-            if isinstance(runs, str) or _is_in(runs, versions.RECORDED)
+            if isinstance(runs, str) or _is_in(runs, feature_gates.RECORDED)
         }
         for name in full
     ]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.applied import Applied, applied
 from planner.inventory.change import WorkloadChange, apply_change, document_of
+from planner.inventory.patch_and_undo import Applied, applied
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import FrozenMap, Workload
 from planner.sources import demo

@@ -28,7 +28,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.inventory import archives
 from planner.inventory.archives import TooLarge, Walk, inflated
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 from planner.sources import kubectl
 from tests.inventory.objects import a_list, node, pod
 from tests.sources.layouts import as_json, as_yaml, tar, zipped

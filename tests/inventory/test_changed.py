@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.records import replace
-from planner.inventory.changed import changed
+from planner.inventory.snapshot_changes import changed
 from planner.kubernetes.records import Snapshot
 from planner.questions import diff
 from planner.questions.diff import DiffSettings

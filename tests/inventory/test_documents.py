@@ -17,8 +17,8 @@ from planner.ground.records import replace
 from planner.inventory.archives import TooLarge
 from planner.inventory.documents import objects_of, parts_of, values_of
 from planner.inventory.json_text import LARGEST_OBJECT_BYTES
-from planner.inventory.limits import LIMITS
-from planner.inventory.parse import build_snapshot
+from planner.inventory.reading_limits import LIMITS
+from planner.inventory.snapshot_parser import build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubectl
 from tests.inventory.objects import a_list, node, pod, workload
@@ -304,7 +304,7 @@ def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
 
 def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """740,000 empty Deployments, 2.2 MB of gzip, took 1.7 GB and were being played after seven minutes."""
-    monkeypatch.setattr("planner.inventory.parse.LIMITS", replace(LIMITS, workloads=10))
+    monkeypatch.setattr("planner.inventory.snapshot_parser.LIMITS", replace(LIMITS, workloads=10))
     job = '{"kind":"Job","metadata":{"name":"j%d"},"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}'
     jobs = [job % number for number in range(11)]
     assert len(kubectl.read_bytes("".join(jobs[:10]).encode(), name="few").workloads) == 10

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.fields import FIELDS, Standing
+from planner.inventory.field_coverage import FIELDS, Standing
 from tests.architecture import documents
 from tests.architecture.tree import ROOT
 

@@ -8,10 +8,10 @@ from string import Formatter
 
 import pytest
 
-from planner.inventory import findings, input_report, manifest
+from planner.inventory import findings, input_report, kubectl_apply
 from planner.inventory.change import NOT_READ
-from planner.inventory.parse import REFUSAL
 from planner.inventory.side_effects import LATER
+from planner.inventory.snapshot_parser import REFUSAL
 
 _BY_NAME = {
     "NOT_READ": NOT_READ,
@@ -76,6 +76,6 @@ def test_why_an_object_is_not_known_is_told_with_what_its_sentence_names() -> No
                 told[row.value] = {one.value for one in names.keys if isinstance(one, ast.Constant)} | {"key"}
     named = {
         row: {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
-        for row, texts in manifest._WHY.items()
+        for row, texts in kubectl_apply._WHY.items()
     }
     assert told == {row: names | {"key"} for row, names in named.items() if row not in _WHY_BY_VARIABLE}

@@ -12,7 +12,7 @@ import pytest
 
 from planner.inventory import input_report
 from planner.inventory.live_lists import Picture
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import question_called
 from planner.questions.question import Inputs

@@ -12,7 +12,7 @@ import yaml
 
 from planner.history import snapshot_bytes
 from planner.history.anonymization import anonymised
-from planner.inventory.kubelets import node_of, of_arguments, of_document, of_topology
+from planner.inventory.kubelet_configuration import node_of, of_arguments, of_document, of_topology
 from planner.kubernetes.records import KubeletConfiguration, Snapshot, TopologyManagerPolicy
 from planner.sources import kubectl
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from planner.history import snapshot_bytes
+from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, read_manifest
 from planner.inventory.last_applied import fields_in
-from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
 from planner.kubernetes.patches import merge, of_apply
 from planner.kubernetes.records import Snapshot
 from tests.builders.objects import read_items

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from planner.ground.errors import ChangeError
-from planner.inventory.manifest import Manifest, read_manifest
+from planner.inventory.kubectl_apply import Manifest, read_manifest
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy
 from planner.sources import demo

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.health.restarts.log_lines import content, digest, last_words, template
-from planner.inventory.masking import (
+from planner.inventory.secret_masking import (
     _FORM,
     _WORDS,
     HIDDEN,

@@ -9,8 +9,8 @@ import pytest
 
 from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError
-from planner.inventory.manifest import read_manifest
-from planner.kubernetes import names
+from planner.inventory.kubectl_apply import read_manifest
+from planner.kubernetes import name_validation
 from planner.kubernetes.records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
@@ -132,10 +132,10 @@ def test_what_kubernetes_takes_is_taken() -> None:
     node = changed(NODE, "metadata", value={"name": "ip-10-0-0-1.eu.internal", "labels": labels})
     found = read(pod, node)
     assert (len(found.pods), len(found.nodes), found.reading.unreadable) == (1, 1, 0)
-    assert names.is_qualified("nvidia.com/mig-1g.5gb")
-    assert names.is_qualified("hugepages-2Mi")
-    assert not names.is_qualified("/a")
-    assert not names.is_qualified("a/")
+    assert name_validation.is_qualified("nvidia.com/mig-1g.5gb")
+    assert name_validation.is_qualified("hugepages-2Mi")
+    assert not name_validation.is_qualified("/a")
+    assert not name_validation.is_qualified("a/")
 
 
 @pytest.mark.parametrize("evil", ["a;b", "a\nb", "$(id)"])

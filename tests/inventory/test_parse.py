@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import (
     EMPTY,
     ClaimTemplate,

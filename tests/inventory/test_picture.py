@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.ground.records import replace
-from planner.inventory import succession
+from planner.inventory import snapshot_delta
 from planner.inventory.live_lists import ADDED, DELETED, MODIFIED, Picture
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Presence, Snapshot
 from planner.serve.processes.identity import identity
 from tests.builders.objects import deployment, node, pod_spec
@@ -196,7 +196,7 @@ def test_any_order_is_led_to(first: list[int], last: list[int]) -> None:
     events = [node(f"n{i}", pool="p", gpus=0) for i in range(13)]
     nodes = build_snapshot([Part(items=events, listed=("Node",))], source="x").nodes
     old, new = (replace(snapshot(Picture()), nodes=tuple(nodes[i] for i in some)) for some in (first, last))
-    assert succession.followed(old, succession.difference(old, new)).nodes == new.nodes
+    assert snapshot_delta.followed(old, snapshot_delta.difference(old, new)).nodes == new.nodes
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -205,28 +205,28 @@ def test_steps_lead_to_the_same_snapshot(seed: int, changes: int) -> None:
     draw, told = random.Random(seed), begun()
     picture = taken(told)
     line = [snapshot(picture)]
-    succession.begin(line[0], "first")
+    snapshot_delta.begin(line[0], "first")
     for _ in range(changes):
         kind, event, item = told.change(draw)
         picture.fold(kind, event, raw(item))
         after = snapshot(picture)
-        succession.succeed(line[-1], after)
+        snapshot_delta.succeed(line[-1], after)
         line.append(after)
-    names = [succession.name_of(one) for one in line]
+    names = [snapshot_delta.name_of(one) for one in line]
     assert len(set(names)) == len(names)
     assert [identity(one) for one in line] == names
     held = draw.randrange(len(line) - 1)
-    found = succession.path(line[-1], lambda name: name == names[held])
+    found = snapshot_delta.path(line[-1], lambda name: name == names[held])
     assert found is not None
     assert found[0] == names[held]
-    assert contents(succession.walked(line[held], found[1])) == contents(line[-1])
+    assert contents(snapshot_delta.walked(line[held], found[1])) == contents(line[-1])
 
 
 def test_nothing_that_was_held_is_no_way() -> None:
     one = snapshot(taken(begun()))
-    succession.begin(one, "one")
-    assert succession.path(one, lambda _: False) is None
-    assert succession.path(snapshot(taken(begun())), lambda _: True) is None, "not of a line"
+    snapshot_delta.begin(one, "one")
+    assert snapshot_delta.path(one, lambda _: False) is None
+    assert snapshot_delta.path(snapshot(taken(begun())), lambda _: True) is None, "not of a line"
 
 
 def test_what_changes_nothing_is_no_change() -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.inventory import parse
+from planner.inventory import snapshot_parser
 from planner.inventory.documents import parts_of
 from planner.inventory.live_lists import MODIFIED, Picture
-from planner.inventory.parse import build_snapshot
-from planner.inventory.records import pod_texts
 from planner.inventory.records import pods as pods_module
+from planner.inventory.records import repeated_pod_specs
+from planner.inventory.snapshot_parser import build_snapshot
 from planner.kubernetes.records import Finding, Snapshot
 from tests.quick import examples
 from tests.seen import each
@@ -107,7 +107,7 @@ def read_both_ways(pods: list[str]) -> Snapshot:
     """What is read of them, after it was read without looking at texts as well."""
     short = read(pods)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pod_texts, "read_pod_text", lambda *_: None)
+        patched.setattr(repeated_pod_specs, "read_pod_text", lambda *_: None)
         long = read(pods)
     assert short == long
     assert short.digest == long.digest
@@ -239,7 +239,7 @@ def test_texts_of_a_template_are_hashed_twice_at_most(monkeypatch: pytest.Monkey
         hashed.append(text)
         return sha256(text)
 
-    monkeypatch.setattr(pod_texts, "sha256", counted)
+    monkeypatch.setattr(repeated_pod_specs, "sha256", counted)
     for name in ("as kubectl writes it", "as Go writes it", "a DaemonSet's", "not bound"):
         hashed.clear()
         read([text_of(n, SPECS[name], STATUSES[0], f"gke-a-{n}", f"{n:05}") for n in range(10, 40)])
@@ -267,7 +267,7 @@ def test_a_text_of_the_same_length_that_is_another_is_not_taken_for_the_last() -
 
 def test_no_secret_stays_in_what_is_known_of_texts() -> None:
     spec = '"containers":[{"name":"a","env":[{"name":"P","value":"hunter2"}]}],"nodeName":"NODE"'
-    reader = parse.Reader()
+    reader = snapshot_parser.Reader()
     pods = [json.loads(text_of(n, spec, "null", "gke-a-1", "")) for n in range(3)]
     for pod in pods:
         pod["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "j", "uid": "u", "later": "hunter2"}]
@@ -276,7 +276,7 @@ def test_no_secret_stays_in_what_is_known_of_texts() -> None:
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
         "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
     }  # fmt: skip
-    reader.read(parse.Part(items=[json.dumps(one).encode() for one in (*pods, workload)]))
+    reader.read(snapshot_parser.Part(items=[json.dumps(one).encode() for one in (*pods, workload)]))
     assert [*map(len, reader.found.values())] == [3, 1]
     assert "hunter2" not in repr([vars(reader), vars(reader._shared)])
 

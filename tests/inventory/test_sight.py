@@ -16,7 +16,7 @@ from planner.ground.tables import as_csv, as_json
 from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.inventory import cluster_oddities
 from planner.inventory.namespace_visibility import HIDDEN, as_seen
-from planner.kubernetes.progressive import LEADER_READY
+from planner.kubernetes.argo_and_lws_rollouts import LEADER_READY
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called, queues
 from planner.questions.question import Inputs, document

@@ -19,7 +19,7 @@ from planner.history.anonymization import anonymised
 from planner.history.snapshot_bytes import decode
 from planner.history.snapshot_rows import rows_of
 from planner.inventory.namespace_visibility import as_seen
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gate

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
-from planner.inventory.limits import LIMITS
+from planner.inventory.reading_limits import LIMITS
 from planner.inventory.yaml_text import DEEPEST, yaml_documents
 from tests.seen import premise
 

@@ -9,8 +9,8 @@ import yaml
 
 from planner.inventory import wire
 from planner.inventory.input_report import SNAPSHOT_KINDS, role
-from planner.inventory.shapes import resource_of
-from planner.kubernetes import commands, kinds
+from planner.inventory.kind_detection import resource_of
+from planner.kubernetes import kinds, shell_commands
 from planner.kubernetes.kinds import Kind
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
@@ -55,8 +55,10 @@ def test_a_row_brings_its_controller_its_source_and_its_commands(kind: Kind) -> 
     assert kind.source
     assert kind.modelled
     key = kind.key("ml", "serve")
-    assert commands.patch(key, {}).startswith(f"kubectl patch {kind.resource}.{kind.group}/serve -n ml --type=merge ")
-    assert "rollout undo" not in commands.undo(key)
+    assert shell_commands.patch(key, {}).startswith(
+        f"kubectl patch {kind.resource}.{kind.group}/serve -n ml --type=merge "
+    )
+    assert "rollout undo" not in shell_commands.undo(key)
 
 
 # ── kinds whose rollout isn't played: each row of the table brings everything that its objects need ───────────────────────

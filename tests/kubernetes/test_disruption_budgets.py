@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.kubernetes.budgets import protection
+from planner.kubernetes.disruption_budgets import protection
 from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_node, named, template, workload
 

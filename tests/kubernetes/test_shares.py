@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
 from planner.kubernetes.records import PodSpec, Strategy, Template, Workload
-from planner.kubernetes.shares import enough, fenceposts, rolling_limits, scaled_value
+from planner.kubernetes.surge_and_unavailable import enough, fenceposts, rolling_limits, scaled_value
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.units import (
+from planner.kubernetes.accelerator_units import (
     GPUS,
     Nouns,
     Offer,
@@ -15,6 +14,7 @@ from planner.kubernetes.units import (
     parts_held,
     units_of,
 )
+from planner.kubernetes.nodes import Sharing
 from tests.builders.objects import ACCELERATOR, GPU, deployment, node, pod_spec, snapshot
 
 SLICE, CORE = "nvidia.com/mig-1g.5gb", "koordinator.sh/gpu-core"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from planner.pricing.commitments import parse_commitments
+from planner.pricing.owned_commitments import parse_commitments
 from planner.ui import prices
 from planner.ui.uploads import ReadFiles
 from tests.pages.visiting import said, visit

@@ -101,7 +101,7 @@ def _free() -> None:
 
     from planner.kubernetes.records import Snapshot
     from planner.pricing import bill as bill_room
-    from planner.pricing.commitments import parse_commitments
+    from planner.pricing.owned_commitments import parse_commitments
     from planner.questions.question import Inputs
     from planner.ui import money_view, prices
     from tests.pricing.books import make_node

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
-from planner.pricing.model import Component, PriceBook, Provisioning
-from planner.pricing.skus import Sku, TieredRate
+from planner.pricing.gcp_skus import Sku, TieredRate
+from planner.pricing.price_book import Component, PriceBook, Provisioning
 
 GROUPS = {Component.CORE: "CPU", Component.RAM: "RAM", Component.GPU: "GPU", Component.LOCAL_SSD: "LocalSSD"}
 UNITS = {Component.CORE: "h", Component.RAM: "GiBy.h", Component.GPU: "h", Component.LOCAL_SSD: "GiBy.mo"}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.allocation import AllocationKind, RequestedShare, added_up, allocate
-from planner.pricing.cents import shared_out
-from planner.pricing.cluster import cluster_cost
+from planner.pricing.cent_rounding import shared_out
+from planner.pricing.node_pool_costs import cluster_cost
 from planner.sources.prices import embedded_book
 from tests.pricing.books import make_node
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.errors import InputError
-from planner.pricing.history import discount_series, read_changes
-from planner.pricing.model import PriceChange
+from planner.pricing.price_book import PriceChange
+from planner.pricing.price_history import discount_series, read_changes
 from planner.sources.prices import embedded_book, load_changes
 
 BOOK = embedded_book()

@@ -14,9 +14,9 @@ import pytest
 
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import bill
-from planner.pricing.commitments import parse_commitments
 from planner.pricing.focus import COLUMNS, OWN, unfilled
-from planner.pricing.model import PriceBook, PricingCategory
+from planner.pricing.owned_commitments import parse_commitments
+from planner.pricing.price_book import PriceBook, PricingCategory
 from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book

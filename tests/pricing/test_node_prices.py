@@ -20,9 +20,9 @@ from planner.ground.well_known_names import (
 )
 from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
 from planner.kubernetes.records import FrozenMap, Node
-from planner.pricing.model import PartKind, PriceReason, Provisioning
-from planner.pricing.node import price_node, spare_terms
-from planner.pricing.split import GpuShares
+from planner.pricing.gpu_share_of_price import GpuShares
+from planner.pricing.node_price import price_node, spare_terms
+from planner.pricing.price_book import PartKind, PriceReason, Provisioning
 from planner.sources.prices import embedded_book, load_book, own_table
 from tests.pricing.books import SEOUL, book_with, make_node
 

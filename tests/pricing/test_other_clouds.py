@@ -8,10 +8,10 @@ from planner.ground.errors import InputError
 from planner.ground.well_known_names import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
-from planner.pricing.book import compose, read_table
-from planner.pricing.cluster import SplitCost, cluster_cost
-from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node_pool_costs import SplitCost, cluster_cost
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import PriceBook, Provisioning
+from planner.pricing.price_tables import compose, read_table
 from planner.sources.prices import embedded_book
 
 OWN = "machine_type,region,total_ondemand,total_spot"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
-from planner.pricing.book import age_days, age_warning, format_units, read_table
-from planner.pricing.lists import read_list
-from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
+from planner.pricing.cloud_price_lists import read_list
+from planner.pricing.price_book import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
+from planner.pricing.price_tables import age_days, age_warning, format_units, read_table
 from planner.sources.data_files import data_folder
 from planner.sources.prices import TABLES, embedded_book, snapshot_as_of, snapshot_source
 from tests.pricing.books import own_table

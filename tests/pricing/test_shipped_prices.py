@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from planner.pricing.book import compose, newer_totals, read_table
-from planner.pricing.machine import price_machine
-from planner.pricing.model import Component, MachinePrice, PriceBook, Provisioning
+from planner.pricing.machine_price import price_machine
+from planner.pricing.price_book import Component, MachinePrice, PriceBook, Provisioning
+from planner.pricing.price_tables import compose, newer_totals, read_table
 from planner.sources.data_files import data_folder
 from planner.sources.prices import TABLES, TABLES_VARIABLE, embedded_book, load_changes, snapshot_as_of
 from tests.prices_of_a_day import FOLDER

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.pricing.model import Component, Provisioning
-from planner.pricing.skus import Rejection, Sku, TieredRate, read_description, read_sku
+from planner.pricing.gcp_skus import Rejection, Sku, TieredRate, read_description, read_sku
+from planner.pricing.price_book import Component, Provisioning
 from tests.pricing.catalogue import as_sku, wire_sku
 from tests.seen import premise
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from planner.ground.records import replace
-from planner.inventory import succession
+from planner.inventory import snapshot_delta
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.serve.processes import holder
 from planner.serve.processes.holder import Holder, Packed
 from planner.serve.processes.identity import identity, key_in_pool
@@ -21,9 +21,9 @@ from tests.builders.objects import node, snapshot
 def a_line() -> tuple[Snapshot, Snapshot]:
     """A live cluster's snapshot, and the one after it."""
     one = snapshot(node("a"))
-    succession.begin(one, "line")
+    snapshot_delta.begin(one, "line")
     other = replace(one, nodes=(*one.nodes, *snapshot(node("b")).nodes))
-    succession.succeed(one, other)
+    snapshot_delta.succeed(one, other)
     return one, other
 
 
@@ -73,7 +73,7 @@ def test_bytes_are_of_one_line() -> None:
     assert (name, pickle.loads(data)) == (key_in_pool("line"), first)
     assert shared.of(second)[1] is data, "a way leads from the first to it"
     other = snapshot(node("c"))
-    succession.begin(other, "another")
+    snapshot_delta.begin(other, "another")
     assert pickle.loads(shared.of(other)[1]) == other
 
 

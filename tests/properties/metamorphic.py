@@ -22,7 +22,7 @@ import yaml
 from planner.ground.errors import HeadroomError
 from planner.ground.quantity import parse_decimal
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod

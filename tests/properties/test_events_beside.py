@@ -13,7 +13,7 @@ from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.kinds import kind_called
 from planner.rollout.prepared_change import Prepared
 from planner.rollout.run import Run, simulate

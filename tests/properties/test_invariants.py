@@ -19,7 +19,7 @@ from planner.ground.well_known_names import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import ways_out as remedies
 from planner.remedies.ways_out import find_remedies
 from planner.rollout import rollout_dependencies, rollout_summary, tie_breaks

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planner.ground.records import replace
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled

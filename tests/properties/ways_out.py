@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared_change import Scenario

@@ -9,7 +9,7 @@ import pytest
 
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.inventory.manifest import read_manifest
+from planner.inventory.kubectl_apply import read_manifest
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout
 from planner.questions.gate import GateAnswer, GateSettings

@@ -11,7 +11,7 @@ from planner.ground.well_known_names import NVIDIA_GPU
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import bill, cost_cluster
-from planner.pricing.model import PriceReason
+from planner.pricing.price_book import PriceReason
 from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book

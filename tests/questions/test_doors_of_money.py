@@ -16,8 +16,8 @@ from planner.ground.words import usd
 from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
 from planner.pricing.allocation import AllocationKind
 from planner.pricing.bill import WORKLOAD, bill
-from planner.pricing.commitments import parse_commitments
-from planner.pricing.model import PriceBook
+from planner.pricing.owned_commitments import parse_commitments
+from planner.pricing.price_book import PriceBook
 from planner.questions import costs, fleet, what_if
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer

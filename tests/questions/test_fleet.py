@@ -11,7 +11,7 @@ from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
 from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
 from planner.questions.question import Inputs

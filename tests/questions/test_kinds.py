@@ -14,7 +14,7 @@ from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import snapshot_bytes
 from planner.inventory import cluster_oddities
-from planner.inventory.manifest import read_manifest
+from planner.inventory.kubectl_apply import read_manifest
 from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where

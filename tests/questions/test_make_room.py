@@ -10,7 +10,7 @@ import pytest
 
 from planner.cli import main
 from planner.ground.records import replace
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.rollout.scripts import in_context
 from planner.sources import demo
 from planner.sources.cluster import context_of
@@ -142,7 +142,7 @@ def test_a_live_clusters_script_names_its_context(
 
 
 def test_a_jobs_pods_that_succeeded_count_as_ready() -> None:
-    wait = commands.wait_ready("Job/ml/train", 10, 4)
+    wait = shell_commands.wait_ready("Job/ml/train", 10, 4)
     for got, status in (("3 1", 0), (" 4", 0), ("2 1", 1), ("", 1)):
         shell = f"kubectl() {{ echo '{got}'; }}; sleep() {{ :; }}; {wait}"
         assert subprocess.run(["sh", "-euc", shell], check=False, capture_output=True).returncode == status
@@ -150,11 +150,11 @@ def test_a_jobs_pods_that_succeeded_count_as_ready() -> None:
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_evictions_beside_each_other_stop_when_one_fails(shell: str) -> None:
-    both = commands.at_once(["(echo a)", "(echo b)"])
+    both = shell_commands.at_once(["(echo a)", "(echo b)"])
     done = subprocess.run([shell, "-euc", f"{both}; echo both"], capture_output=True, text=True, check=True)
     assert sorted(done.stdout.split()[:2]) == ["a", "b"]
     assert done.stdout.endswith("both\n")
-    failing = commands.at_once(["(exit 3)", "(while :; do sleep 1; done)"])  # which would go on for ever
+    failing = shell_commands.at_once(["(exit 3)", "(while :; do sleep 1; done)"])  # which would go on for ever
     failed = subprocess.run([shell, "-euc", f"{failing}; echo both"], capture_output=True, text=True, check=False)
     assert (failed.returncode, failed.stdout) == (1, "")
 

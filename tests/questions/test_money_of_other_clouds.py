@@ -10,9 +10,9 @@ from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import bill
-from planner.pricing.book import compose, read_table
-from planner.pricing.model import PriceBook
-from planner.pricing.node import spare_terms
+from planner.pricing.node_price import spare_terms
+from planner.pricing.price_book import PriceBook
+from planner.pricing.price_tables import compose, read_table
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo

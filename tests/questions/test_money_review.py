@@ -10,10 +10,10 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.flexible_commitments import flexible_usd_per_hour
-from planner.pricing.history import moves
-from planner.pricing.machine import price_machine
-from planner.pricing.model import Provisioning
-from planner.pricing.node import price_node, spare_terms
+from planner.pricing.machine_price import price_machine
+from planner.pricing.node_price import price_node, spare_terms
+from planner.pricing.price_book import Provisioning
+from planner.pricing.price_history import moves
 from planner.pricing.strategy_cost import StrategyUse, strategy_cost
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer

@@ -8,7 +8,7 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import WORKLOAD, bill
-from planner.pricing.history import move_days, spot_moves
+from planner.pricing.price_history import move_days, spot_moves
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo

@@ -19,9 +19,9 @@ from planner.ground.words import usd
 from planner.kubernetes.records import FrozenMap
 from planner.pricing import bill as bill_room
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.commitments import paid_for, parse_commitments
 from planner.pricing.focus import OF_COMMITMENTS, focus_rows, unfilled
-from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.owned_commitments import paid_for, parse_commitments
+from planner.pricing.price_book import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings

@@ -8,7 +8,7 @@ import pytest
 
 from planner.ground.errors import ChangeError
 from planner.ground.work_budget import TooLargeError, allowed
-from planner.kubernetes.autoscalers import autoscaler_of
+from planner.kubernetes.pod_autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import peak
 from planner.questions import rollout as rollout_question

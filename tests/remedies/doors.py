@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.questions.question import NOTHING, Inputs

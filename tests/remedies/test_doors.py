@@ -16,8 +16,8 @@ from planner.capacity.strategy_spare_gpus import spare_needs
 from planner.capacity.unlisted_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.pool_limits import parse_typed_limits
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer

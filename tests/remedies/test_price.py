@@ -18,9 +18,9 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import Node, Snapshot
-from planner.pricing.commitments import paid_for, parse_commitments
-from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.owned_commitments import paid_for, parse_commitments
+from planner.pricing.price_book import PriceBook, Provisioning
 from planner.questions.costs import QUESTION as COSTS
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings

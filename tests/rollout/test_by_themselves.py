@@ -15,8 +15,8 @@ from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
+from planner.inventory.spot_node_lifetimes import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import budgets
+from planner.kubernetes import disruption_budgets
 from planner.kubernetes.records import Workload
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
@@ -121,7 +121,7 @@ def recommended(found: Choice) -> tuple[int, int]:
 
 def test_none_below_the_budget_is_recommended_where_one_keeps_it() -> None:
     """The demo's ml-worker: its budget wants 5 of 6 Ready. Six minutes sooner with 4 Ready is an alternative, not a star."""
-    found = budgets.kept_ready(demo.read(), workload_called("Deployment/prod/ml-worker"))
+    found = disruption_budgets.kept_ready(demo.read(), workload_called("Deployment/prod/ml-worker"))
     assert found == 5
     slow, fast = cell(1, 1, ready=5, seconds=800), cell(0, 2, ready=4, seconds=400)
     eager = Weights(availability=0, time=10)

@@ -10,7 +10,7 @@ import pytest
 from planner.capacity.free_capacity import capacity
 from planner.capacity.gpu_inventory import gpu_lines, supplies_of, unoffered_words
 from planner.inventory.cluster_oddities import check
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.nodes import unoffered
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview

@@ -12,7 +12,7 @@ from planner.capacity import overview as overviews
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed, too_large
 from planner.inventory.change import WorkloadChange, document_of
-from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
+from planner.kubernetes.pod_autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings

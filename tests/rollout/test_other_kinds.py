@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
-from planner.inventory.applied import applied
 from planner.inventory.change import WorkloadChange
+from planner.inventory.patch_and_undo import applied
 from planner.kubernetes.patches import merge, with_whole_lists
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict

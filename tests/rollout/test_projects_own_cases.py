@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.runtimes import Runtimes
+from planner.inventory.referenced_pod_templates import Runtimes
 from planner.kubernetes.pod_templates import found_sets, templated, untold_places
 from planner.questions.gate import GateSettings, answer
 from planner.rollout.answers import Reason, Verdict

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from planner.capacity.kueue_queues import queues
-from planner.kubernetes.queues import of_rules
+from planner.kubernetes.kueue_managed_pods import of_rules
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings

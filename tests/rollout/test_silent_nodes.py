@@ -19,7 +19,7 @@ from planner.capacity.what_if_syntax import Change, ChangeKind, parse_later
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings

@@ -12,8 +12,18 @@ import pytest
 from planner.capacity.overview import overview
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.feature_gates import (
+    CHANGES,
+    FIRST,
+    GATES,
+    LAST,
+    RECORDED,
+    Becomes,
+    Gate,
+    minor_of,
+    not_recorded,
+)
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.kubernetes.versions import CHANGES, FIRST, GATES, LAST, RECORDED, Becomes, Gate, minor_of, not_recorded
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
 from planner.remedies.rollouts import rollout

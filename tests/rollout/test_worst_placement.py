@@ -14,7 +14,7 @@ from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
 from planner.cli import main
 from planner.inventory.change import WorkloadChange
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Extremes, RolloutResult, Verdict
 from planner.rollout.grid import play_cell

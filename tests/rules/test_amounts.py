@@ -16,7 +16,7 @@ from planner.inventory import cluster_oddities
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests, requested_gpus
-from planner.kubernetes.shares import parse_share, rolling_limits, scaled_value
+from planner.kubernetes.surge_and_unavailable import parse_share, rolling_limits, scaled_value
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit

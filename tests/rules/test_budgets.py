@@ -8,7 +8,7 @@ import pytest
 
 from planner.inventory import cluster_oddities
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.work_limits import CapacityLimits
-from planner.inventory.limits import ReadingLimits
+from planner.inventory.reading_limits import ReadingLimits
 from planner.rollout.limits import RolloutLimits
 from planner.serve.limits import ServeLimits
 from planner.sources.limits import SourceLimits

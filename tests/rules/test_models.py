@@ -18,8 +18,8 @@ from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, grou
 from planner.kubernetes.nodes import gpu_model, provisioning_model
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
-from planner.pricing.model import PriceReason, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import PriceReason, Provisioning
 from planner.questions import capacity, fleet, overview, seats
 from planner.questions.question import Inputs
 from planner.scheduling.cluster import Cluster

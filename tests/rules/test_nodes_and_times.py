@@ -21,8 +21,8 @@ from planner.health.restarts.container_observations import Population, cases
 from planner.health.restarts.report import restarts
 from planner.kubernetes.nodes import arrival_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot
-from planner.pricing.model import Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node_price import price_node
+from planner.pricing.price_book import Provisioning
 from planner.pricing.strategy_cost import SpareTerms
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster

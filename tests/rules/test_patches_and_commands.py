@@ -17,7 +17,7 @@ from planner.health.drift.service_differences import drift
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.what_if import MemoryChange
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import commands, names
+from planner.kubernetes import name_validation, shell_commands
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
@@ -112,12 +112,19 @@ def test_a_hostile_name_stays_one_word(name: str) -> None:
     """shlex splits as a POSIX shell does: whatever a name holds is one word of one command, and no option."""
     key = f"Deployment/{name}/{name}"
     change = {"spec": {"template": {"spec": {"containers": [{"name": name}]}}}}
-    assert shlex.split(commands.patch(key, change)) == [
+    assert shlex.split(shell_commands.patch(key, change)) == [
         "kubectl", "patch", f"deployment/{name}", "-n", name, "-p", json.dumps(change)
     ]  # fmt: skip
-    assert shlex.split(commands.scale(key, 2)) == ["kubectl", "scale", f"deployment/{name}", "-n", name, "--replicas=2"]
-    assert shlex.split(f"true{commands.comment(name)}", comments=True) == ["true"]
-    assert "\n" not in commands.comment(f"{name}\u2028\x85")
+    assert shlex.split(shell_commands.scale(key, 2)) == [
+        "kubectl",
+        "scale",
+        f"deployment/{name}",
+        "-n",
+        name,
+        "--replicas=2",
+    ]
+    assert shlex.split(f"true{shell_commands.comment(name)}", comments=True) == ["true"]
+    assert "\n" not in shell_commands.comment(f"{name}\u2028\x85")
 
 
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
@@ -127,7 +134,7 @@ def test_a_shell_runs_nothing_but_what_was_meant(name: str, tmp_path: Path, monk
     Reading refuses such names (tests/inventory/test_names.py): here they come through, for this is the second wall.
     """
     for check in ("check_object", "check_labels", "check_dns_label", "check_reference", "check_resource"):
-        monkeypatch.setattr(names, check, lambda *_, **__: None)
+        monkeypatch.setattr(name_validation, check, lambda *_, **__: None)
     offered = every_command(name)
     assert {"patch", "scale", "exec", "delete"} <= {shlex.split(one, comments=True)[1] for one in offered}
     note = tmp_path / "note"

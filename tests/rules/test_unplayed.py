@@ -6,14 +6,14 @@ from copy import deepcopy
 
 import pytest
 
-from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
+from planner.inventory.manifest_comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import read_unplayed
 from planner.kubernetes.accelerators import is_of_extender
 from planner.kubernetes.kinds_without_pods import makes_no_pods
+from planner.kubernetes.kueue_managed_pods import named_queue
 from planner.kubernetes.owners import HeldPods, held_below, unjudged, workload_keys
 from planner.kubernetes.pod_templates import TEMPLATED, templated
-from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Template
 from planner.kubernetes.unknown_kind_requests import untold
 from tests.builders.objects import read_items

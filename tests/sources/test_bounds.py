@@ -21,7 +21,7 @@ from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.ground.records import replace
 from planner.inventory import archives, input_report
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
-from planner.inventory.limits import LIMITS as READING
+from planner.inventory.reading_limits import LIMITS as READING
 from planner.kubernetes.records import Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded, cluster, kubectl, kubernetes_api, node_pools, prices

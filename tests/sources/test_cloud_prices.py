@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.pricing.lists import KEPT, format_list, read_list
-from planner.pricing.machine import price_machine
-from planner.pricing.model import Provisioning
+from planner.pricing.cloud_price_lists import KEPT, format_list, read_list
+from planner.pricing.machine_price import price_machine
+from planner.pricing.price_book import Provisioning
 from planner.sources.prices import embedded_book, load_book
 from tests.sources.billing_server import Answer, Asked, billing_server
 

@@ -21,7 +21,7 @@ import yaml
 from kubernetes import client
 
 from planner.ground.errors import SourceError
-from planner.inventory import input_report, succession, wire
+from planner.inventory import input_report, snapshot_delta, wire
 from planner.inventory.live_lists import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
@@ -127,7 +127,7 @@ def test_what_changes_is_followed_without_listing_anew(cluster: LivingCluster) -
         found = reader.snapshot
         assert found is not None
         assert found.source == "test"
-        assert succession.path(found, lambda name: name == succession.name_of(first)) is not None
+        assert snapshot_delta.path(found, lambda name: name == snapshot_delta.name_of(first)) is not None
     assert once == 1 + _compared(asked), "watched, not listed again"
 
 

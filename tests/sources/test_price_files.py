@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from planner.ground.errors import InputError, SourceError
-from planner.pricing.book import format_units
-from planner.pricing.machine import gpu_hour_price
-from planner.pricing.model import Component, Provisioning, UnitKey, UnitPrice
+from planner.pricing.machine_price import gpu_hour_price
+from planner.pricing.price_book import Component, Provisioning, UnitKey, UnitPrice
+from planner.pricing.price_tables import format_units
 from planner.sources.prices import (
     embedded_book,
     load_book,

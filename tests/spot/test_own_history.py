@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.ground.work_budget import allowed
-from planner.inventory.node_lives import NodeEvent, NodeSeen, NodeSign, Watch, together, until
+from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, NodeSign, Watch, together, until
 from planner.spot.assumptions import Life
 from planner.spot.interruption import life_table
 from planner.spot.own_history import from_files, gaps_of_spells, own_history, rate_band, spells_of

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.inventory.node_lives import NodeSeen, Watch
+from planner.inventory.spot_node_lifetimes import NodeSeen, Watch
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.months import simulate
 from planner.spot.own_history import fit, gaps_of_spells, spells_of

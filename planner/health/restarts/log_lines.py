@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from planner.ground.records import Record
 from planner.health.restarts.log_limits import LIMITS
-from planner.inventory.masking import masked, without_keys
+from planner.inventory.secret_masking import masked, without_keys
 from planner.kubernetes.records import PodLog
 
 LONGEST_TEMPLATE = 240

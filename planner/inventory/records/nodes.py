@@ -7,11 +7,11 @@ import msgspec
 from planner.ground import typed_json
 from planner.ground.well_known_names import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
 from planner.inventory import wire
-from planner.inventory.kubelets import of_arguments
+from planner.inventory.kubelet_configuration import of_arguments
 from planner.inventory.records.field_paths import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of
 from planner.inventory.records.read_context import Shared, annotations_of
 from planner.inventory.records.selectors import read_taints
-from planner.kubernetes import names
+from planner.kubernetes import name_validation
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap, Labels
 
@@ -55,7 +55,7 @@ def _kubelet(_: Shared, metadata: wire.Metadata) -> model.KubeletConfiguration |
 
 def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
     for taint in taints:
-        names.check_labels({taint.key: taint.value or ""})
+        name_validation.check_labels({taint.key: taint.value or ""})
     return read_taints(taints)
 
 

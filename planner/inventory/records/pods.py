@@ -13,7 +13,7 @@ from planner.ground.errors import QuantityError
 from planner.ground.records import replace
 from planner.ground.well_known_names import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
 from planner.inventory import wire
-from planner.inventory.masking import said, without_login
+from planner.inventory.container_entrypoint import read_start, slept_seconds, start_of, written_start
 from planner.inventory.records.read_context import (
     ReadObject,
     Shared,
@@ -32,9 +32,9 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.start import read_start, slept_seconds, start_of, written_start
+from planner.inventory.secret_masking import said, without_login
 from planner.inventory.template_digests import is_sealed
-from planner.kubernetes import names
+from planner.kubernetes import name_validation
 from planner.kubernetes import records as model
 from planner.kubernetes.pods import system_directory
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
@@ -73,7 +73,7 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
     for holder, counted in [*allocated(spec, status)]:
         holder.resources = counted
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
-    names.check_reference("spec.nodeName", node_name)
+    name_validation.check_reference("spec.nodeName", node_name)
     affinity = taken_out(spec)
     cached_spec = known_spec(shared, cut(spec))
     pod.spec = None
@@ -314,7 +314,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         ("spec.serviceAccountName", spec.service_account_name),
         ("spec.runtimeClassName", spec.runtime_class_name),
     ):
-        names.check_reference(field, name)
+        name_validation.check_reference(field, name)
     read = model.PodSpec(
         containers=containers,
         init_containers=init_containers,
@@ -357,7 +357,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
 
 
 def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
-    """Fields that make a verdict unknown (`planner.inventory.fields`), apart from serviceAccountName, which only does so
+    """Fields that make a verdict unknown (`planner.inventory.field_coverage`), apart from serviceAccountName, which only does so
     where no pod uses the account yet."""
     if spec.os is not None and spec.os.name != "linux":
         yield "os"
@@ -371,7 +371,7 @@ def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
     if container.name:
-        names.check_dns_label("a container's name", container.name)
+        name_validation.check_dns_label("a container's name", container.name)
     resources = container.resources or _NO_RESOURCES
     limits = shared.amounts(resources.limits)
     requests = shared.amounts(resources.requests)

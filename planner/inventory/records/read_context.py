@@ -13,8 +13,8 @@ from planner.ground import quantity, typed_json
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.records import Record
 from planner.inventory import wire
-from planner.inventory.limits import LIMITS
-from planner.kubernetes import names
+from planner.inventory.reading_limits import LIMITS
+from planner.kubernetes import name_validation
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 
@@ -59,7 +59,7 @@ class Shared:
         key = (*labels, *labels.values())
         cached_labels = self._labels.get(key)
         if cached_labels is None:
-            names.check_labels(labels)
+            name_validation.check_labels(labels)
             cached_labels = self._labels[key] = FrozenMap(labels)
         return cached_labels
 
@@ -86,7 +86,7 @@ class Shared:
         cached = self._amounts.get(key)
         if cached is None:
             for name in quantities:
-                names.check_resource(name)
+                name_validation.check_resource(name)
             cached = self._amounts[key] = FrozenMap({name: amount(text, name) for name, text in quantities.items()})
         return cached
 
@@ -180,7 +180,7 @@ def metadata_of(decoded: wire.Object) -> wire.Metadata:
     is_prefix = not metadata.name
     if is_prefix:
         metadata.name = metadata.generate_name
-    names.check_object(metadata.name or "", metadata.namespace or "", is_prefix=is_prefix)
+    name_validation.check_object(metadata.name or "", metadata.namespace or "", is_prefix=is_prefix)
     return metadata
 
 

@@ -14,14 +14,14 @@ from planner.inventory import wire
 from planner.inventory.last_applied import applied_part
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_template
-from planner.inventory.runtimes import runtime_of
+from planner.inventory.referenced_pod_templates import runtime_of
 from planner.inventory.template_digests import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.composite_kinds import FoundSet
+from planner.kubernetes.operator_update_rules import NOT_MODELLED, text_at
 from planner.kubernetes.pod_templates import Templated, found_sets, group_count, templated
 from planner.kubernetes.pod_templates import is_suspended as is_idle
 from planner.kubernetes.unknown_kind_requests import untold
-from planner.kubernetes.updates import NOT_MODELLED, text_at
 
 _NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
 

@@ -21,15 +21,15 @@ from planner.ground.well_known_names import (
 )
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
-from planner.inventory.masking import said
-from planner.inventory.records import progressive
+from planner.inventory.records import argo_and_lws
 from planner.inventory.records.field_paths import METADATA, ByHand, RecordLayout, of
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.storage import read_claim_template
+from planner.inventory.secret_masking import said
 from planner.inventory.template_digests import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
-from planner.kubernetes import names
+from planner.kubernetes import name_validation
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import (
     CANARY,
@@ -42,7 +42,7 @@ from planner.kubernetes.kinds import (
     Kind,
 )
 from planner.kubernetes.records import FrozenMap, Labels
-from planner.kubernetes.shares import check_share
+from planner.kubernetes.surge_and_unavailable import check_share
 
 Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values
 DEFAULT_REVISION_HISTORY_LIMIT = 10
@@ -160,7 +160,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         progressing_since=_progressing_since(shared, status),
         refusal_message=shared.text(said(_refusal_message(status))),
         applied=applied,
-        progress=progressive.read_progress(status) if CANARY in kind.strategies else None,
+        progress=argo_and_lws.read_progress(status) if CANARY in kind.strategies else None,
         template_of=_template_of(spec, shared.text(metadata.namespace or DEFAULT_NAMESPACE)),
         groups=groups,
         worker_template=worker,
@@ -175,7 +175,7 @@ def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any
     workers = both.get("workerTemplate") or {}
     template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
     worker = read_template(shared, template.worker_template, workers, has_manifest=True)
-    return progressive.read_groups(spec), worker, both.get("leaderTemplate") or workers
+    return argo_and_lws.read_groups(spec), worker, both.get("leaderTemplate") or workers
 
 
 def _leader(kind: Kind, spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
@@ -190,7 +190,7 @@ def _template_of(spec: wire.WorkloadSpec, namespace: str) -> str:
     reference = spec.workload_ref
     if reference is None:
         return ""
-    return names.check_workload_key("spec.workloadRef", f"{reference.kind}/{namespace}/{reference.name}")
+    return name_validation.check_workload_key("spec.workloadRef", f"{reference.kind}/{namespace}/{reference.name}")
 
 
 def _generation(observed: int | str | None) -> int | None:
@@ -326,9 +326,9 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     if not kind.rolls_out:
         return model.Strategy()
     if CANARY in kind.strategies:
-        return progressive.read_strategy(kind, spec.strategy or wire.Strategy())
+        return argo_and_lws.read_strategy(kind, spec.strategy or wire.Strategy())
     if kind is LEADER_WORKER_SET:
-        return progressive.read_group_strategy(kind, spec.rollout_strategy)
+        return argo_and_lws.read_group_strategy(kind, spec.rollout_strategy)
     written = {"strategy": spec.strategy, "updateStrategy": spec.update_strategy}
     strategy = written[kind.strategy_field] or wire.Strategy()
     type_ = strategy.type or ROLLING_UPDATE
@@ -390,7 +390,7 @@ def _target(_: Shared, metadata: wire.Metadata, target: wire.ScaleTarget | None)
 
 
 def _key_of(target: wire.ScaleTarget, namespace: str, kind: str = "") -> str:
-    return names.check_workload_key("spec.scaleTargetRef", f"{target.kind or kind}/{namespace}/{target.name}")
+    return name_validation.check_workload_key("spec.scaleTargetRef", f"{target.kind or kind}/{namespace}/{target.name}")
 
 
 AUTOSCALER = RecordLayout(

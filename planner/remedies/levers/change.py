@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import replace
-from planner.inventory.applied import MANIFEST, applied, taken_back
-from planner.kubernetes import commands
+from planner.inventory.patch_and_undo import MANIFEST, applied, taken_back
+from planner.kubernetes import shell_commands
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import RolloutResult, Step
@@ -21,17 +21,17 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
     """The user's change, without what the way out sets itself, and the wait for its rollout, which takes about `seconds`."""
     workload, key = revision.after, revision.after.key
     before, placed, patience = revision.before, revision.placed, PATIENCE * seconds
-    plugin = commands.with_plugin("promote", key)
+    plugin = shell_commands.with_plugin("promote", key)
     promoted = f"; then promote it ({plugin} does the same)" if run.promotions.get(key) else ""
     if placed is not None:
-        patient = commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
+        patient = shell_commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
     else:
         pods = (
             run.status[key].get(workload.traits.status.wanted, 0) if workload.traits.is_per_node else workload.replicas
         )
         patient = (
             *_promotions(workload, run.promotions.get(key, 0), patience),
-            commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),
+            shell_commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),
         )
     if before is not None:
         after = replace(workload, strategy=before.strategy, replicas=before.replicas)
@@ -42,13 +42,13 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
     return Step(
         what="Apply your change, unless it is applied already; its manifest must not set back what is set above"
         + promoted,
-        commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
+        commands=(shell_commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
         is_change=True,
         # a placed object (a Job, a RayCluster) that exists has no `rollout undo`, and deleting it would take all of its pods
         undo=(
-            commands.undo(key)
+            shell_commands.undo(key)
             if before is not None
-            else commands.kubectl("delete", key, resource=placed.resource if placed else ""),
+            else shell_commands.kubectl("delete", key, resource=placed.resource if placed else ""),
         )
         if is_named and not (placed and placed.rules)
         else (),
@@ -61,8 +61,8 @@ def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]
     pauses = [place for place, step in enumerate(steps) if step.is_pause and step.pause_seconds is None]
     places = pauses[-times:] if times and len(pauses) >= times else [None] * times
     for place in places:
-        yield from commands.wait_paused(workload.key, seconds, place)
-        yield commands.promote_plainly(workload.key)
+        yield from shell_commands.wait_paused(workload.key, seconds, place)
+        yield shell_commands.promote_plainly(workload.key)
 
 
 def with_cure(change_step: Step, cure: Step | None) -> Iterator[Step]:
@@ -96,7 +96,7 @@ def steps_of(outcome: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step,
         return str(remedy.title), remedy.steps
     waits = {
         part.workload: (
-            commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
+            shell_commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
         )
         for part in outcome.workloads
     }
@@ -108,9 +108,9 @@ def steps_of(outcome: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step,
 def patched(before: Workload | None, title: str, patch: Object) -> Step:
     """A workload with other values: as a patch of one that is there, else in the user's own file."""
     if before is None:  # there is nothing to patch yet
-        wanted = commands.remark(f"write it into {MANIFEST}: {json.dumps(patch)}")
+        wanted = shell_commands.remark(f"write it into {MANIFEST}: {json.dumps(patch)}")
         return Step(what=title, commands=(wanted,))
     return Step(
-        what=title, commands=(commands.patch(before.key, patch),), undo=(commands.patch(before.key, taken_back(before, patch)),),
+        what=title, commands=(shell_commands.patch(before.key, patch),), undo=(shell_commands.patch(before.key, taken_back(before, patch)),),
         target=before.key, before=json.dumps(taken_back(before, patch)), after=json.dumps(patch),
     )  # fmt: skip

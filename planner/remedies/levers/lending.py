@@ -16,9 +16,9 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import listing
-from planner.kubernetes import commands
-from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes import shell_commands
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
@@ -259,8 +259,8 @@ def scale(workload: Workload, replicas: int) -> Step:
     return Step(
         what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
         commands=(
-            commands.scale(workload.key, replicas),
-            commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
+            shell_commands.scale(workload.key, replicas),
+            shell_commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
         ),
         undo=scale_back(workload).commands,
         is_lent=True,
@@ -274,5 +274,5 @@ def scale_back(workload: Workload) -> Step:
     """A workload given its pods again; that they have room isn't waited for."""
     return Step(
         what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
-        commands=(commands.scale(workload.key, workload.replicas),),
+        commands=(shell_commands.scale(workload.key, workload.replicas),),
     )

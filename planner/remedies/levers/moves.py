@@ -13,7 +13,7 @@ from planner.capacity.move_stages import Acted, Stage
 from planner.capacity.moves_plan import MovesPlan
 from planner.ground.records import Record
 from planner.ground.words import listing, short_name
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot
@@ -52,7 +52,7 @@ def steps(
     surely = {uid: max(acts[uid] for acts in last) for uid in first.started if all(uid in acts for acts in last)}
     ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
     come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
-    looks = commands.untouched([names[node] for node in ever], come)
+    looks = shell_commands.untouched([names[node] for node in ever], come)
     move_steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     # The last stage is empty: it uncordons what the stages before it left cordoned.
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
@@ -62,18 +62,18 @@ def steps(
         shut = stage.shut
         if closed:
             what = f"Stage {number}: cordon {listing(closed)}, so that no other pod takes the room"
-            undo = (commands.uncordon(*closed),)
-            move_steps.append(Step(what=what, commands=(commands.cordon(*closed),), undo=undo, is_lent=True))
+            undo = (shell_commands.uncordon(*closed),)
+            move_steps.append(Step(what=what, commands=(shell_commands.cordon(*closed),), undo=undo, is_lent=True))
         if opened:
             what = f"Stage {number}: uncordon {listing(opened)}"
-            move_steps.append(Step(what=what, commands=(commands.uncordon(*opened),)))
+            move_steps.append(Step(what=what, commands=(shell_commands.uncordon(*opened),)))
         if act.moved:
             moved_pods = [pods[uid] for uid, _ in act.moved if uid in pods]
             evictions = [
-                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in moved_pods
+                shell_commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in moved_pods
             ]  # fmt: skip
             together = limits.EVICTED_AT_ONCE.most
-            done = [commands.at_once(evictions[i : i + together]) for i in range(0, len(moved_pods), together)]
+            done = [shell_commands.at_once(evictions[i : i + together]) for i in range(0, len(moved_pods), together)]
             done += _ready(cluster, [acts[number - 1] for acts in acts_by_replay], keys, moved_pods)
             what = f"Stage {number}: evict {listing([name(pod) for pod in moved_pods])}"
             move_steps.append(Step(what=what, commands=tuple(done)))
@@ -81,7 +81,7 @@ def steps(
         if start and not is_of_places:
             theirs = [pod for pod in start if pod.uid in named]
             new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
-            until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
+            until = [shell_commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
             ready = ((key, min(_ready_pods(one.snapshot, key) for one in does)) for key in new)
             until += [_ready_wait(cluster, key, _LATE, least) for key, least in ready]
             who = [*map(name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
@@ -105,7 +105,7 @@ def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str
     kind, workload = kind_in(key), workloads_by_key(cluster).get(key)
     if not number or not (kind.has_scale or kind.waits.endswith("=")):
         return ""
-    return commands.wait_ready(key, patience, number + (workload.succeeded_pods if workload else 0))
+    return shell_commands.wait_ready(key, patience, number + (workload.succeeded_pods if workload else 0))
 
 
 def _ready_pods(snapshot: Snapshot, key: str) -> int:

@@ -22,7 +22,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOSTNAME
 from planner.ground.words import Text, plural
 from planner.inventory.pool_limits import LimitSource
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, node_pool, out_of_use, pool_label, zone
@@ -325,7 +325,9 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
         sentence = Text(
             f"{remedy.sentence}; NodePool {pool.name} would be above its limits on {binding_words(pool.binding(used, more))}"
         )
-        command = commands.chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
+        command = shell_commands.chain(
+            [*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])]
+        )
         return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
     limit_sentence = pool.grows(remedy.extra_nodes, used)
     return replace(remedy, sentence=Text(f"{remedy.sentence}; {limit_sentence}")) if limit_sentence else remedy
@@ -342,18 +344,18 @@ def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place
     what = more_nodes(like, number, machine, place)
     if not pool:
         more, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
-        return Step(what=what, commands=(commands.remark(more),), undo=(commands.remark(again),))
+        return Step(what=what, commands=(shell_commands.remark(more),), undo=(shell_commands.remark(again),))
     if brings := brings_of(pool_label(like)):
-        return Step(what=what, commands=(commands.remark(brings.replace("{}", pool)),), undo=(commands.remark("they go again by themselves"),))  # fmt: skip
+        return Step(what=what, commands=(shell_commands.remark(brings.replace("{}", pool)),), undo=(shell_commands.remark("they go again by themselves"),))  # fmt: skip
     # A role (`worker`) is no node group of a cloud's: no command resizes it.
     sizes = (size + number, size) if pool_label(like) else ()
     resize_command, undone = [_resize(cluster, pool, nodes) for nodes in sizes] or ["", ""]
-    resize_command += commands.comment(f"the new nodes have to be in {place}") if resize_command and place else ""
+    resize_command += shell_commands.comment(f"the new nodes have to be in {place}") if resize_command and place else ""
     if not resize_command:
-        resize_command = commands.remark(
+        resize_command = shell_commands.remark(
             f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{place_text}"
         )
-        undone = commands.remark(f"give node pool {pool} its {words.count(size, 'node')} again")
+        undone = shell_commands.remark(f"give node pool {pool} its {words.count(size, 'node')} again")
     return Step(
         what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
@@ -378,8 +380,10 @@ def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
     cloud = next((cloud for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
     if cloud is None:
         return ""
-    text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
-    return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
+    text = shell_commands.command(
+        *(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize)
+    )
+    return text + (shell_commands.comment(cloud.resize_note) if cloud.resize_note else "")
 
 
 def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
@@ -390,7 +394,7 @@ def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
     then = {name: format_amount(amount, name) for name, amount, _ in binding}
     today = {name: format_amount(limit, name) for name, _, limit in binding}
     command, undone = (
-        commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": limits_patch}}))
+        shell_commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": limits_patch}}))
         for limits_patch in (then, today)
     )  # fmt: skip
     what = f"Raise the limits of NodePool {pool.name}: {words.listing([f'{name} to {amount}' for name, amount in then.items()], None)}"

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from planner.ground.records import replace
 from planner.ground.words import duration, listing, plural, short_name
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.remedies import limits
 from planner.remedies.levers.change import PATIENCE
 from planner.remedies.levers.lending import SCALE_SECONDS
@@ -59,10 +59,12 @@ def wait(cluster: Cluster, flying: Sequence[str], seconds: float, what: str) -> 
     """A command for each that is rolling out, which waits until it has; it may take twice the `seconds` that are estimated."""
     workloads, most = workloads_by_key(cluster), limits.AWAITED.most
     waits = [
-        commands.wait(key, PATIENCE * seconds, pods=workloads[key].replicas, strategy=workloads[key].strategy.kind)
+        shell_commands.wait(
+            key, PATIENCE * seconds, pods=workloads[key].replicas, strategy=workloads[key].strategy.kind
+        )
         for key in flying[:most]
         if key in workloads
     ]
     if len(flying) > most:
-        waits.append(commands.remark(limits.AWAITED.reached(number=len(flying) - most)))
+        waits.append(shell_commands.remark(limits.AWAITED.reached(number=len(flying) - most)))
     return Step(what=what, commands=tuple(waits))

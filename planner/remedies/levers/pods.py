@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.ground.words import listing, plural
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Workload
@@ -49,7 +49,9 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
             what,
             f"{plural(len(names), 'it is', 'they are')} not Ready today; {case.at_worst(run)}",
             run,
-            then=Step(what=what, commands=(commands.command("kubectl", "delete", "pod", *names, "-n", namespace),)),
+            then=Step(
+                what=what, commands=(shell_commands.command("kubectl", "delete", "pod", *names, "-n", namespace),)
+            ),
         )
 
 
@@ -72,7 +74,7 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Leve
         nodes = listing([f"node {name}" for name in names])
         title = f"Drain {nodes} once it is stuck: the volume follows"
         drains = [Change(kind=ChangeKind.DRAIN, target=name) for name in names]
-        drained = commands.command("kubectl", "drain", *names, "--ignore-daemonsets", "--delete-emptydir-data")
+        drained = shell_commands.command("kubectl", "drain", *names, "--ignore-daemonsets", "--delete-emptydir-data")
         done = [(at, drain) for drain in drains]
         yield from _away(cluster, revision, RemedyKind.DRAIN_NODE, title, names, done, (drained,))
         pods = {pod.number: pod for wait in waits for pod in wait.pods}
@@ -83,10 +85,10 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Leve
             done = [(at, Change(kind=ChangeKind.TAINT, target=name, value=taint)) for name in names]
             done += [(at + _STEP_SECONDS, Change(kind=ChangeKind.EVICT, target=pod_key)) for pod_key in which]
             evicted = [
-                commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
+                shell_commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
                 for pod in pods.values()
             ]  # fmt: skip
-            does = (commands.cordon(*names), *evicted)
+            does = (shell_commands.cordon(*names), *evicted)
             yield from _away(cluster, revision, RemedyKind.CORDON_NODE, title, names, done, does)
     if workload.traits.has_replicas and workload.replicas:
         yield _to_zero(workload, at)
@@ -101,7 +103,7 @@ def _away(
         happenings = [happening_of(cluster, change, [revision], WHEN_AT_REST) for _, change in done]
     except HeadroomError:
         return
-    opened = (commands.uncordon(*names),)
+    opened = (shell_commands.uncordon(*names),)
     cure = Step(what=title, commands=does, undo=opened, is_lent=True)
     last = Step(what=f"Uncordon {listing([f'node {name}' for name in names])}", commands=opened)
     yield LeverPosition(
@@ -128,8 +130,8 @@ def _to_zero(workload: Workload, at: float) -> LeverPosition:
     title = f"Scale it to 0 once it is stuck, and back to {workload.replicas:,} when its pods are gone"
     numbers = (0, workload.replicas)
     changes = [Change(kind=ChangeKind.REPLICAS, target=workload.key, value=str(number)) for number in numbers]
-    wait_command = commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
-    does = (commands.scale(workload.key, 0), wait_command, commands.scale(workload.key, workload.replicas))
+    wait_command = shell_commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
+    does = (shell_commands.scale(workload.key, 0), wait_command, shell_commands.scale(workload.key, workload.replicas))
     scale = Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key)
     happenings = [replace(scale, replicas=number) for number in numbers]
     return LeverPosition(
@@ -148,7 +150,7 @@ def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[LeverPosition]:
         changes = [Change(kind=ChangeKind.ANSWERS, target=name) for name in silence.answers]
         if silence.answers:
             title, kind = f"Get {nodes} to answer again", RemedyKind.NODE_BACK
-            does = commands.remark(f"get {nodes} to answer again: its kubelet, its network or the machine")
+            does = shell_commands.remark(f"get {nodes} to answer again: its kubelet, its network or the machine")
         else:
             which = [f"{pod.namespace}/{pod.name}" for pod in silence.pods]
             changes = [Change(kind=ChangeKind.FORCE_DELETE, target=name) for name in which]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.words import listing, plural
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
 from planner.kubernetes.records import FrozenMap, ResourceQuota, Snapshot
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.rollout.admission import usage
 from planner.rollout.answers import Remedy, RemedyKind, Step
@@ -121,7 +121,7 @@ def as_change(namespace: str, hard: Iterable[tuple[str, str, int]]) -> str:
 def _patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Quotas of a namespace with other bounds: quota → key → amount as Kubernetes writes it."""
     for name, keys in hard.items():
-        yield commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}})
+        yield shell_commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}})
 
 
 def _amounts(hard: Mapping[str, Mapping[str, str]]) -> str:

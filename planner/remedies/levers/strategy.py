@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.kubernetes.budgets import kept_ready
+from planner.kubernetes.disruption_budgets import kept_ready
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Strategy, Workload
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.levers.way import LeverPosition

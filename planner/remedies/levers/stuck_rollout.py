@@ -8,12 +8,12 @@ from typing import Any
 
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
-from planner.kubernetes import commands
+from planner.kubernetes import shell_commands
+from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import units_of
 from planner.remedies.levers.change import change, patched, with_cure
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
@@ -153,7 +153,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             ):  # a patch of the template first would start a rollout of the old version: it goes after the change
                 then = step
         cures = [] if step is None else [step]
-        cure = commands.chain([command for step in cures for command in step.commands]) if cures else ""
+        cure = shell_commands.chain([command for step in cures for command in step.commands]) if cures else ""
         # A resize may answer before its node takes pods (EKS, AKS): the wait covers what comes first, as the certificate's does.
         seconds = first_seconds + self.seconds(run)
         change_step, lent = change(revision, run, seconds), [then] if then and then.is_lent else []
@@ -167,7 +167,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             replicas=self.workload.pods_wanted,
             seconds=seconds + last_seconds,
             patch_yaml=as_yaml(patch) if patch else "",
-            command=commands.chain(
+            command=shell_commands.chain(
                 [command for step in done for command in step.commands],
                 always=[command for step in last for command in step.commands],
                 on_failure=[undo_command for step in (*first, *lent) for undo_command in step.undo],

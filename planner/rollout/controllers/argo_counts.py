@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from planner.ground.records import Record
-from planner.kubernetes.progressive import Canary, CanaryStep
+from planner.kubernetes.argo_and_lws_rollouts import Canary, CanaryStep
 from planner.kubernetes.records import Workload
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 
 
 class SetNumbers(NamedTuple):

@@ -28,7 +28,7 @@ from planner.kubernetes.records import (  # fmt: skip
     Workload,
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.controllers.revisions import OverRevisions, newest, unused_revision, used_again
 from planner.rollout.silent_nodes import UNREACHABLE
 from planner.rollout.simulation import Simulation

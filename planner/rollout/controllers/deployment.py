@@ -11,7 +11,7 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_AT, REVISION
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner

@@ -30,8 +30,8 @@ from planner.ground.well_known_names import (
     LWS_SUBGROUP_KEY,
     LWS_WORKER_INDEX,
 )
+from planner.kubernetes.argo_and_lws_rollouts import LEADER_READY, RECREATES_GROUP, Groups
 from planner.kubernetes.kinds import POD, ROLLING_UPDATE, STATEFUL_SET
-from planner.kubernetes.progressive import LEADER_READY, RECREATES_GROUP, Groups
 from planner.kubernetes.records import (
     FrozenMap,
     Labels,
@@ -44,7 +44,7 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.kubernetes.shares import scaled_value
+from planner.kubernetes.surge_and_unavailable import scaled_value
 from planner.rollout.clock import Controller
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.revisions import NEW_REVISION

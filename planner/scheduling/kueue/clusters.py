@@ -9,7 +9,7 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.words import Text, listing, roughly
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.queues import FAIR_SINCE, NEEDED, is_before, version
+from planner.kubernetes.kueue_managed_pods import FAIR_SINCE, NEEDED, is_before, version
 from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES

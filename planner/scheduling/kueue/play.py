@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.queues import FAIR_SINCE
+from planner.kubernetes.kueue_managed_pods import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Presence, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules

@@ -18,7 +18,7 @@ from typing import Any, Final
 from planner.ground import progress
 from planner.ground.errors import HeadroomError
 from planner.ground.work_budget import UnwantedError
-from planner.inventory import succession, template_digests
+from planner.inventory import snapshot_delta, template_digests
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import child
 from planner.serve.processes.identity import key_in_pool, pack
@@ -43,9 +43,9 @@ class Packed:
 
     def of(self, snapshot: Snapshot) -> tuple[str, bytes]:
         """A snapshot from which a way leads to this one, or itself: its name (`key_in_pool`) and its bytes."""
-        name = succession.name_of(snapshot)
+        name = snapshot_delta.name_of(snapshot)
         with self._lock:
-            if self._name != name and succession.path(snapshot, lambda held_name: held_name == self._name) is None:
+            if self._name != name and snapshot_delta.path(snapshot, lambda held_name: held_name == self._name) is None:
                 self._name, self._data = name, pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
             return key_in_pool(self._name), self._data
 
@@ -110,7 +110,7 @@ class Holder:
         """Send what it doesn't hold yet of `values`, by name; of a live cluster only what changed since one that it holds."""
         for key, value in values.items():
             if key not in self.held and not self._follows(key, value, values):
-                if self._shared is not None and isinstance(value, Snapshot) and succession.name_of(value):
+                if self._shared is not None and isinstance(value, Snapshot) and snapshot_delta.name_of(value):
                     self._keep("hold", *self._shared.of(value), wanted=values)
                     if key not in self.held:
                         self._follows(key, value, values)
@@ -119,7 +119,9 @@ class Holder:
 
     def _follows(self, key: str, value: Any, needed_names: Iterable[str]) -> bool:
         way = (
-            succession.path(value, lambda name: key_in_pool(name) in self.held) if isinstance(value, Snapshot) else None
+            snapshot_delta.path(value, lambda name: key_in_pool(name) in self.held)
+            if isinstance(value, Snapshot)
+            else None
         )
         if way is not None:
             self._keep("follow", key, key_in_pool(way[0]), way[1], wanted=needed_names)

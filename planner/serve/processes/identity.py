@@ -11,17 +11,17 @@ import pickle
 from hashlib import blake2b
 from typing import Any
 
-from planner.inventory import succession
+from planner.inventory import snapshot_delta
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.price_book import PriceBook
 
 
 @once_a_snapshot
 def identity(snapshot: Snapshot) -> str:
     """Hex BLAKE2b of the whole record, worked out once. Snapshots that differ in anything have different ones; equal
     ones may, which costs a cache nothing but room."""
-    if name := succession.name_of(snapshot):  # of a live cluster: nothing is gone through each time it changes
+    if name := snapshot_delta.name_of(snapshot):  # of a live cluster: nothing is gone through each time it changes
         return name
     return blake2b(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL), digest_size=16).hexdigest()
 

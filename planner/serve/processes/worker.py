@@ -21,7 +21,7 @@ from typing import Any, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import told_to
 from planner.ground.work_budget import UnwantedError, allowed
-from planner.inventory import succession
+from planner.inventory import snapshot_delta
 from planner.questions import INDEX, question_called
 from planner.serve.processes import child
 from planner.serve.processes.limits import LIMITS
@@ -46,7 +46,7 @@ class HeldValues:
         It shares nearly all with that one, but its tables are made anew: a sixteenth of the room, so that few are kept.
         """
         size = max(self._values[before][1], self._most_bytes // 16)
-        return self._put(name, succession.walked(self.get(before), steps), size, needed_names)
+        return self._put(name, snapshot_delta.walked(self.get(before), steps), size, needed_names)
 
     def _put(self, name: str, value: Any, size: int, needed_names: Container[str]) -> list[str]:
         self._values[name] = value, size

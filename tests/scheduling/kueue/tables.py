@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from planner.ground.records import replace
-from planner.inventory.parse import read_object
 from planner.inventory.records.read_context import Shared
+from planner.inventory.snapshot_parser import read_object
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
