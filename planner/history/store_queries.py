@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
+
+from planner.ground import typed_json
+from planner.ground.quantity import LARGEST
 from planner.ground.records import Record, replace
+from planner.ground.words import count
 from planner.kubernetes.accelerators import model_named
+
+R = TypeVar("R")
 
 
 class Level(Record):
@@ -84,11 +91,12 @@ def _place(level: Level) -> tuple[str, ...]:
     return level.cluster, level.node_pool, level.region, level.resource
 
 
-def _number(row: Mapping[str, Any]) -> Number:
-    number = Number(**row)
+def _number(number: Number) -> Number:
     return replace(number, about=model_named(number.about)) if number.metric == "gpus_pending" else number
 
 
+_LAST_SECOND: Final = 253_402_300_799.0
+"""Of the year 9999."""
 Query = Callable[[str], Iterable[Mapping[str, Any]]]
 
 BILL: Final = "cost_with_sustained_use"
@@ -128,11 +136,44 @@ def read(url: str, moments: Iterable[tuple[str, float]], query: Query) -> Histor
 
     Models are called by the name that all labels of one are under now (`model_named`), whatever they were written as.
     """
-    levels = [Level(**{**row, "gpu_model": model_named(row["gpu_model"])}) for row in query(_LEVELS)]
+    known = set(moments)
+    levels, no_levels = sound(Level, query(_LEVELS), moments=known)
+    numbers, no_numbers = sound(Number, query(_NUMBERS), moments=known)
+    streaks, no_streaks = sound(Streak, query(_STREAKS))
     return History(
         url=url,
-        moments=tuple(sorted(set(moments), key=lambda moment: (moment[1], moment[0]))),
-        levels=_named_since(levels),
-        numbers=tuple(_number(row) for row in query(_NUMBERS)),
-        streaks=tuple(Streak(**row) for row in query(_STREAKS)),
+        moments=tuple(sorted(known, key=lambda moment: (moment[1], moment[0]))),
+        levels=_named_since([replace(level, gpu_model=model_named(level.gpu_model)) for level in levels]),
+        numbers=tuple(map(_number, numbers)),
+        streaks=tuple(streaks),
+        left_out=tuple(dict.fromkeys((*no_levels, *no_numbers, *no_streaks))),
     )
+
+
+def sound(
+    record: type[R],
+    rows: Iterable[Mapping[str, Any]],
+    cluster: str = "",
+    *,
+    moments: Collection[tuple[str, float]] | None = None,
+) -> tuple[list[R], list[str]]:
+    """Rows of a store's table, of their own cluster or of `cluster`, as records; and what is said of those left out, which no snapshot
+    writes: a cell of another type, a number below 0 or without an end, a moment that no calendar or none of `moments` has."""
+    records, strange = list[R](), Counter[str]()
+    for row in rows:
+        is_sound = moments is None or (row["cluster"], row["taken_at"]) in moments
+        try:
+            if is_sound and all(map(_is_amount, row.values())):
+                records.append(typed_json.convert(dict(row), record))
+                continue
+        except msgspec.ValidationError:
+            pass
+        strange[str(row.get("cluster", cluster))] += 1
+    return records, [
+        f"{name}: {count(rows_left, 'row')} of a table that no snapshot writes" for name, rows_left in strange.items()
+    ]
+
+
+def _is_amount(cell: object) -> bool:
+    """Whether a cell is in bounds, where it is a number; those that aren't whole are moments, dollars and counts."""
+    return not isinstance(cell, int | float) or 0 <= cell <= (LARGEST if isinstance(cell, int) else _LAST_SECOND)

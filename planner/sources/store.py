@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from planner.ground.data_files import table_beside
-from planner.ground.errors import InputError, NotKnownError, SourceError
+from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.history import snapshot_bytes, snapshot_names, store_manifest
@@ -42,7 +42,7 @@ from planner.history.snapshot_rows import Rows
 from planner.history.store_manifest import EntryReading, WriteEntry
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.past_job_durations import RunSeen, RunsSeen
-from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, NodeSign, Watch
+from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, Watch
 from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
@@ -118,7 +118,8 @@ class Store:
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
-        self._refused: dict[str, InputError] = {}
+        self._refused: dict[str, HeadroomError] = {}
+        self._strange: dict[str, None] = {}  # said of rows
 
     def is_there(self) -> bool:
         """Whether a store on a disk is a folder; of an object store nothing is asked: a bucket without objects has no folders."""
@@ -126,8 +127,9 @@ class Store:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The manifest's entries that weren't read so far, each with its reason: the rest of the store is answered for without them."""
-        return tuple(str(self._refused[path]) for path in sorted(self._refused))
+        """What wasn't read so far, entries of the manifest, files and rows, each with its reason: the rest of the store is answered for
+        without them."""
+        return (*(str(self._refused[path]) for path in sorted(self._refused)), *self._strange)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def write(self, cluster: str, snapshot: Snapshot, rows: Rows) -> bool:
@@ -223,10 +225,13 @@ class Store:
             and (first is None or partition.day >= first)
             and (last is None or partition.day <= last)
         }
-        manifests = self._decoded([path for paths in paths_by_partition.values() for path in paths])
+        all_paths = [path for paths in paths_by_partition.values() for path in paths]
+        decoded = self._decoded(all_paths)
+        manifests = {path: entry for path, entry in decoded.items() if not entry.paths & self._refused.keys()}
         if not manifests:
-            for path in (path for paths in paths_by_partition.values() for path in paths if path in self._refused):
-                raise self._refused[path]
+            for path in (*all_paths, *(file for entry in decoded.values() for file in sorted(entry.paths))):
+                if path in self._refused:
+                    raise self._refused[path]
         return tuple(
             reading
             for partition, paths in sorted(paths_by_partition.items())
@@ -309,10 +314,9 @@ class Store:
             When a file of the store is damaged.
         """
         duckdb = _duckdb()
-
-        return self._again_if_gone(
-            lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters, seconds)
-        )
+        read = partial(self.readings, clusters, since, until)
+        tables = [name for name in NAMED if name in sql.lower()]
+        return self._again_if_gone(lambda: self._asked(duckdb, sql, read(), parameters, seconds), read, tables)
 
     def history(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
@@ -326,8 +330,10 @@ class Store:
         """
         duckdb = _duckdb()
 
-        def read() -> history.History:
-            readings = self.readings(clusters, since, until)
+        read = partial(self.readings, clusters, since, until)
+
+        def ask() -> history.History:
+            readings = read()
             moments = {
                 (reading.partition.cluster, snapshot_names.moment_of(name))
                 for reading in readings
@@ -338,7 +344,8 @@ class Store:
                 connection.register(TRENDS, self._trends(readings))
                 return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql).to_arrow_table()))
 
-        stored_history = self._again_if_gone(read)
+        stored_history = self._again_if_gone(ask, read, (TRENDS, *store_trends.FROM))
+        self._strange |= dict.fromkeys(stored_history.left_out)
         if not stored_history.moments:
             raise self._nothing()
         return replace(stored_history, left_out=self.left_out)
@@ -370,19 +377,19 @@ class Store:
         SourceError
             When they are larger.
         """
-        batches: list[pa.RecordBatch] = []
-        size, most = 0, _FREE_BYTES
         scanner = dataset.scanner(batch_size=_BATCH_ROWS, batch_readahead=4, **scan_options)
+        return pa.Table.from_batches(self._batches(scanner, dataset.files), schema=scanner.projected_schema)
+
+    def _batches(self, scanner: ds.Scanner, paths: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        size, most = 0, _FREE_BYTES
         for batch in scanner.to_batches():
-            batches.append(batch)
+            yield batch
             size += batch.nbytes
             if size > most:
-                files = self._files.get_file_info(dataset.files)
-                most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in files)
+                most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in self._files.get_file_info(paths))
             if size > most:
                 what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
                 raise SourceError(what, where=self.url, fix="Ask who wrote them; or ask for fewer days or clusters")
-        return pa.Table.from_batches(batches, schema=scanner.projected_schema)
 
     def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
         """When spot and preemptible nodes came and went, as far as snapshots and their events tell.
@@ -402,8 +409,8 @@ class Store:
         return Watch(
             source=f"store {self.url}",
             looks=tuple((cluster, tuple(moments)) for cluster, moments in sorted(looks.items())),
-            nodes=tuple(NodeSeen(**row | {"is_going": bool(row["is_going"])}) for row in node_rows),
-            events=tuple(NodeEvent(**row | {"told": NodeSign(row["told"])}) for row in event_rows),
+            nodes=self._sound(NodeSeen, node_rows),
+            events=self._sound(NodeEvent, event_rows),
         )
 
     def runs_seen(self, place: SnapshotAddress, since: float, until: float) -> RunsSeen:
@@ -413,15 +420,20 @@ class Store:
         until = min(until, newest.taken_at)
         looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
-        return RunsSeen(looks=tuple(look["look"] for look in looks), runs=tuple(RunSeen(**run) for run in runs))
+        return RunsSeen(looks=tuple(look["look"] for look in looks), runs=self._sound(RunSeen, runs, newest.cluster))
 
     def pod_starts(self, place: SnapshotAddress, since: float, until: float) -> PodStarts:
         """Workload → when its pods were made, placed and Ready, as far as snapshots from `since` to `until` tell; errors as `at`."""
         newest = self.at(place, now=time.time())
-        starts: dict[str, list[PodStart]] = {}
+        rows_by_workload: dict[str, list[Mapping[str, Any]]] = {}
         for row in self.query(_SQL["pod starts"], (newest.cluster,), since, min(until, newest.taken_at)):
-            starts.setdefault(row.pop("workload"), []).append(PodStart(**row))
-        return {key: tuple(some) for key, some in starts.items()}
+            rows_by_workload.setdefault(row.pop("workload"), []).append(row)
+        return {key: self._sound(PodStart, rows, newest.cluster) for key, rows in rows_by_workload.items()}
+
+    def _sound(self, record: type[T], rows: Iterable[Mapping[str, Any]], cluster: str = "") -> tuple[T, ...]:
+        records, strange = history.sound(record, rows, cluster)
+        self._strange |= dict.fromkeys(strange)
+        return tuple(records)
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[EntryReading], parameters: Sequence[object], seconds: float
@@ -731,17 +743,43 @@ class Store:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(do, paths))
 
-    def _again_if_gone(self, ask: Callable[[], T]) -> T:
-        """Ask anew where files went, joined into others, between listing and reading."""
+    def _again_if_gone(
+        self,
+        ask: Callable[[], T],
+        readings: Callable[[], Sequence[EntryReading]] = tuple,
+        tables: Collection[str] = (),
+    ) -> T:
+        """Ask anew where files went, joined into others, between listing and reading; then without the entries of `readings` of whose
+        `tables` one can't be read: who may write one cluster's folder stops no other's history."""
         for _ in range(3):
             try:
                 return ask()
-            except (OSError, pa.ArrowException) as error:  # the latter: a file is damaged
+            except (OSError, pa.ArrowException, SourceError) as error:  # a file is gone, damaged or larger than any is
                 if not _is_gone(error):
-                    with self._told("read"):
-                        raise
+                    break
         with self._told("read"):
+            for reading in readings():
+                for table in set(tables) & reading.entry.files.keys():
+                    self._refuse_unreadable(table, reading.entry.files[table])
             return ask()
+
+    def _refuse_unreadable(self, table: str, path: str) -> None:
+        try:
+            files = [self._path(path)]
+            dataset = ds.FileSystemDataset.from_paths(
+                files,
+                schema=_schema(NAMED[table], with_partition=False),
+                format=ds.ParquetFileFormat(),
+                filesystem=self._files,
+            )
+            for _ in self._batches(dataset.scanner(batch_size=_BATCH_ROWS, batch_readahead=4), files):
+                pass
+        except SourceError as error:
+            self._refused[path] = SourceError(error.what, where=path, fix=error.fix)
+        except (OSError, pa.ArrowException) as error:
+            what = f"a file is {'missing' if _is_gone(error) else 'damaged'}: {str(error)[:300]}"
+            fix = "Restore the file from a copy; or delete the manifest's entry that names it"
+            self._refused[path] = SourceError(what, where=path, fix=fix)
 
     def _told(self, verb: str) -> AbstractContextManager[None]:
         return _told(self.url, verb)

@@ -1,7 +1,7 @@
 -- nodes seen
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
     epoch(created_at) AS created_at, epoch(min(taken_at)) AS first_at, epoch(max(taken_at)) AS last_at,
-    arg_max(is_going, taken_at) AS is_going, coalesce(any_value(zone), '') AS zone
+    coalesce(arg_max(is_going, taken_at), false) AS is_going, coalesce(any_value(zone), '') AS zone
 FROM nodes WHERE provisioning IN ('spot', 'preemptible') AND created_at IS NOT NULL
 GROUP BY cluster, node, created_at ORDER BY cluster, node, created_at;
 

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
@@ -25,7 +25,9 @@ from planner.history import snapshot_bytes, snapshot_names, store_manifest
 from planner.history.schema import NAMED
 from planner.history.snapshot_names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
 from planner.history.snapshot_rows import Answered, Rows, rows_of
-from planner.history.store_queries import METRICS
+from planner.history.store_queries import METRICS, sound
+from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSign
+from planner.kubernetes.pods import PodStart
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
@@ -346,6 +348,63 @@ def test_who_writes_one_clusters_folder_stops_no_others_history(url: str, clock:
     store._delete([astray, *(path for path, _ in store._listed("manifest/cluster=evil"))])
     assert good.snapshots() == store.snapshots()
     assert good.left_out == (), "opposite: nothing is left out of a whole store"
+
+
+@pytest.mark.parametrize(
+    "harm", ["missing", "no Parquet", "empty", "link", "another type", "moment", "nothing", "endless", "negative"]
+)
+def test_tables_of_one_cluster_stop_no_others_history(tmp_path: Path, harm: str) -> None:
+    """An entry is right, and what it names is gone, damaged or nothing that a snapshot writes: trends, SQL and commitments of all
+    clusters ended."""
+    store = Store(str(tmp_path / "store"))
+    for cluster in ("prod", "evil"):
+        write(store, cluster, later(0))
+    whole = store.history(("prod",))
+    for path in (tmp_path / "store" / "tables" / "trends").rglob("cluster=evil/*/*.parquet"):
+        trends = pq.read_table(path, partitioning=None)
+
+        def put(column: str, cell: object, type_: pa.DataType, path: Path = path, trends: pa.Table = trends) -> None:
+            place = trends.schema.get_field_index(column)
+            pq.write_table(trends.set_column(place, column, pa.array([cell] * len(trends), type_)), path)
+
+        acts: dict[str, Callable[[], object]] = {
+            "missing": path.unlink,
+            "no Parquet": lambda path=path: path.write_bytes(b"PAR1 PAR1"),
+            "empty": lambda path=path: path.write_bytes(b""),
+            "link": lambda path=path: path.rename(tmp_path / "away") and path.symlink_to(tmp_path / "away"),
+            "another type": lambda: put("requested", "$(reboot)", pa.string()),
+            "moment": lambda: put("taken_at", 2**62, pa.timestamp("us", tz="UTC")),
+            "nothing": lambda: put("requested", None, pa.int64()),
+            "endless": lambda: put("value", float("nan"), pa.float64()),
+            "negative": lambda: put("free", -1, pa.int64()),
+        }
+        acts[harm]()
+    store = Store(str(tmp_path / "store"))
+    there = store.history()
+    assert [one for one in there.levels if one.cluster == "prod"] == list(whole.levels)
+    assert [one for one in there.numbers if one.cluster == "prod"] == list(whole.numbers)
+    assert any("evil" in why for why in there.left_out), there.left_out
+    store = Store(str(tmp_path / "store"))
+    rows_there = store.query("SELECT count(*) AS n FROM trends WHERE cluster = 'prod'")
+    assert rows_there[0]["n"] > 20
+    is_of_a_file = harm in ("missing", "no Parquet", "empty", "link", "another type")
+    assert bool(store.left_out) == is_of_a_file, "SQL shows rows as they are"
+    if is_of_a_file:
+        with pytest.raises(HeadroomError, match="evil"):
+            Store(str(tmp_path / "store")).history(("evil",))
+    assert Store(str(tmp_path / "store")).history(("prod",)).left_out == (), "opposite: prod has nothing of it"
+
+
+def test_rows_of_the_other_tables_are_those_that_a_snapshot_writes() -> None:
+    good = {"pod": "a", "created_at": 1.0, "scheduled_at": 2.0, "ready_at": 3.0}
+    strange = [good | {"ready_at": bad} for bad in (None, "x", float("nan"), float("inf"), -1.0, 1e300)]
+    records, said = sound(PodStart, [good, *strange], "prod")
+    assert [one.ready_at for one in records] == [3.0]
+    assert said == ["prod: 6 rows of a table that no snapshot writes"]
+    seen = {"cluster": "x", "node": "n", "told": "gone", "at": 5.0}
+    assert sound(NodeEvent, [seen, seen | {"told": "eaten"}, seen | {"node": None}])[0] == [
+        NodeEvent(**seen | {"told": NodeSign.GONE})
+    ]  # type: ignore[arg-type]
 
 
 def test_a_day_with_a_damaged_entry_keeps_its_files(tmp_path: Path, clock: float) -> None:
