@@ -204,8 +204,7 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
         store, days = there(specs[0]), values["last_days"]
         history = store.history(values["of_clusters"], None if days is None else days_before(time.time(), days))
         newest = {snapshot.cluster: snapshot for snapshot in store.snapshots(history.clusters)}
-        snapshots = [store.snapshot(stored) for stored in newest.values()]
-        return Called(specs, snapshots, settings, values, history, store.left_out)
+        return Called(specs, store.readable(newest.values()), settings, values, history, store.left_out)
     if Want.OTHERS in question.wants:
         return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):

@@ -108,11 +108,11 @@ def there(url: str) -> Store:
 
 
 def say_left_out(left_out: Sequence[str]) -> ExitStatus:
-    """Say which entries of a store weren't read, on standard error; the status that stands for it."""
+    """Say which entries, files and rows of a store weren't read, on standard error; the status that stands for it."""
     for reason in left_out[:_ENTRIES_NAMED]:
         click.echo(f"headroom: left out of the store: {reason}", err=True)
     if len(left_out) > _ENTRIES_NAMED:
-        click.echo(f"headroom: and {len(left_out) - _ENTRIES_NAMED:,} more entries", err=True)
+        click.echo(f"headroom: and {len(left_out) - _ENTRIES_NAMED:,} more", err=True)
     return ExitStatus.NOT_KNOWN if left_out else ExitStatus.ANSWERED
 
 

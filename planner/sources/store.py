@@ -293,6 +293,25 @@ class Store:
         content = _unpacked(packed, stored_snapshot.path, bounded.limit_bytes() if limit_bytes is None else limit_bytes)
         return snapshot_bytes.decode(content, stored_snapshot.path)
 
+    def readable(self, stored_snapshots: Iterable[StoredSnapshot]) -> list[Snapshot]:
+        """Those whole snapshots that can be read; the others are `left_out`.
+
+        Raises
+        ------
+        HeadroomError
+            When none can be.
+        """
+        snapshots, errors = [], []
+        for stored in stored_snapshots:
+            try:
+                snapshots.append(self.snapshot(stored))
+            except HeadroomError as error:
+                errors.append(error)
+                self._refused[stored.path] = error
+        if errors and not snapshots:
+            raise errors[0]
+        return snapshots
+
     def query(
         self,
         sql: str,
@@ -311,7 +330,7 @@ class Store:
             For SQL that isn't understood, takes longer than `seconds`, needs more memory than `SQL_MEMORY_BYTES`, or
             answers with more than `LARGEST_ANSWER_BYTES`.
         SourceError
-            When a file of the store is damaged.
+            When no file of these clusters and days can be read.
         """
         duckdb = _duckdb()
         read = partial(self.readings, clusters, since, until)

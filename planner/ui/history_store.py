@@ -170,36 +170,11 @@ def history(back_to: float | None) -> History:
     chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
     url = os.environ[VARIABLE]
     days = _DAYS if back_to is None else max(_DAYS, ceil((time.time() - back_to) / 86_400))
-    try:
-        stored_history = _history(url, chosen, days)
-    except HeadroomError as whole:
-        stored_history = _history(url, _readable(url, chosen or clusters(), days, whole), days)
+    stored_history = _history(url, chosen, days)
     if stored_history.left_out:
-        title = f"△ {words.count(len(stored_history.left_out), 'entry', 'entries')} of the store couldn't be read"
+        title = f"△ {words.count(len(stored_history.left_out), 'part')} of the store couldn't be read"
         st.warning(words.literal(stored_history.left_out[0]), title=title)
     return stored_history
-
-
-def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:
-    """Those clusters with a readable part of the store; of each other one it is said why it can't.
-
-    Raises
-    ------
-    HeadroomError
-        `whole`, where no cluster can be read.
-    """
-    readable_clusters, failed = [], []
-    for cluster in chosen:
-        try:
-            _history(url, (cluster,), days)
-            readable_clusters.append(cluster)
-        except HeadroomError as error:
-            failed.append((cluster, error))
-    if not readable_clusters:
-        raise whole
-    for cluster, why in failed:
-        st.warning(words.literal(f"{why} The others are shown."), title=f"△ {words.literal(cluster)} can't be read")
-    return tuple(readable_clusters)
 
 
 @errors.part
