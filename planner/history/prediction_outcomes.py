@@ -90,7 +90,7 @@ def judgement_of(rollout: PredictedRollout) -> Judgement:
 def likeliest_cause(prediction: Prediction, outcome: PredictionOutcome) -> str:
     """Why it came otherwise, as far as its objects and the watch tell."""
     if outcome.cause and outcome.cause != HangCause.NOT_SEEN:
-        return WORDS.get(HangCause(outcome.cause), outcome.cause.replace("_", " "))
+        return {str(cause): words for cause, words in WORDS.items()}.get(outcome.cause, outcome.cause.replace("_", " "))
     if outcome.meanwhile:
         return "meanwhile: " + ", ".join(word.replace("_", " ") for word in outcome.meanwhile)
     return prediction.doubts[0] if prediction.doubts else "not known"

@@ -7,6 +7,7 @@ written before the API server gets its answer, and again once its numbers are wo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from enum import StrEnum
 from typing import Final
 
@@ -14,6 +15,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.ground.records import Record
+from planner.history.store_queries import is_amount
 from planner.rollout.answers import Verdict
 
 COUNTED_DAYS: Final = 30
@@ -122,6 +124,14 @@ def line_of(entry: Prediction | PredictionOutcome) -> bytes:
     return msgspec.json.encode({"prediction" if is_prediction else "outcome": entry})
 
 
+def _is_sound(entry: Prediction | PredictionOutcome | None) -> bool:
+    """Whether its numbers are some that Headroom writes: a journal isn't trusted."""
+    if entry is None:
+        return True
+    share = entry.completes_share if isinstance(entry, Prediction) else None
+    return (share or 0.0) <= 1.0 and all(is_amount(getattr(entry, field.name)) for field in fields(type(entry)))
+
+
 def read_journal(lines: Iterable[bytes]) -> tuple[tuple[PredictedRollout, ...], int]:
     """Each rollout once, in the order of the first predictions; and how many lines can't be read, such as one that was broken off."""
     predictions: dict[str, Prediction] = {}
@@ -131,6 +141,9 @@ def read_journal(lines: Iterable[bytes]) -> tuple[tuple[PredictedRollout, ...], 
         try:
             line = typed_json.decode(text, _Line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            damaged += 1
+            continue
+        if not all(map(_is_sound, (line.prediction, line.outcome))):
             damaged += 1
             continue
         if line.prediction is not None:

@@ -163,7 +163,7 @@ def sound(
     for row in rows:
         is_sound = moments is None or (row["cluster"], row["taken_at"]) in moments
         try:
-            if is_sound and all(map(_is_amount, row.values())):
+            if is_sound and all(map(is_amount, row.values())):
                 records.append(typed_json.convert(dict(row), record))
                 continue
         except msgspec.ValidationError:
@@ -174,6 +174,6 @@ def sound(
     ]
 
 
-def _is_amount(cell: object) -> bool:
-    """Whether a cell is in bounds, where it is a number; those that aren't whole are moments, dollars and counts."""
+def is_amount(cell: object) -> bool:
+    """Whether a value of what is kept is in bounds, where it is a number: those that aren't whole are moments, dollars and counts."""
     return not isinstance(cell, int | float) or 0 <= cell <= (LARGEST if isinstance(cell, int) else _LAST_SECOND)

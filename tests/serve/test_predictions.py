@@ -317,6 +317,32 @@ def test_a_journal_loses_nothing_to_a_line_that_was_cut_off(tmp_path: Path) -> N
     assert damaged == 1
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("completes_share", 1e308), ("completes_share", 1.5), ("seconds", -1.0), ("at", 1e300), ("replicas", 2**70)],
+)
+def test_a_line_with_numbers_that_no_prediction_has_is_damaged(field: str, value: float) -> None:
+    """A share of 1e308 ended what scores are made of."""
+    good = {
+        "id": "u-1",
+        "at": 1.0,
+        "workload": "Deployment/a/b",
+        "uid": "u",
+        "generation": 1,
+        "door": "watch",
+        "digest": "d",
+        "verdict": "stuck",
+    }
+    outcome = {"id": "u-1", "at": 9.0, "outcome": "completed", "began": 2.0, "cause": "told_by_a_later_release"}
+    lines = [
+        json.dumps({"prediction": good | {"completes_share": 1.0}}).encode(),
+        json.dumps({"outcome": outcome}).encode(),
+    ]
+    rollouts, damaged = read_journal([*lines, json.dumps({"prediction": good | {field: value}}).encode()])
+    assert (len(rollouts), damaged) == (1, 1)
+    assert score_predictions(rollouts, damaged).predictions[0].cause == "told by a later release"
+
+
 def test_a_journal_is_bounded_and_forgets_old_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(str(tmp_path), "c")
     monkeypatch.setattr("planner.sources.journal.LIMITS", replace(limits.LIMITS, journal_bytes=10))
