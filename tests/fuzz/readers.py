@@ -243,7 +243,7 @@ def answers(drawn: random.Random) -> None:
         spoilt(json.dumps(value).encode("utf-8", "surrogatepass"), drawn)
     )
     for one in found.data.result if found.data else ():
-        prometheus._joined(FrozenMap(one.metric), [one])
+        prometheus._joined(FrozenMap(one.metric), [one], 1.7e9, 1.8e9)
 
 
 READERS: Final[tuple[Read, ...]] = (

@@ -314,7 +314,18 @@ def test_a_dead_server() -> None:
 
 
 def test_numbers_that_are_none_are_left_out_and_warnings_kept() -> None:
-    values = [[0, "1"], [30, "NaN"], [45, "1e300"], [50, "-1e19"], [55, "many"], [60, "+Inf"], [90, "4"]]
+    values = [
+        [0, "1"],
+        [30, "NaN"],
+        [45, "1e300"],
+        [50, "-5"],
+        [55, "many"],
+        [60, "+Inf"],
+        [90, "4"],
+        [1e300, "5"],
+        [-9, "6"],
+        [120, "7"],
+    ]
     body = {
         "status": "success",
         "warnings": ["PromQL warning: partial answer"],
