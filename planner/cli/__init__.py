@@ -278,6 +278,8 @@ def main(argv: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if sys.stderr is None:  # 2>&-
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdin is None:  # <&-: as an empty one
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:  # >&-
         click.echo("headroom: standard output is closed. Send it to /dev/null if you don't need it", err=True)
         sys.exit(ExitStatus.BAD_INPUT)

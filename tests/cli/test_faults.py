@@ -92,6 +92,9 @@ def test_a_closed_output_is_a_sentence_and_no_traceback() -> None:
     assert closed.returncode == 1
     assert closed.stderr == "headroom: standard output is closed. Send it to /dev/null if you don't need it\n"
     assert shell("headroom overview demo >/dev/null").returncode == 0
+    unread = shell("headroom overview - <&-")
+    assert (unread.returncode, unread.stderr.count("\n")) == (1, 1), unread.stderr
+    assert "standard input: it is empty" in unread.stderr
     without_errors = shell("headroom overview demo 2>&-")
     assert without_errors.returncode == 0
     assert without_errors.stdout.startswith("5 of 20 workloads")
