@@ -165,6 +165,28 @@ def test_hostile_inputs_stay_words(folder: Path) -> None:
         assert "${{" not in step["run"], "given by the environment"
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_a_branch_brings_is_not_told_as_ours(folder: Path, is_link: bool) -> None:
+    """The gate refuses its input and writes nothing: a table and findings of the branch's own would be uploaded as the gate's."""
+    kept = folder / "kept"
+    kept.write_text("All pass")
+    for name in ("headroom.sarif", "headroom.md"):
+        (folder / name).symlink_to(kept) if is_link else (folder / name).write_text("All pass")
+    status, comments = carried_out(folder, cluster="demo", manifests="nothing/")
+    assert (status, len(comments)) == (1, 1)
+    assert not (folder / "headroom.sarif").exists()
+    assert not (folder / "summary").exists()
+    carried_out(folder, cluster="demo")
+    assert kept.read_text() == "All pass"
+
+
+def test_of_several_comments_the_first_is_kept_up_to_date(folder: Path) -> None:
+    ours = [{"id": number, "body": f"{MARK}\nold", "user": {"login": "github-actions[bot]"}} for number in (1, 2)]
+    (folder / "comments.json").write_text(json.dumps(ours))
+    _, comments = carried_out(folder, cluster="demo")
+    assert [one["body"] == f"{MARK}\nold" for one in comments] == [False, True]
+
+
 def test_without_a_comment_and_with_more_arguments(folder: Path) -> None:
     status, comments = carried_out(
         folder, cluster="demo", comment="false", arguments="--write\njunit=headroom.xml", sarif=""
