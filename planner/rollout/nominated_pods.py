@@ -57,6 +57,11 @@ class Nominated:
                 return
         self._asleep.setdefault(pod.refused_by, {})[pod] = None
 
+    def wait_on(self, pod: LivePod) -> None:
+        """One of the awake was refused and waits for the next event."""
+        del self._awake[pod]
+        self._asleep.setdefault(pod.refused_by, {})[pod] = None
+
     def take(self, pod: LivePod) -> None:
         """The pod is one of them no more, or is tried."""
         self._awake.pop(pod, None)
@@ -73,7 +78,7 @@ class Nominated:
         self._look()
         pods = []
         for tick, heap in list(self._first.items()):
-            while heap and not self._stands(heap[0], tick):
+            while heap and not self._stands(*heap[0], tick):
                 heappop(heap)
             if heap:
                 pods.append(heap[0][2])
@@ -81,12 +86,12 @@ class Nominated:
                 del self._first[tick]
         return pods
 
-    def _stands(self, nomination: tuple[_Place, int, LivePod], tick: int) -> bool:
+    def _stands(self, place: _Place, _: int, pod: LivePod, tick: int) -> bool:
         """Whether the pod of an entry waits at its place; one that has another place by now gets an entry for that."""
-        place, _, pod = nomination
-        if has_left(pod):
-            self._awake.pop(pod, None)
         if pod not in self._awake:
+            return False
+        if has_left(pod):
+            del self._awake[pod]
             return False
         if place == _place(pod) and tick == pod.failed_tick:
             return True
@@ -99,9 +104,8 @@ class Nominated:
             event = self._events[number]
             for refused, pods in self._asleep.items():
                 if pods and event.may_wake(refused):
-                    for pod in [
-                        candidate for candidate in pods if event.wakes(self._cluster, candidate.shape, refused)
-                    ]:
+                    is_meant = event.wakes_all(refused)
+                    for pod in [p for p in pods if is_meant or event.wakes(self._cluster, p.shape, refused)]:
                         pod.seen_events = number
                         del pods[pod]
                         self._wake(pod)

@@ -298,6 +298,9 @@ class SchedulingQueue:
         if self._active:
             apart.append(self._by_itself(self._active[0][2]))
         apart += self._first_woken()
+        others = () if for_resources is None or self.is_contested else self._newcomers()
+        if others == () and not self._tries_again:
+            self._refuse_awaiting([key for key, _ in apart])
         while True:
             woken = self._nominated.awake() if self._tries_again else self._nominated.first()
             candidates = [*apart, *map(self._by_itself, woken)]
@@ -305,21 +308,40 @@ class SchedulingQueue:
                 return None
             best = candidates[0] if len(candidates) == 1 else min(candidates, key=itemgetter(0))
             # Another clock might back off another pod: then the verdict rests on seconds, and ties.py tries those clocks too.
-            if not self.is_contested:
-                others = () if for_resources is None else self._newcomers()
+            if not self.is_contested and (others is None or others or len(candidates) > 1):
                 self.is_contested = others is None or self._depends([key for key, _ in (*candidates, *others)])
             self._tried_as, member = best
             pod = member.pod or self._bring(member.at)
-            # A nominated pod would be refused again while its victims still end: say so without a search, and go on to the next.
-            awaited_node = self.scheduler.awaited(pod)
-            if awaited_node is None:
+            awaited_attempt = self.scheduler.awaited(pod)
+            if awaited_attempt is None:
                 break
-            self.refuse(pod, awaited_node)  # kube-scheduler would refuse it too: the victims haven't ended
+            self.refuse(pod, awaited_attempt)
         if best is for_resources:
             self._served = self._heap[0][2]
         if self._active and pod is self._active[0][2]:
             heappop(self._active)
         return pod
+
+    def _refuse_awaiting(self, apart: Sequence[Key]) -> None:
+        """Nominated pods whose victims still end are refused again, as kube-scheduler would, without a search: `refuse` of hundreds upon
+        each pod that goes. Only while such a one is before all `apart`, on every clock."""
+        first, event_count = min(apart, default=_LAST), len(self._events)
+        woken = self._nominated.first()
+        tick = woken[0].failed_tick if woken else LONG_AGO
+        backs_off, since = tick >= self.tick_number - self._backs_off, self._since(tick)
+        if not self.is_contested and any(self._since(key[5]) != since for key in apart):
+            return
+        while len(woken) == 1 and woken[0].failed_tick == tick:
+            (pod,) = woken
+            attempt = self.scheduler.awaited(pod)
+            if attempt is None or (backs_off, -pod.priority, False, pod.turn, pod.queued_at, tick) >= first:
+                return
+            self._refused.append(((tick, False, pod.turn), pod))
+            self._turns += 1
+            pod.words, pod.refused_by, pod.failed_tick = attempt.words, attempt.refused_by, self.tick_number
+            pod.turn, pod.line, pod.call, pod.seen_events = self._turns, None, self._call, event_count
+            self._nominated.wait_on(pod)
+            woken = self._nominated.first()
 
     def _first_woken(self) -> Iterator[tuple[Key, Member]]:
         """Of each line that waits for events of its own and is woken, the first."""

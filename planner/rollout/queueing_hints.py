@@ -43,20 +43,22 @@ class ClusterEvent(Record, kw_only=False, eq=False):
             return True
         return not refused.isdisjoint(_HELPED_BY_ARRIVAL)
 
+    def wakes_all(self, refused: frozenset[int]) -> bool:
+        """Whether it may help every pod that these filters refused, whatever it asks for."""
+        # A node that comes or changes may lift whatever a filter refused; where a plugin returned an error it refused nothing, so
+        # kube-scheduler tries the pod again after each event.
+        if self.is_nodes or _DEVICE_ERROR in refused:
+            return True
+        freed = (_DEVICES, _CLAIM_ELSEWHERE) if self.frees_claim else _FREED_BY_REMOVAL if self.is_removal else ()
+        return not refused.isdisjoint(freed)
+
     def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
         """Whether the event may help a pod of `shape`, given which filters refused it."""
         other = self.shape
-        # A node that comes or changes may lift whatever a filter refused.
-        if self.is_nodes:
-            return True
-        if (
-            _DEVICE_ERROR in refused
-        ):  # the plugin returned an error and refused nothing, so kube-scheduler tries it again after each event
+        if self.wakes_all(refused):
             return True
         if self.frees_claim:
-            return not refused.isdisjoint((_DEVICES, _CLAIM_ELSEWHERE))
-        if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
-            return True
+            return False
         if self.is_removal and _PORTS in refused:
             ports_wanted = {(p.port, p.protocol) for p in shape.host_ports}
             if any((p.port, p.protocol) in ports_wanted for p in other.host_ports):

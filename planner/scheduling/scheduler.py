@@ -344,24 +344,22 @@ class Scheduler:
             if any(p.preempted for p in self.pods_below(pod.nominated, pod.priority)):
                 waits = "not eligible due to a terminating pod on the nominated node."
                 attempt = Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
-                if (awaited := self._hangs_on(pod)) is not None:
-                    self._awaiting[pod] = awaited, attempt
+                if not self.is_thorough and len(pod.shape.candidates) == 1 and self.is_alone(pod.shape):
+                    self._awaiting[pod] = self._standing(pod.nominated), attempt
                 return attempt
         return replace(self._preempt(pod, message, refused.resolvable), refused_by=refused_by)
 
     def awaited(self, pod: LivePod) -> Attempt | None:
         """The last refusal of a pod that waits for its victims to end, where nothing has happened since that could change it."""
-        cached_attempt = self._awaiting.get(pod)
-        return cached_attempt[1] if cached_attempt is not None and cached_attempt[0] == self._hangs_on(pod) else None
+        as_of, attempt = self._awaiting.get(pod, (None, None))
+        return attempt if as_of is not None and as_of == self._standing(pod.nominated) else None
 
-    def _hangs_on(self, pod: LivePod) -> object:
-        """What the refusal of a pod depends on that only one node may take, while victims end there: equal as long as nothing has happened
-        to that node; None where more counts. Each pod that goes anywhere has such a one tried again, of which a DaemonSet that preempts
-        has as many as nodes."""
-        node = pod.nominated
-        if self.is_thorough or node == NOWHERE or len(pod.shape.candidates) != 1 or not self.is_alone(pod.shape):
-            return None
-        return node, self.state.changes[node], self.state.fills, tuple(self.nominations.on(node))
+    def _standing(self, node: int) -> object:
+        """What the refusal of a pod depends on that amounts alone decide about and that only this node may take: equal as long as nothing
+        has happened to the node, and nobody came who keeps others away. Each pod that goes anywhere has such a one tried again, of which a
+        DaemonSet that preempts has as many as nodes."""
+        state, nominations = self.state, self.nominations
+        return node, state.changes[node], state.fills, len(state.anti), nominations.anti_affine, [*nominations.on(node)]
 
     def _refused(self, pod: LivePod) -> _NodeRefusals:
         """Why each node refuses the pod: with the pods nominated to the node, where those make it refuse."""
@@ -447,7 +445,7 @@ class Scheduler:
         """On which of `nodes` the outcome of a dry run is known, bool[node], and what the choice goes by."""
         ranks = np.zeros((5, len(nodes)))
         is_known = np.zeros(len(nodes), dtype=np.bool_)
-        if self.is_thorough or not self.is_alone(pod.shape):
+        if self.is_thorough or len(nodes) == 1 or not self.is_alone(pod.shape):  # the dry run of one is less work
             return is_known, ranks
         cached_runs = dry_runs(self.state.cluster, pod.shape)
         if len(cached_runs.nodes):
