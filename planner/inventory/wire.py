@@ -835,6 +835,10 @@ class CsiSource(Wire):
     volume_handle: str = ""
 
 
+class FlexSource(Wire):
+    driver: str = ""
+
+
 class IscsiSource(Wire):
     target_portal: str = ""
     iqn: str = ""

@@ -1,7 +1,8 @@
 """Which volumes Kubernetes attaches to a node before a pod there starts, and which it attaches to one node only.
 
 Sources: kubernetes `pkg/volume/csi/csi_plugin.go` `CanAttach`, `skipAttach`; `pkg/volume/util/util.go` `IsMultiAttachAllowed`;
-`staging/src/k8s.io/csi-translation-lib/plugins` `TranslateInTreeInlineVolumeToCSI`.
+`staging/src/k8s.io/csi-translation-lib/plugins` `TranslateInTreeInlineVolumeToCSI`; `pkg/volume/flexvolume/plugin.go` `NewFlexVolumePlugin`,
+`driver-call.go` `defaultCapabilities`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.well_known_names import IN_TREE_DRIVERS
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.records import PersistentVolume, Snapshot, Volume
+from planner.kubernetes.records import FLEX_VOLUME, PersistentVolume, Snapshot, Volume
 
 ATTACHING: Final = typed_json.decode(table_beside(__name__, "attachable_volumes.json"), dict[str, str])
 """CSI drivers with a CSIDriver that says that they attach → where it stands."""
@@ -36,7 +37,11 @@ def _by_driver(snapshot: Snapshot) -> dict[str, bool]:
 
 
 def attaching(snapshot: Snapshot, driver: str) -> Attaching:
-    """Whether a CSI driver's volumes are attached: as its CSIDriver says, and where the cluster has none, they are."""
+    """Whether a driver's volumes are attached. A CSI driver's: as its CSIDriver says, and where the cluster has none, they are. Of a
+    FlexVolume's its program tells its node alone, when Kubernetes starts it: they are where some node has one attached."""
+    if driver.startswith(FLEX_VOLUME):
+        names = (name for node in snapshot.nodes for name in node.volumes_attached)
+        return Attaching.YES if any(name.startswith(f"{driver}/") for name in names) else Attaching.UNKNOWN
     cached_attaching = _by_driver(snapshot).get(driver)
     if cached_attaching is not None:
         return Attaching.YES if cached_attaching else Attaching.NO
@@ -61,7 +66,7 @@ def held_by_one_node(snapshot: Snapshot, volume: PersistentVolume) -> Attaching:
 
 
 def inline_held_by_one_node(snapshot: Snapshot, volume: Volume) -> Attaching:
-    """The same of a cloud's disk that a pod names itself: it becomes a ReadWriteOnce volume of its CSI driver, a GCE disk for
+    """The same of a cloud's disk that a pod names itself (a FlexVolume's access modes aren't known then: anywhere): it becomes a ReadWriteOnce volume of its CSI driver, a GCE disk for
     reading a ReadOnlyMany one."""
     driver = IN_TREE_DRIVERS.get(volume.kind)
     if driver is None or not volume.disk_id or (volume.kind == "gcePersistentDisk" and volume.read_only):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 from planner.ground.records import WRITTEN_NAME, Record, dataclass
 from planner.ground.well_known_names import (
@@ -813,6 +813,10 @@ class LimitRange(Record):
     items: tuple[LimitRangeItem, ...] = ()
 
 
+FLEX_VOLUME: Final = "flexvolume-"
+"""With it a FlexVolume's driver is named as a plugin (kubernetes `pkg/volume/flexvolume/plugin.go` `GetPluginName`)."""
+
+
 class PersistentVolume(Record):
     name: str
     labels: Labels = EMPTY
@@ -832,8 +836,10 @@ class PersistentVolume(Record):
     def attached_name(self) -> str:
         """As nodes' ``status.volumesAttached`` names it; "" where that isn't known.
 
-        Source: kubernetes `pkg/volume/util/util.go` `GetUniqueVolumeName`, `pkg/volume/{csi,iscsi}` `GetVolumeName`.
+        Source: kubernetes `pkg/volume/util/util.go` `GetUniqueVolumeName`, `pkg/volume/{csi,flexvolume,iscsi}` `GetVolumeName`.
         """
+        if self.csi_driver.startswith(FLEX_VOLUME):
+            return f"{self.csi_driver}/{self.name}"
         if not self.handle:
             return ""
         return (

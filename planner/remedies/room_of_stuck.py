@@ -17,7 +17,7 @@ from planner.inventory.change import claim_document, document_of
 from planner.inventory.kubectl_apply import Object
 from planner.kubernetes.feature_gates import RECORDED, minor_of
 from planner.kubernetes.kinds import PLAYED
-from planner.kubernetes.records import PersistentVolume, Snapshot, Workload
+from planner.kubernetes.records import FLEX_VOLUME, PersistentVolume, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.needed_room import asked, needed_by_change
 from planner.remedies.tightest_cluster import SOURCE, Files, admitted_template
@@ -213,6 +213,8 @@ def _volume(volume: PersistentVolume) -> Object:
         spec["local"] = {"path": "/made"}
     elif volume.is_san:
         spec["iscsi"] = {"targetPortal": "made", "iqn": volume.handle or "made", "lun": 0}
+    elif volume.csi_driver.startswith(FLEX_VOLUME):
+        spec["flexVolume"] = {"driver": volume.csi_driver.removeprefix(FLEX_VOLUME)}
     elif volume.csi_driver:
         spec["csi"] = {"driver": volume.csi_driver, "volumeHandle": volume.handle or volume.name}
     else:

@@ -23,6 +23,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
 from planner.kubernetes.records import (
+    FLEX_VOLUME,
     AdmissionHook,
     AdmissionPolicyBinding,
     ClaimSpec,
@@ -100,8 +101,16 @@ def unknown_drivers(run: Run, keys: Iterable[str]) -> Iterator[tuple[str, Unknow
     for key in keys:
         for wait in volume_waits(run, key):
             if wait.volume.how is Attaching.UNKNOWN:
-                what = f"whether volumes of {wait.volume.driver} are attached to one node isn't known: the snapshot holds no CSIDrivers"
-                yield key, Unknown(what=what, may_help=True, fix=f"To add them: {get_command(['CSIDriver'])}")
+                driver = wait.volume.driver
+                lacks, fix = "the snapshot holds no CSIDrivers", f"To add them: {get_command(['CSIDriver'])}"
+                if driver.startswith(FLEX_VOLUME):
+                    driver = f"the FlexVolume driver {driver.removeprefix(FLEX_VOLUME)}"
+                    lacks, fix = (
+                        "no node's status.volumesAttached names one",
+                        "The driver's answer to init tells, under capabilities",
+                    )
+                what = f"whether volumes of {driver} are attached to one node isn't known: {lacks}"
+                yield key, Unknown(what=what, may_help=True, fix=fix)
 
 
 def is_blind(cluster: Cluster, revision: Revision) -> bool:

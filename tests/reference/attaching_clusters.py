@@ -25,6 +25,7 @@ SOURCES: tuple[Object, ...] = (
     {"iscsi": {"targetPortal": "10.0.0.1:3260", "iqn": "iqn.2026-11.com.example:1", "lun": 1}},
     {"nfs": {"server": "10.0.0.1", "path": "/"}},
 )
+FLEX: Object = {"flexVolume": {"driver": "example.com/lvm"}}
 CLAIMS = ("data", "more")
 
 
@@ -33,6 +34,7 @@ def attaching_case(seed: int) -> Case:
     rng = random.Random(f"attaching {seed}")
     ground, items, workloads, changes, neighbours, never_ready = draft(rng)
     items += [*drivers(), *(one for name in CLAIMS for one in bound(rng, name))]
+    shows_flex(seed, items)
     if rng.random() < 0.4:
         beside = neighbour(rng, 7, ground)
         beside["metadata"]["namespace"] = NAMESPACE
@@ -49,6 +51,18 @@ def attaching_case(seed: int) -> Case:
         if rng.random() < 0.15:
             mount(template.setdefault("spec", {}), rng.choice(CLAIMS))
     return Case(grow(items, neighbours, seed), changes, never_ready)
+
+
+def shows_flex(seed: int, items: list[Object]) -> None:
+    """In one case of four the first volume is a FlexVolume, of a driver that has attached something somewhere."""
+    rng = random.Random(f"flex {seed}")  # its own, so that the other cases stay as they are
+    if rng.random() < 0.25:
+        volume = next(one["spec"] for one in items if one["kind"] == "PersistentVolume")
+        for source in ("csi", "gcePersistentDisk", "iscsi", "nfs"):
+            volume.pop(source, None)
+        volume.update(FLEX)
+        node = rng.choice([one for one in items if one["kind"] == "Node"])
+        node["status"]["volumesAttached"] = [{"name": "flexvolume-example.com/lvm/another", "devicePath": ""}]
 
 
 def drivers() -> list[Object]:

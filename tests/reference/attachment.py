@@ -1,7 +1,7 @@
 """Volumes that have to be on a node before a pod there starts: what the attach-detach controller makes of those that one node has at a time.
 
 Written from `pkg/controller/volume/attachdetach` (`reconciler.go`, `util/util.go` ProcessPodVolumes), `pkg/volume/util/util.go`
-IsMultiAttachAllowed and `pkg/volume/csi/csi_plugin.go` CanAttach. External attachers answer at once, and kubelets say at once what
+IsMultiAttachAllowed, `pkg/volume/csi/csi_plugin.go` CanAttach and `pkg/volume/flexvolume/plugin.go`. External attachers answer at once, and kubelets say at once what
 they have unmounted, as in the recordings.
 """
 
@@ -36,10 +36,23 @@ def driver_of(volume: Object) -> str | None:
 def can_attach(cluster: Cluster, volume: Object) -> bool:
     """csi_plugin.go skipAttach: only a CSIDriver that says false spares it."""
     name = driver_of(volume)
+    if volume["spec"].get("flexVolume"):
+        return any(flex_driver(volume) == other.rpartition("/")[0] for other in attached_names(cluster))
     if name is None:
         return any(volume["spec"].get(source) for source in OWN_ATTACHERS)
     driver = cluster.get("CSIDriver", "", name)
     return driver is None or (driver.get("spec") or {}).get("attachRequired") is not False
+
+
+def flex_driver(volume: Object) -> str:
+    """plugin.go GetPluginName; its capabilities (driver-call.go, attach unless it says otherwise) are in no object: that something of it
+    is attached shows them."""
+    return f"flexvolume-{volume['spec']['flexVolume']['driver']}"
+
+
+def attached_names(cluster: Cluster) -> Iterator[str]:
+    for node in cluster.of("Node"):
+        yield from (one["name"] for one in node["status"].get("volumesAttached") or [])
 
 
 def may_be_on_several_nodes(volume: Object) -> bool:
@@ -71,6 +84,15 @@ class Attacher:
         for one in cluster.of("VolumeAttachment"):
             if (one.get("status") or {}).get("attached"):
                 self.on.setdefault(one["spec"]["source"]["persistentVolumeName"], set()).add(one["spec"]["nodeName"])
+        flex = {
+            f"{flex_driver(one)}/{one['metadata']['name']}": one["metadata"]["name"]
+            for one in cluster.of("PersistentVolume")
+            if one["spec"].get("flexVolume")
+        }
+        for node in cluster.of("Node"):
+            for one in node["status"].get("volumesAttached") or []:
+                if one["name"] in flex:
+                    self.on.setdefault(flex[one["name"]], set()).add(node["metadata"]["name"])
         for pod in cluster.of("Pod"):
             if is_bound(pod) and not is_over(pod) and pod["status"].get("phase") == "Running":
                 for name in needs(cluster, pod):

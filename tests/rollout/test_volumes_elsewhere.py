@@ -140,6 +140,35 @@ def test_without_csi_drivers_it_is_not_known_of_others() -> None:
     assert asked(*alone_on_its_node(), volume).verdict is Verdict.COMPLETES  # it never comes up
 
 
+FLEX = {"flexVolume": {"driver": "example.com/lvm"}}
+
+
+def attached_on_a(items: list[Item], name: str) -> list[Item]:
+    def one(item: Item) -> Item:
+        is_a = item["kind"] == "Node" and item["metadata"]["name"] == "a"
+        return {**item, "status": {**item["status"], "volumesAttached": [{"name": name}]}} if is_a else item
+
+    return [one(item) for item in items]
+
+
+def test_a_flex_volume_attaches_where_its_driver_has_attached_one() -> None:
+    attached = attached_on_a(only_room_elsewhere(), "flexvolume-example.com/lvm/pv-data")
+    found = asked(*attached, bound(of=FLEX))
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.VOLUME_ATTACHED)
+    assert found.ties is not None
+    assert found.ties.proven
+    assert asked(*attached, bound("data", "ReadWriteMany", of=FLEX)).verdict is Verdict.COMPLETES
+
+
+@pytest.mark.parametrize("name", ["", "flexvolume-example.com/lvm2/pv-data", "kubernetes.io/csi/example.com/lvm^x"])
+def test_whether_a_flex_volume_attaches_is_not_known_where_nothing_shows_it(name: str) -> None:
+    items = attached_on_a(only_room_elsewhere(), name) if name else only_room_elsewhere()
+    found = asked(*items, bound(of=FLEX), csi_driver())
+    assert found.verdict is Verdict.UNKNOWN
+    assert "whether volumes of the FlexVolume driver example.com/lvm are attached" in str(found.sentence)
+    assert asked(*alone_on_its_node(), bound(of=FLEX), csi_driver()).verdict is Verdict.COMPLETES
+
+
 @pytest.mark.parametrize(
     ("source", "waits"),
     [

@@ -43,8 +43,10 @@ def read_claim_template(
     )
 
 
-def _csi_driver(_: Shared, csi: wire.CsiSource | None, *in_tree: object) -> str:
-    """Its CSI driver, or the one that stands in for its in-tree plugin; "" for other volumes."""
+def _csi_driver(_: Shared, csi: wire.CsiSource | None, flex: wire.FlexSource | None, *in_tree: object) -> str:
+    """Its CSI driver, or the one that stands in for its in-tree plugin, or a FlexVolume's; "" for other volumes."""
+    if flex is not None:
+        return f"{model.FLEX_VOLUME}{flex.driver}"
     drivers = (driver for driver, source in zip(IN_TREE_DRIVERS.values(), in_tree, strict=True) if source is not None)
     return csi.driver if csi is not None else next(drivers, "")
 
@@ -68,7 +70,10 @@ PERSISTENT_VOLUME = RecordLayout(
     access_modes="spec.accessModes",
     phase="status.phase",
     csi_driver=of(
-        _csi_driver, ("spec.csi", wire.CsiSource), *((f"spec.{source}", wire.Present) for source in IN_TREE_DRIVERS)
+        _csi_driver,
+        ("spec.csi", wire.CsiSource),
+        ("spec.flexVolume", wire.FlexSource),
+        *((f"spec.{source}", wire.Present) for source in IN_TREE_DRIVERS),
     ),
     handle=of(_handle, ("spec.csi", wire.CsiSource), ("spec.iscsi", wire.IscsiSource)),
     is_local=is_there("spec.local"),
