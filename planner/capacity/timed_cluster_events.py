@@ -366,7 +366,11 @@ def _opened(
         if any(taint.effect == _PREFERS for taint in removed_taints):
             raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", later_event)
         then = {name: uncordoned(nodes[name]) if bar == CORDON else without_taint(nodes[name], bar) for name in shut}
-        cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes))
+        lifted = {
+            cluster.node_index[name]: tuple(t for t in nodes[name].taints if t.key == bar and t.effect == "NoExecute")
+            for name in (shut if bar != CORDON else ())
+        }
+        cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes), lifted)
         after = ChangeCase(cluster, later_event.change, case.limits)
         if bar == CORDON:
             _check_cordons(after, shut, prepared)

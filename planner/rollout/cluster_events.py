@@ -40,9 +40,11 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
     for name in happening.closes:
         simulation.state.close(simulation.cluster.node_index[name], happening.bar)
     for name in happening.opens:
-        simulation.state.reopen(simulation.cluster.node_index[name], happening.bar)
+        place = simulation.cluster.node_index[name]
+        simulation.state.reopen(place, happening.bar)
+        simulation.taken_off[place] = simulation.taken_off.get(place, frozenset()) | {happening.bar}
         if happening.bar == TAINT_OUT_OF_SERVICE:
-            simulation.pods.out_of_service.discard(simulation.cluster.node_index[name])
+            simulation.pods.out_of_service.discard(place)
     for name in (*happening.closes, *happening.tainted) if happening.bar == TAINT_OUT_OF_SERVICE else ():
         simulation.pods.take_out_of_service(simulation.cluster.node_index[name])
     if happening.expels is not None:
@@ -155,7 +157,8 @@ def _put_out(simulation: Simulation, happening: Happening) -> None:
         return
     for pod in list(simulation.pods.on(node)):
         is_over = (
-            stay_seconds(pod.shape.spec, simulation.cluster.nodes[node]) <= happening.outlasts
+            stay_seconds(pod.shape.spec, simulation.cluster, node, simulation.taken_off.get(node, frozenset()))
+            <= happening.outlasts
             if happening.expels is None
             else pod.number in happening.numbers
         )

@@ -221,8 +221,7 @@ class _Past:
             if is_over and not is_left_to_hands and not self.turn.is_again:
                 return True
         else:
-            wanted = workload.status_replicas
-            wanted -= self._awaited_by_new_nodes(every) if len(every) < wanted else 0
+            wanted = self._wanted_on_nodes(every)
         own = {pod.uid for pod in self.turn.pods}
         if any(pod.uid not in own for pod in every):  # one that is ending has no successor yet
             return False
@@ -232,13 +231,15 @@ class _Past:
         rolled = (pod for pod in every if pod.uid in chain and pod.deleted_at is None and not pod.is_terminal)
         return all(map(self._was_available, rolled))
 
-    def _awaited_by_new_nodes(self, pods: Iterable[Pod]) -> int:
-        """How many nodes that came since have no pod of the DaemonSet yet, and shall have one: they get it beside the rollout. A node where
-        it doesn't run says nothing of the old pod that has just gone elsewhere."""
-        nodes, began = self.cluster.nodes, self.turn.began or self.now
+    def _wanted_on_nodes(self, pods: Sequence[Pod]) -> int:
+        """How many pods the DaemonSet has once none of its nodes lacks one. Nodes that came since get theirs beside the rollout, and its
+        status may not count them yet: whether an old pod has just gone is asked of each other node."""
+        nodes, began, wanted = self.cluster.nodes, self.turn.began or self.now, self.workload.status_replicas
         came = {place for place, node in enumerate(nodes) if (node.created_at or 0.0) > began}
-        came = came and came.intersection(daemon_nodes(self.cluster, daemon_spec(self.workload)))
-        return len(came.difference(place for pod in pods for place in self._places_of(pod)))
+        targets = frozenset(daemon_nodes(self.cluster, daemon_spec(self.workload))) if came else frozenset[int]()
+        if not came.intersection(targets):
+            return wanted
+        return len(pods) + len(targets.difference(came, *(self._places_of(pod) for pod in pods)))
 
     def _was_available(self, pod: Pod) -> bool:
         """Whether it was Ready for ``minReadySeconds``, which `kubectl rollout status` waits for (`pkg/api/v1/pod/util.go` `IsPodAvailable`)."""

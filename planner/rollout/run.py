@@ -409,8 +409,8 @@ class Run:
             for name in event.silences:
                 here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
-                node = self.simulation.cluster.nodes[self.simulation.cluster.node_index[name]]
-                put_out = evictions_on(node, self._clock.seconds, specs)
+                place = self.simulation.cluster.node_index[name]
+                put_out = evictions_on(self.simulation.cluster, place, self._clock.seconds, specs)
                 self.later = sorted((*self.later, *put_out), key=_time_of)
             if event.expels is not None:
                 for name in event.tainted:

@@ -6,7 +6,8 @@ Sources: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import combinations
 from math import inf
 from typing import Final
 
@@ -68,16 +69,22 @@ def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
     return inf if first.toleration_seconds is None else max(0.0, float(first.toleration_seconds))
 
 
-def stay_seconds(spec: PodSpec, node: Node) -> float:
+def stay_seconds(spec: PodSpec, cluster: Cluster, place: int, taken_off: Set[str] = frozenset()) -> float:
     """How long such a pod stays on a node once that doesn't answer: the least of what it tolerates its NoExecute taints for, of which one
-    that it doesn't tolerate is ``out-of-service``, mostly."""
-    others = (taint for taint in node.taints if taint.effect == "NoExecute" and taint.key != TAINT_UNREACHABLE)
+    that it doesn't tolerate is ``out-of-service``, mostly. `taken_off`: keys of taints that it began with and has no more."""
+    others = [
+        taint for taint in cluster.nodes[place].taints if taint.effect == "NoExecute" and taint.key != TAINT_UNREACHABLE
+    ]
+    others += [taint for taint in cluster.lifted.get(place, ()) if taint.key not in taken_off]
     return min(toleration_seconds(spec, taint) for taint in (UNREACHABLE[1], *others))
 
 
-def evictions_on(node: Node, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
-    """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go."""
-    for seconds in sorted({stay_seconds(spec, node) for spec in specs} - {inf}):
+def evictions_on(cluster: Cluster, place: int, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
+    """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go, or would if a
+    taint had been taken off before."""
+    node, keys = cluster.nodes[place], [taint.key for taint in cluster.lifted.get(place, ())]
+    gone = [frozenset(some) for number in range(len(keys) + 1) for some in combinations(keys, number)]
+    for seconds in sorted({stay_seconds(spec, cluster, place, keys) for spec in specs for keys in gone} - {inf}):
         how_long = f"hasn't answered for {duration(seconds)}" if seconds else "doesn't answer"
         yield Happening(
             after_seconds=max(0.0, since + seconds), words=f"pods are evicted from {node.name}, which {how_long}", prolongs=False,
@@ -93,16 +100,15 @@ def evictions(cluster: Cluster) -> tuple[Happening, ...]:
         if _evicts(cluster, cluster.nodes[place]):
             here = (pods[index] for index in pods_by_node(cluster, None).get(place, ()))
             specs = {id(pod.spec): pod.spec for pod in here if pod.deleted_at is None}
-            happenings += evictions_on(cluster.nodes[place], since, specs.values())
+            happenings += evictions_on(cluster, place, since, specs.values())
     return tuple(sorted(happenings, key=lambda eviction: eviction.after_seconds))
 
 
 def _evicts(cluster: Cluster, node: Node) -> bool:
     """Whether its pods are evicted: it has the taint for that, or gets it. Where no node is Ready none gets it, nor where most of its zone
     is down and the cluster isn't large (`ReducedQPSFunc`, `--unhealthy-zone-threshold`, `--large-cluster-size-threshold`)."""
-    if any(
-        taint.key in (TAINT_UNREACHABLE, TAINT_OUT_OF_SERVICE) and taint.effect == "NoExecute" for taint in node.taints
-    ):
+    began_with = (*node.taints, *cluster.lifted.get(cluster.node_index[node.name], ()))
+    if any(t.key in (TAINT_UNREACHABLE, TAINT_OUT_OF_SERVICE) and t.effect == "NoExecute" for t in began_with):
         return True
     zone_nodes = [other_node for other_node in cluster.nodes if zone(other_node) == zone(node)]
     down = sum(not is_ready(zone_node) for zone_node in zone_nodes)

@@ -153,6 +153,7 @@ class Simulation:
         self.preempted: list[LivePod] = []
         self.choices = self.orders = self.ends = 0
         self.is_idle = False
+        self.taken_off: dict[int, frozenset[str]] = {}  # node → keys of what keeps pods away that it has no more
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._events: dict[tuple[Shape, bool], ClusterEvent] = {}
         self._made = 0

@@ -46,7 +46,7 @@ def _evicted(cluster: Cluster) -> dict[tuple[int, Taint, float], list[int]]:
     """Places of the pods that are evicted from nodes that answer, by the node's place, the taint, and after how many seconds."""
     evicted, silent = dict[tuple[int, Taint, float], list[int]](), silent_nodes.silent_nodes(cluster)
     for place, node in enumerate(cluster.nodes):
-        taints = () if place in silent else executing(node)
+        taints = () if place in silent else (*executing(node), *cluster.lifted.get(place, ()))
         for index in pods_by_node(cluster, None).get(place, ()) if taints else ():
             pod = cluster.snapshot.pods[index]
             if pod.deleted_at is None and not (pod.owner and kind_in(pod.owner.key(pod.namespace)).is_per_node):

@@ -7,7 +7,7 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
@@ -21,7 +21,7 @@ from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HOSTNAME, ME
 from planner.kubernetes.derived import DerivedValues, Same
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
-from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot
+from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot, Taint
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.kubernetes.selectors import terms_match
 from planner.scheduling.cluster_event import Happening
@@ -162,6 +162,9 @@ class Cluster:
         self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
         self.absent: frozenset[int] = frozenset()  # nodes that come only then
         self.closed: tuple[tuple[int, str], ...] = ()  # nodes that take pods only then, and why not before
+        self.lifted: dict[
+            int, tuple[Taint, ...]
+        ] = {}  # NoExecute taints that nodes have until something takes them off
         self._derived = DerivedValues()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -314,11 +317,14 @@ class Cluster:
         other._derived = DerivedValues()
         return other
 
-    def with_nodes(self, nodes: tuple[Node, ...]) -> Cluster:
+    def with_nodes(self, nodes: tuple[Node, ...], lifted: Mapping[int, tuple[Taint, ...]] | None = None) -> Cluster:
         """This cluster with `nodes` in place of its own: the same names and allocatable in the same order, cordoned,
-        tainted or labelled anew. Pods, requests and groups are shared."""
+        tainted or labelled anew. Pods, requests and groups are shared. `lifted`: NoExecute taints that they begin with all the same."""
         other = self.with_snapshot(replace(self.snapshot, nodes=nodes))
         other.nodes = nodes
+        other.lifted = dict(self.lifted)
+        for place, taints in (lifted or {}).items():
+            other.lifted[place] = (*other.lifted.get(place, ()), *taints)
         other._domains = {}
         other.node_class, other.class_members = other._node_classes(nodes)
         return other

@@ -82,6 +82,30 @@ def barred(case: Case, luck: random.Random) -> tuple[Case, Event]:
     return case, Event(Happening(after_seconds=0.0, words=""), {"node": name, **told}, change=change)
 
 
+TAINT: Object = {"key": "m", "value": "", "effect": "NoExecute"}
+DAY_SECONDS = 86_400  # longer than any of these rollouts takes
+
+
+def tolerated(case: Case, luck: random.Random) -> tuple[Case, Event]:
+    """The case, in which a node with pods gets a NoExecute taint that all tolerate: some of those there for a day or two, new ones forever."""
+    case = copied(case)
+    nodes = {item["metadata"]["name"]: item for item in case.items if item["kind"] == "Node"}
+    used = sorted({item["spec"].get("nodeName", "") for item in case.items if item["kind"] == "Pod"} & {*nodes})
+    name = luck.choice(used or sorted(nodes))
+    nodes[name]["metadata"]["labels"][POOL] = name
+    for item in case.items:
+        owner = (item["metadata"].get("ownerReferences") or [{}])[0]
+        holder = item.get("data", item).get("spec") or {}  # a ControllerRevision has its template there
+        spec = item["spec"] if item["kind"] == "Pod" else (holder.get("template") or {}).get("spec")
+        if spec is not None and item["kind"] != "PodTemplate":
+            stays = {"tolerationSeconds": luck.choice((DAY_SECONDS, 2 * DAY_SECONDS))} if luck.random() < 0.7 else {}
+            is_there = item["kind"] == "Pod" and spec.get("nodeName") == name and owner.get("kind") != "DaemonSet"
+            own = {"key": "m", "operator": "Exists", "effect": "NoExecute", **(stays if is_there else {})}
+            spec["tolerations"] = [*(spec.get("tolerations") or []), own]
+    told = {"node": name, "taints": [*(nodes[name]["spec"].get("taints") or []), TAINT]}
+    return case, Event(Happening(after_seconds=0.0, words=""), told, change=f"taint:{name}=m:NoExecute")
+
+
 def drawn(case: Case, seed: int) -> tuple[str, Event]:
     luck = random.Random(f"event {seed}")
     can_scale = kind_called(case.changes[0]["kind"]).has_replicas
@@ -189,6 +213,26 @@ def test_cordons_and_taints_agree_with_the_reference() -> None:
     assert min(tried[what] for what in ("uncordon", "untaint", "taint")) > floor(20)
     assert tried["not known"] < 50
     assert decides > floor(10)
+
+
+def test_pods_that_tolerate_a_taint_that_comes_for_some_seconds_agree_with_the_reference() -> None:
+    decides, tried = 0, 0
+    wrong: dict[int, str] = {}
+    for seed in seeds(120, share=3):
+        case, event = tolerated(case_of(seed), random.Random(f"stays {seed}"))
+        try:
+            each = moments(case, event)
+        except NotKnownError:
+            continue
+        tried += 1
+        plain = engine(case, None, 0).completed
+        decides += any(moment.run.completed is not plain for moment in each)
+        for moment in each:
+            if said := differs(case, event, moment):
+                wrong[seed] = f"{event.change}: {said}"
+    assert wrong == {}
+    assert tried > floor(40)
+    assert decides > floor(3)
 
 
 def test_a_daemon_pod_that_waits_goes_with_its_node() -> None:

@@ -100,6 +100,9 @@ ON_LATER["metadata"]["creationTimestamp"] = iso(START + 501)
         # the last old pod has just gone, whether a node came where it doesn't run, or one that has its pod
         ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"more": [NOT_FOR_IT]}, False),
         ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"nodes": 4, "more": [LATER, ON_LATER]}, False),
+        # the same in the second in which a node came: its status doesn't count that yet
+        ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5)], {"more": [LATER]}, False),
+        ("DaemonSet", [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, START + 9)], {"more": [LATER]}, True),
     ],
 )  # fmt: skip
 def test_a_rollout_is_done_when_its_status_would_say_so(

@@ -281,6 +281,21 @@ def test_what_is_deleted_on_a_node_that_is_out_of_service_ends(key: str, made: l
 
 
 @pytest.mark.parametrize(
+    ("effect", "after", "verdict"),
+    [("NoExecute", "2m", Verdict.COMPLETES), ("NoExecute", "0s", Verdict.STUCK), ("NoSchedule", "2m", Verdict.STUCK)],
+)
+def test_who_has_to_go_for_out_of_service_has_gone_before_that_is_taken_off(
+    effect: str, after: str, verdict: Verdict
+) -> None:
+    """NoExecute puts the pod out at once, and it ends while the taint is there; else it is deleted at 3:00 by the change, and never ends."""
+    gone = silent("g1")
+    gone["spec"]["taints"].append({"key": "node.kubernetes.io/out-of-service", "effect": effect})
+    made = deployment("worker", ["g1"], pod_spec(gpus=1), strategy={"type": "Recreate"})
+    then = f"{after}:untaint:node/g1=node.kubernetes.io/out-of-service;3m:rollout:{WORKER}"
+    assert asked(cluster_of(node("g0", gpus=1), gone, made), WORKER, then=then).verdict is verdict
+
+
+@pytest.mark.parametrize(
     ("key", "made", "verdict"),
     [
         ("StatefulSet/ml/worker", stateful_set("worker", ["g1"], pod_spec(gpus=1)), Verdict.COMPLETES),

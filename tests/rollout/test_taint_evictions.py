@@ -173,3 +173,11 @@ def test_a_taint_that_comes_evicts_those_there_after_their_seconds() -> None:
     answer = asked(found, then=taint)
     assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 180)
     assert asked(found, then=f"{taint};{untaint}").verdict is Verdict.STUCK
+
+
+def test_a_taint_that_is_taken_off_has_evicted_those_whose_seconds_were_over() -> None:
+    """Other's pod goes from b at 60 s, long before the taint does; taken off at 30 s, nobody goes."""
+    found = making_room(for_seconds(60))
+    assert asked(found, then=f"10m:untaint:node/b={KEY}").verdict is Verdict.COMPLETES
+    assert asked(found, then=f"30s:untaint:node/b={KEY}").verdict is Verdict.STUCK
+    assert asked(making_room(FOR_EVER), then=f"10m:untaint:node/b={KEY}").verdict is Verdict.STUCK
