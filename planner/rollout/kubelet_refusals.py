@@ -86,18 +86,26 @@ def doubt_words(refusal: KubeletRefusal) -> str:
 # ── before any pod is refused ────────────────────────────────────────────────────────────────────────────────────────
 _CORE: Final = 1_000  # millicores
 _MEMORY_PRESSURE: Final = "MemoryPressure"
-_PRESSURES: Final = (_MEMORY_PRESSURE, "DiskPressure", "PIDPressure")
+_PRESSURES: Final = {
+    _MEMORY_PRESSURE: TAINT_MEMORY_PRESSURE,
+    "DiskPressure": "node.kubernetes.io/disk-pressure",
+    "PIDPressure": "node.kubernetes.io/pid-pressure",
+}
+"""Conditions → the taint that the node lifecycle controller puts on such a node (NoSchedule)."""
 _MEMORY_TAINT: Final = Taint(key=TAINT_MEMORY_PRESSURE, value="", effect="NoSchedule")
 
 
 class ExpectedRefusal(Record):
-    """Nodes with kubelets that may refuse new pods of a template, and why, as a clause."""
+    """Nodes with kubelets that may refuse new pods of a template, and why, as a clause; or those that a taint is about to keep pods from."""
 
     nodes: tuple[str, ...]
     why: str
+    is_of_taint: bool = False
 
     @property
     def words(self) -> str:
+        if self.is_of_taint:
+            return f"{listing(list(self.nodes))} {plural(len(self.nodes), 'is', 'are')} {self.why}"
         kubelets = f"the {plural(len(self.nodes), 'kubelet')} of {listing(list(self.nodes))}"
         return (
             f"{kubelets} may refuse the new pods once they are bound: {self.why}; kube-scheduler doesn't look at that"
@@ -106,19 +114,18 @@ class ExpectedRefusal(Record):
 
 def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ExpectedRefusal]:
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
-    nodes_by_reason: dict[str, list[str]] = {}
+    nodes_by_reason: dict[tuple[str, bool], list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
     refusing = may_refuse(cluster)  # asked once: places are thousands, and templates too
     for node in (cluster.nodes[place] for place in places if place in refusing):
-        for why in (
-            _unaligned(node.kubelet, spec),
-            _whole_cores(node.kubelet, spec),
-            _pressed(node, spec, is_critical=is_critical),
-        ):
+        refused = _pressed(node, spec, is_critical=is_critical)
+        for why in (_unaligned(node.kubelet, spec), _whole_cores(node.kubelet, spec), refused):
             if why:
-                nodes_by_reason.setdefault(why, []).append(node.name)
-    for why, nodes in nodes_by_reason.items():
-        yield ExpectedRefusal(nodes=tuple(nodes), why=why)
+                nodes_by_reason.setdefault((why, False), []).append(node.name)
+        if not refused and (why := _untainted(node, spec)):
+            nodes_by_reason.setdefault((why, True), []).append(node.name)
+    for (why, is_of_taint), nodes in nodes_by_reason.items():
+        yield ExpectedRefusal(nodes=tuple(nodes), why=why, is_of_taint=is_of_taint)
 
 
 @once_a_cluster
@@ -211,3 +218,16 @@ def _pressed(node: Node, spec: PodSpec, *, is_critical: bool) -> str:
         if not is_best_effort or tolerates_taints(spec.tolerations, (_MEMORY_TAINT,)):
             return ""
     return f"it is under {listing(under)} (Evicted), until that ends"
+
+
+def _untainted(node: Node, spec: PodSpec) -> str:
+    """What a node is under whose taint, which the pod doesn't tolerate, isn't there yet; "" where none is about to come.
+
+    Source: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` `doNoScheduleTaintingPass`.
+    """
+    taints = {name: Taint(key=key, value="", effect="NoSchedule") for name, key in _PRESSURES.items()}
+    under = [name for name in _PRESSURES if node.conditions.get(name) == "True"]
+    here = {taint.key for taint in node.taints}
+    coming = [n for n in under if taints[n].key not in here and not tolerates_taints(spec.tolerations, (taints[n],))]
+    keys = listing([taints[name].key for name in coming])
+    return f"under {listing(coming)}, and its taint {keys}, which keeps the new pods away, isn't there yet" if coming else ""

@@ -193,7 +193,6 @@ def test_a_kubelet_under_disk_pressure_refuses_pods_that_tolerate_the_taint() ->
 def test_memory_pressure_refuses_best_effort_pods_that_do_not_tolerate_it() -> None:
     under = node("g0", gpus=8)
     under["status"]["conditions"] += [{"type": "MemoryPressure", "status": "True"}]
-    assert said(asked(nodes=[under])[1]) == []  # Burstable
     assert at_kubelets(of_daemon_set(pod_spec(), pressed("MemoryPressure", taint=False))) == []
     bare: Item = {"containers": [{"name": "main", "image": "app:1"}]}
     assert at_kubelets(of_daemon_set(bare, pressed("MemoryPressure", taint=False))) == []  # a DaemonSet's tolerate it
@@ -204,6 +203,32 @@ def test_memory_pressure_refuses_best_effort_pods_that_do_not_tolerate_it() -> N
     answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
     (why,) = said(answer)
     assert "it is under MemoryPressure (Evicted), until that ends" in why
+
+
+@pytest.mark.parametrize("condition", ["MemoryPressure", "DiskPressure"])
+def test_a_taint_of_pressure_that_isnt_there_yet_takes_the_proof_away(condition: str) -> None:
+    """The node lifecycle controller puts it there at once (`doNoScheduleTaintingPass`). Here the kubelet admits the pod: it isn't BestEffort,
+    or it is critical."""
+    key = f"node.kubernetes.io/{condition.removesuffix('Pressure').lower()}-pressure"
+    critical: Item = {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"}
+    tolerant: Item = {"tolerations": [{"key": key, "operator": "Exists"}]}
+    of_pod: Item = critical if condition == "DiskPressure" else {}
+
+    def answered(more: Item, *taints: tuple[str, str], under: bool = True) -> GateAnswer:
+        there = node("g0", gpus=8, taints=taints)
+        there["status"]["conditions"] += [{"type": condition, "status": "True"}] if under else []
+        mine = deployment("plain", ["g0"], pod_spec(**of_pod, **more))
+        manifest = copy.deepcopy(mine[0])
+        manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+        found = read(WHOLE, there, mine)
+        return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
+
+    (why,) = said(answered({}))
+    assert why.startswith(f"g0 is under {condition}, and its taint {key}, which keeps the new pods away, isn't there yet")
+    assert [one.verdict for one in answered({}).workloads] == [Verdict.COMPLETES]
+    assert [one.verdict for one in answered({}, (key, "NoSchedule")).workloads] == [Verdict.STUCK]
+    assert said(answered(tolerant)) == said(answered(tolerant, (key, "NoSchedule"))) == []
+    assert said(answered({}, under=False)) == []
 
 
 # ── pulled ───────────────────────────────────────────────────────────────────────────────────────────────────────────
