@@ -39,10 +39,11 @@ from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint
+from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.cluster_events import is_called
+from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.registry import TAKE_CHANGES
 from planner.rollout.in_flight import in_flight
 from planner.rollout.kueue_admission import let_in
@@ -56,6 +57,7 @@ from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"
 _HONORS: Final = "is spread over nodes without taints"
+_ON_EACH: Final = "rolls out on each node without such taints"
 _LAST_TURN: Final = 10_000  # of an event at another time: after those of that time
 _NOBODY: Final = Batch(nodes=(), ahead=(), again=())
 _WORK_UNITS: Final = 3_000_000
@@ -299,6 +301,10 @@ def _tainted(case: ChangeCase, later_event: Later, prepared: Prepared) -> Happen
     words = f"{where} gets the taint {key}:{effect}"
     if effect == _PREFERS:
         raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", later_event)
+    here = {case.cluster.node_index[name] for name in nodes}
+    for workload in _moving(case.cluster, prepared):  # its pods tolerate more than its template says: a cordon
+        if workload.traits.is_per_node and not here.isdisjoint(daemon_nodes(case.cluster, daemon_spec(workload))):
+            raise _not_played(f"{workload.key} {_ON_EACH}", later_event)
     closes = nodes if _keeps_away(case, nodes, (taint,), prepared, later_event) else ()
     executes = effect == "NoExecute"
     ends = _that_stays_a_while(case, nodes, taint) if executes and closes else ""
@@ -390,17 +396,21 @@ def _not_played(why: str, later_event: Later) -> NotKnownError:
     )  # fmt: skip
 
 
+def _moving(cluster: Cluster, prepared: Prepared) -> list[Workload]:
+    """Those that roll out, or are in flight."""
+    flights = (flight.workload for flight in in_flight(cluster))
+    return [*(r.after for r in prepared.revisions), *(workload for workload in flights if workload is not None)]
+
+
 def _may_come(
     case: ChangeCase, names: Sequence[str], prepared: Prepared
 ) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
     """(name, namespace, labels, spec, whether it is a DaemonSet's) of those that may be made or placed meanwhile and may go to these nodes:
     those that roll out, that wait, that are there, and those that others may preempt."""
     cluster, drained = case.cluster, set(names)
-    moving = [r.after for r in prepared.revisions]
-    moving += [flight.workload for flight in in_flight(cluster) if flight.workload is not None]
     candidates = [
         (workload.key, workload.namespace, t.labels, t.spec, workload.traits.is_per_node)
-        for workload in moving
+        for workload in _moving(cluster, prepared)
         for t, _ in workload.templates
     ]
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
@@ -435,9 +445,7 @@ def _keeps_away(
     tolerant, intolerant = "", ""
     for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
         if is_daemons or _honors(spec):
-            raise _not_played(
-                f"{name} {_HONORS if not is_daemons else 'rolls out on each node without such taints'}", later_event
-            )
+            raise _not_played(f"{name} {_ON_EACH if is_daemons else _HONORS}", later_event)
         if tolerates_taints(spec.tolerations, taints):
             tolerant = tolerant or name
         else:

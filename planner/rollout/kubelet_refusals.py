@@ -230,4 +230,8 @@ def _untainted(node: Node, spec: PodSpec) -> str:
     here = {taint.key for taint in node.taints}
     coming = [n for n in under if taints[n].key not in here and not tolerates_taints(spec.tolerations, (taints[n],))]
     keys = listing([taints[name].key for name in coming])
-    return f"under {listing(coming)}, and its taint {keys}, which keeps the new pods away, isn't there yet" if coming else ""
+    return (
+        f"under {listing(coming)}, and its taint {keys}, which keeps the new pods away, isn't there yet"
+        if coming
+        else ""
+    )

@@ -34,6 +34,9 @@ _MOST_DEAD_SHARE, _FEWEST_DEAD, _LARGE_CLUSTER = (
 )  # of a zone: from then on none is tainted in a cluster that isn't large
 
 
+_AFTER_OTHERS: Final = 1 << 30  # a turn: who takes a taint off in the same moment is before its evictions
+
+
 @once_a_cluster
 def silent_nodes(cluster: Cluster) -> Mapping[int, float]:
     """The places of nodes that are silent in the snapshot → since when, in seconds of a run's clock, which begins with the snapshot; 0
@@ -88,7 +91,7 @@ def evictions_on(cluster: Cluster, place: int, since: float, specs: Iterable[Pod
         how_long = f"hasn't answered for {duration(seconds)}" if seconds else "doesn't answer"
         yield Happening(
             after_seconds=max(0.0, since + seconds), words=f"pods are evicted from {node.name}, which {how_long}", prolongs=False,
-            puts_out=node.name, silent_since=since, outlasts=seconds,
+            puts_out=node.name, silent_since=since, outlasts=seconds, turn=_AFTER_OTHERS if keys else 0,
         )  # fmt: skip
 
 

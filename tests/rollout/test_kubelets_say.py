@@ -224,7 +224,9 @@ def test_a_taint_of_pressure_that_isnt_there_yet_takes_the_proof_away(condition:
         return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
 
     (why,) = said(answered({}))
-    assert why.startswith(f"g0 is under {condition}, and its taint {key}, which keeps the new pods away, isn't there yet")
+    assert why.startswith(
+        f"g0 is under {condition}, and its taint {key}, which keeps the new pods away, isn't there yet"
+    )
     assert [one.verdict for one in answered({}).workloads] == [Verdict.COMPLETES]
     assert [one.verdict for one in answered({}, (key, "NoSchedule")).workloads] == [Verdict.STUCK]
     assert said(answered(tolerant)) == said(answered(tolerant, (key, "NoSchedule"))) == []
