@@ -52,6 +52,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     if quick.is_quick():
+        if missed := quick.picking_nothing([item.nodeid for item in items]):
+            raise pytest.UsageError(f"tests/quick.py picks a smoke that no test is called: {', '.join(missed)}")
         left = [item for item in items if quick.is_left_out(item.nodeid)]
         items[:] = [item for item in items if not quick.is_left_out(item.nodeid)]
         config.hook.pytest_deselected(items=left)

@@ -20,6 +20,7 @@ FOLDER: Final = ROOT / ".trust" / "coverage"
 _SETTINGS: Final = """[run]
 source = planner
 parallel = True
+sigterm = True
 patch =
     subprocess
     fork

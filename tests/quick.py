@@ -63,7 +63,8 @@ LATER: Final = (
     "tests/rules/test_half_inputs.py",
     "tests/rules/test_one_number.py",  # one figure at every page and command: the pages again
     "tests/rules/test_two_doors.py",
-    "tests/serve",
+    "tests/serve/test_connections.py",
+    "tests/serve/test_serve.py",
     "tests/sources/test_live.py",
     "tests/sources/test_prometheus.py",
     "tests/sources/test_prometheus_nodes_and_gpus.py",
@@ -72,14 +73,14 @@ LATER: Final = (
 """Folders, files and tests that only `make test-all` runs."""
 
 SMOKE: Final = (
-    "tests/browser/test_every_page.py::test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high[1360-",
+    "tests/browser/test_every_page.py::test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high[-1360-900-",
     "tests/cli/test_each_command.py",
     "tests/cli/test_mcp.py::test_an_answer_is_",
     "tests/fuzz/test_fuzz.py::test_whatever_comes_in_is_handled[0]",
     "tests/serve/test_serve.py::test_recorded_reviews_get_an_answer_over_tls",
     "tests/sources/test_live.py::test_what_changes_is_followed_without_listing_anew",
 )
-"""Tests of those that `make test` runs all the same, by the beginnings of their names."""
+"""Tests of those that `make test` runs all the same, by the beginnings of their names; of a test with cases, what stands in the case's."""
 
 
 def is_quick() -> bool:
@@ -117,4 +118,16 @@ def is_later(path: Path, root: Path) -> bool:
 def is_left_out(node: str) -> bool:
     """Whether a quick run leaves out this test of a file that it collects."""
     is_left = any(node.startswith((f"{one}/", f"{one}::", f"{one}[")) or node == one for one in LATER)
-    return is_left and not node.startswith(SMOKE)
+    return is_left and not any(is_picked(one, node) for one in SMOKE)
+
+
+def is_picked(smoke: str, node: str) -> bool:
+    test, _, case = smoke.partition("[")
+    return node.startswith(test) and case in node
+
+
+def picking_nothing(nodes: Sequence[str]) -> list[str]:
+    """What `SMOKE` names of the files of these tests, and none of them is called."""
+    files = {node.partition("::")[0] for node in nodes}
+    named = (one for one in SMOKE if files & {one.partition("::")[0]})
+    return [one for one in named if not any(is_picked(one, node) for node in nodes)]

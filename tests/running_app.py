@@ -49,11 +49,14 @@ def running_app(
 ) -> Iterator[RunningApp]:
     """The app on that port, else on one of its own. What it logs goes to `log`."""
     port = port or reserved()
+    path = os.pathsep.join(
+        filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
+    )  # where `make coverage` has its tool
     with log.open("a", encoding="utf-8") as output:
         server = subprocess.Popen(
             [sys.executable, *program, str(port)],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            env={**os.environ, "PYTHONPATH": path, **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

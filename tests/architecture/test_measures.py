@@ -49,3 +49,13 @@ def test_what_make_test_picks_is_there(smoke: str) -> None:
     file, _, name = smoke.partition("::")
     assert any(file == left or file.startswith(f"{left}/") for left in quick.LATER)
     assert not name or f"def {name.partition('[')[0]}" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_a_smoke_that_no_test_is_called_is_seen() -> None:
+    file, _, _ = quick.SMOKE[0].partition("::")
+    assert quick.picking_nothing([f"{file}::test_a_page[now-1360-900-x]"]) == [quick.SMOKE[0]]
+    assert quick.picking_nothing(["tests/ground/test_words.py::test_x"]) == []
+    named = quick.SMOKE[0].replace("[", "[now-")
+    assert quick.picking_nothing([f"{named}schemes]"]) == []
+    assert not quick.is_left_out(f"{named}schemes]")
+    assert quick.is_left_out(f"{named.partition('[')[0]}[now-390-844-schemes]")

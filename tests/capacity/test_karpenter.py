@@ -193,3 +193,10 @@ def test_of_a_list_that_is_not_whole_nothing_is_taken() -> None:
     cut = replace(cluster, presence=FrozenMap({**cluster.presence, "NodePool": Presence.PARTIAL}))
     assert with_snapshots(cut, ()) == ()
     assert autoscalers_seen(cut)["karpenter"] == "node n0 is Karpenter's"
+
+
+def test_a_pool_that_cannot_take_the_pod_leaves_nothing_unknown() -> None:
+    """Which machines it may bring doesn't matter then."""
+    blue = {"example.com/team": "blue"}
+    assert asked(pool(FAMILY), gpus=2, types=None, **blue).verdict is Verdict.STUCK
+    assert asked(pool(FAMILY, TEAM), gpus=2, types=None, **blue).verdict is Verdict.UNKNOWN

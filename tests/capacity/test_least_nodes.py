@@ -19,6 +19,9 @@ from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Shape, Static, compile_shape
 from planner.sources import demo
 from tests.bench import crowd
+from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import pod as bare_pod
+from tests.rollout.rollouts import daemon_set
 
 
 def one_by_one(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[IntArray, IntArray]:
@@ -65,3 +68,15 @@ def test_what_stays_is_what_one_pod_after_another_comes_to(made: Callable[[], Sn
             assert (mine == plain).all(), workload.key
             found[place] |= bool(plain.any())
     assert all(found)
+
+
+def test_a_deployment_that_fits_nowhere_needs_nodes_and_a_daemon_set_needs_none() -> None:
+    """A node more brings it one more pod to place, and no room for those that it has."""
+    nodes = [node(f"n{number}", cpu="4") for number in range(2)]
+    large = pod_spec(cpu="3")
+    there = [bare_pod(f"p{number}", large, on=f"n{number}") for number in range(2)]
+    cluster = Cluster(snapshot(*nodes, there, deployment("a", [""], large), daemon_set("d", [], large)))
+    bound = {one.kind: least_nodes.least_nodes(cluster, one, lambda *_: 7.0) for one in cluster.snapshot.workloads}
+    assert {kind: (one.nodes, one.usd_per_month) for kind, one in bound.items()} == {
+        "Deployment": (1, 7.0), "DaemonSet": (0, 0.0),
+    }  # fmt: skip

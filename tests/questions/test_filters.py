@@ -181,3 +181,16 @@ def test_the_plan_keeps_every_measure_since_they_work_together() -> None:
     listed = [one.workload for one in part.order] + [one.workload for one in part.left]
     assert {key.split("/")[1] for key in listed} == {"dev"}
     assert part.hidden == len(whole.order) + len(whole.left) - len(part.order) - len(part.left)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Filter(namespaces=("prod",)), "1 of 7 workloads in namespace prod would get stuck if changed now; 13 hidden."),
+        (Filter(search="web"), "All 2 workloads with “web” in the name can roll out now; 18 hidden."),
+        (Filter(search="nothing"), "No workload with “nothing” in the name; 20 hidden."),
+        (Filter(), "5 of 20 workloads would get stuck if changed now."),
+    ],
+)
+def test_the_overview_says_how_many_it_hides(asked: Filter, said: str) -> None:
+    assert str(overview.answer(DEMO, overview.OverviewSettings(filter=asked)).sentence) == said
