@@ -63,6 +63,7 @@ SQL_MEMORY_BYTES: Final = 384 * 2**20  # of DuckDB's own
 _FREE_BYTES: Final = (
     512 * 2**20
 )  # of rows that are read whole; beyond, `archives.LARGEST_RATIO` for each byte of their files
+_MOST_ENTRY_BYTES: Final = 64 * 2**20  # of the manifest: 300,000 parts are 8 MB
 _BATCH_ROWS: Final = 10_000
 _OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
@@ -288,9 +289,10 @@ class Store:
         InputError
             When it is damaged, or larger than `limit_bytes`.
         """
+        limit_bytes = bounded.limit_bytes() if limit_bytes is None else limit_bytes
         with self._told("read"):
-            packed = self._get(stored_snapshot.path)
-        content = _unpacked(packed, stored_snapshot.path, bounded.limit_bytes() if limit_bytes is None else limit_bytes)
+            packed = self._get(stored_snapshot.path, limit_bytes)
+        content = _unpacked(packed, stored_snapshot.path, limit_bytes)
         return snapshot_bytes.decode(content, stored_snapshot.path)
 
     def readable(self, stored_snapshots: Iterable[StoredSnapshot]) -> list[Snapshot]:
@@ -733,10 +735,13 @@ class Store:
             plain[folder] = os.path.realpath(whole) == whole
         return not plain[folder] or Path(self._root, folder, name).is_symlink()
 
-    def _get(self, path: str) -> bytes:
+    def _get(self, path: str, most_bytes: int = _MOST_ENTRY_BYTES) -> bytes:
         with self._files.open_input_stream(self._path(path), compression=None) as stream:
-            content: bytes = stream.read()
-            return content
+            content: bytes = stream.read(most_bytes + 1)
+        if len(content) > most_bytes:
+            fix = "Ask who wrote this file, and delete it"
+            raise InputError(f"it has more than {in_units(most_bytes)}, which no such file has", where=path, fix=fix)
+        return content
 
     def _put(self, path: str, data: bytes) -> None:
         """A file that is there whole, or not at all."""

@@ -414,6 +414,17 @@ def test_a_snapshot_of_one_cluster_that_is_gone_costs_no_other_its_trends(
     assert "snapshots/cluster=evil" in said.err
 
 
+def test_an_entry_without_an_end_costs_no_memory_and_no_other_its_history(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    path = tmp_path / "manifest" / "cluster=evil" / "day=2020-01-01" / "x.json"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.truncate(100 * 2**30)  # which takes no room on the disk
+    assert {one.cluster for one in store.snapshots()} == {"prod"}
+    assert "more than 64 MiB" in " ".join(store.left_out)
+
+
 def _behind_a_link(path: Path, away: Path) -> None:
     path.rename(away)
     path.symlink_to(away)
