@@ -356,7 +356,7 @@ class Scheduler:
 
     def _standing(self, node: int) -> object:
         """What the refusal of a pod depends on that amounts alone decide about and that only this node may take: equal as long as nothing
-        has happened to the node, and nobody came who keeps others away. Each pod that goes anywhere has such a one tried again, of which a
+        has happened to the node, and no pod came that keeps others away. Each pod that goes anywhere has such a one tried again, of which a
         DaemonSet that preempts has as many as nodes."""
         state, nominations = self.state, self.nominations
         return node, state.changes[node], state.fills, len(state.anti), nominations.anti_affine, [*nominations.on(node)]

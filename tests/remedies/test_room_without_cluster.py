@@ -455,6 +455,13 @@ def test_a_group_is_one_place_with_a_node_for_each_of_its_pods() -> None:
     assert need_of(groups(0, 1)).room.need is Need.NOTHING
 
 
+@pytest.mark.parametrize(("size", "surge", "pods"), [(1, 1, 1), (1, 2, 2), (3, 1, 3)])
+def test_a_group_is_counted_in_pods_one_of_a_single_pod_too(size: int, surge: int, pods: int) -> None:
+    asked = groups(surge, 0)
+    asked["spec"]["leaderWorkerTemplate"]["size"], asked["spec"]["replicas"] = size, 3
+    assert need_of(asked).room.pod_count == pods
+
+
 def test_a_blue_green_rollout_needs_room_for_each_of_its_pods() -> None:
     rollout = workload(3)
     rollout |= {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}

@@ -99,7 +99,7 @@ CASES = {
     "a volume is elsewhere": volume(only_room_elsewhere(), bound(), csi_driver(), verdict=Verdict.STUCK),
     "it stays on its node": volume(alone_on_its_node(), bound(), csi_driver(), verdict=Verdict.COMPLETES),
     "several nodes may have it": volume(only_room_elsewhere(), bound("data", "ReadWriteMany"), csi_driver(), verdict=Verdict.COMPLETES),
-    "a driver nobody tells of": volume(only_room_elsewhere(), bound(of=OTHERS), verdict=Verdict.UNKNOWN, is_doubted=True),
+    "a driver that no list tells of": volume(only_room_elsewhere(), bound(of=OTHERS), verdict=Verdict.UNKNOWN, is_doubted=True),
     "a driver that is presumed to attach": volume(only_room_elsewhere(), bound(), verdict=Verdict.STUCK, is_doubted=True),
     "a FlexVolume": volume(only_room_elsewhere(), bound(of=FLEX), csi_driver(), verdict=Verdict.UNKNOWN, is_doubted=True),
     "a FlexVolume for many": volume(only_room_elsewhere(), bound("data", "ReadWriteMany", of=FLEX), csi_driver(), verdict=Verdict.COMPLETES),
