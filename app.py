@@ -11,7 +11,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from planner.serve import dashboard_mounts, health
-from planner.serve.processes import pool
+from planner.serve.processes import process_pool
 from planner.ui import link, live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
 from planner.ui.frontend import Frontend
@@ -22,7 +22,7 @@ NAMES = [*(page.stem for page in PAGES.glob("[!_]*.py")), *link.MOVED]
 
 take_settings()
 people = sign_in.configured()
-pool.start()
+process_pool.start()
 
 
 app = st.App(

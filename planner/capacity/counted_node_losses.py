@@ -23,10 +23,10 @@ from planner.kubernetes.records import FrozenMap, Labels, Pod, PodSpec, ReplicaS
 from planner.rollout.admission import Admission
 from planner.rollout.certain_course import is_tried_as_told
 from planner.rollout.ownership import pods_by_node, pods_by_owner, sets_by_key, workloads_by_key, workloads_by_owner
+from planner.rollout.pod_durations import start_seconds
 from planner.rollout.pods import unfinished
 from planner.rollout.simulation import units_of_attempt
 from planner.rollout.snapshot_pending_groups import waiting_of
-from planner.rollout.timing import start_seconds
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, once_a_cluster
 from planner.scheduling.filters import feasible, is_judged_alone
 from planner.scheduling.shape import Shape, alike, compile_shape

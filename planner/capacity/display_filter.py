@@ -20,7 +20,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Labels, Snapshot
 from planner.kubernetes.selectors import labels_match, read_selector
 from planner.rollout.answers import Verdict
-from planner.rollout.wording import WORD
+from planner.rollout.verdict_wording import WORD
 
 _WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
 """How a node that says no pool is asked for."""

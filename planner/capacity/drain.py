@@ -17,9 +17,9 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Severity
-from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.eviction_requests import on_nodes
 from planner.rollout.simulation import Simulation
+from planner.rollout.volume_attachments import VOLUME_ELSEWHERE
 from planner.scheduling.cluster import Cluster
 
 

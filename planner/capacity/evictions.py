@@ -15,8 +15,8 @@ from planner.kubernetes.records import Node, Snapshot, Taint
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.eviction_requests import Evictor, Wanted
+from planner.rollout.pod_durations import Stopwatch
 from planner.rollout.simulation import Simulation
-from planner.rollout.timing import Stopwatch
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 

@@ -28,7 +28,7 @@ from planner.pricing.price_book import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.policy import GateException, GatePolicy
+from planner.rollout.gate_policy import GateException, GatePolicy
 from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 from planner.rollout.run_result import less_sure

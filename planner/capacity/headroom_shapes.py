@@ -38,7 +38,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.rollout.controllers.statefulset import claim_name, spec_with_claims
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.node_facts import node_pools, offers
-from planner.scheduling.storage import claims_by_key
+from planner.scheduling.volume_placement import claims_by_key
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines

@@ -19,13 +19,13 @@ from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.rollout.kueue_admission import let_in_now
 from planner.rollout.prepared_change import compiled
 from planner.rollout.run import simulate
-from planner.scheduling.kueue.clusters import lacking, name_of, played, rules_of, why, with_nominal
-from planner.scheduling.kueue.cycle import QuotaState, nominate
+from planner.scheduling.kueue.admission_cycle import QuotaState, nominate
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
+from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Queue, Tree
+from planner.scheduling.kueue.kueue_snapshot import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.pending_workload import NO_MATCH, Lack, Mode, Wanting
-from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.queue_state import state_of, wanting
 from planner.scheduling.kueue.requests import as_counted
-from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Queue, Tree
 
 
 class QueueUse(Record):

@@ -24,7 +24,7 @@ from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
 from planner.scheduling.pod import NOWHERE
 from planner.scheduling.shape import Shape, Static, allowed, compile_alike, compile_shape, seats
-from planner.scheduling.storage import storage_demand
+from planner.scheduling.volume_placement import storage_demand
 
 
 class LeastNodes(Record):

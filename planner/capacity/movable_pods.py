@@ -16,10 +16,10 @@ from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of, goes_with_its_node, node_data
 from planner.kubernetes.records import Pod, PodDisruptionBudget, Workload
-from planner.rollout.attachments import sharing
 from planner.rollout.ownership import pods_of, sets_by_key, workloads_by_key
+from planner.rollout.pod_durations import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.rollout.simulation import Simulation
-from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
+from planner.rollout.volume_attachments import sharing
 from planner.scheduling.cluster import Cluster
 
 _LEAST_CENTS: Final = 1e-2  # of a move: none is free

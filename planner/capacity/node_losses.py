@@ -17,12 +17,12 @@ from planner.capacity.evictions import settle
 from planner.ground import garbage_collector
 from planner.ground.well_known_names import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
-from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.cluster_events import lose
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
+from planner.rollout.pod_durations import Stopwatch
 from planner.rollout.simulation import Simulation
-from planner.rollout.timing import Stopwatch
+from planner.rollout.volume_attachments import FORCED_DETACH_SECONDS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.pod import LivePod

@@ -23,11 +23,11 @@ from planner.rollout.answers import Verdict, WorkloadRollout
 from planner.rollout.eviction_requests import these
 from planner.rollout.film import Camera, Doings, Film, Frame, count_at, developed, kept, scarce_resource
 from planner.rollout.ownership import workloads_by_owner
+from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.run_result import event_words, workload_keys_by_owner
 from planner.rollout.simulation import Simulation
-from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import is_blind
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Static

@@ -22,7 +22,7 @@ from planner.pricing.strategy_cost import (
     compare_strategies,
     strategy_cost,
 )
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_choice import unbeaten

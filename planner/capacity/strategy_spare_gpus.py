@@ -24,9 +24,9 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import GROWING_REASONS, GridCell, StrategyGrid, Verdict
-from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_grid import play_cell
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import compile_shape, seats

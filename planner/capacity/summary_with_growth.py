@@ -12,8 +12,8 @@ from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE, TooLargeError
 from planner.rollout.answers import GROWING_REASONS, Verdict
 from planner.rollout.kueue_admission import crowded, let_in
+from planner.rollout.kueue_evictions import GROWTH_BESIDE
 from planner.rollout.prepared_change import pod_times_of
-from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.rollout_summary import Glance, glance
 from planner.rollout.run import Revision
 from planner.rollout.unknowns import unknowns

@@ -34,10 +34,10 @@ from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import EMPTY, Pod, Snapshot
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import PriceBook
-from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, is_proven
 from planner.rollout.prepared_change import compiled
+from planner.rollout.volume_attachments import VOLUME_ELSEWHERE
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike

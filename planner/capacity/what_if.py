@@ -42,7 +42,6 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.surge_and_unavailable import parse_share
-from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.cluster_events import hear, hear_again, is_called
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.eviction_requests import take_away, these
@@ -51,6 +50,7 @@ from planner.rollout.run import Revision, simulate
 from planner.rollout.silent_nodes import answering, heard_again, silenced, toleration_seconds
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
+from planner.rollout.volume_attachments import VOLUME_ELSEWHERE
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy, daemons_on
 from planner.scheduling.pod import LivePod

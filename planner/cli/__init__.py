@@ -259,12 +259,12 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
     "demo" for the embedded demo, "context:NAME" for a live cluster, or "store:URL#cluster@time" for a moment that
     headroom store snapshot kept.
     """
-    from planner.sources import bounded
+    from planner.sources import bounded_reading
 
-    bounded.use(unpacked_limit)
-    click.get_current_context().call_on_close(lambda: bounded.use(None))
+    bounded_reading.use(unpacked_limit)
+    click.get_current_context().call_on_close(lambda: bounded_reading.use(None))
     if accelerators:
-        from planner.sources import accelerators as source
+        from planner.sources import accelerator_file as source
 
         source.use(accelerators)
 

@@ -13,8 +13,8 @@ import click
 from planner.cli import progress_line
 from planner.cli.input_options import FILE
 from planner.ground.errors import InputError
-from planner.sources import access
-from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
+from planner.sources import dashboard_access
+from planner.sources.cluster_argument import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
 
 STREAMLIT: Final = {"STREAMLIT_SERVER_HEADLESS": "true", "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
 """Streamlit's own settings, as its configuration reads them from the environment."""
@@ -46,14 +46,14 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     is opened: start anew to read it anew. Without sign-in it listens on localhost only.
     """
     if sign_in is not None:
-        os.environ[access.VARIABLE] = str(sign_in.resolve())
+        os.environ[dashboard_access.VARIABLE] = str(sign_in.resolve())
     environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster), **STREAMLIT, "STREAMLIT_SERVER_PORT": str(port)}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH", "")]))
     environment["STREAMLIT_SERVER_ADDRESS"] = host
     os.chdir(folder())  # Streamlit reads .streamlit/ there
-    if access.configured() is None:
-        if not access.is_local(host):
-            raise InputError(access.LOCAL_ONLY, where=f"--host {host}", fix=access.HOW_TO)
+    if dashboard_access.configured() is None:
+        if not dashboard_access.is_local(host):
+            raise InputError(dashboard_access.LOCAL_ONLY, where=f"--host {host}", fix=dashboard_access.HOW_TO)
         click.echo("No sign-in is configured: Headroom listens on localhost only.", err=True)
     words = [host, str(port), *(["browser"] if browser else [])]
     progress_line.end()

@@ -15,8 +15,8 @@ from planner.ground.records import replace
 from planner.history import snapshot_names
 from planner.inventory import input_report
 from planner.kubernetes.records import Severity, Snapshot
-from planner.sources import bounded
-from planner.sources import cluster as source
+from planner.sources import bounded_reading
+from planner.sources import cluster_argument as source
 
 _WORTH_BYTES: Final = 2**24  # of all but the largest file: less is read as soon as a process is made
 
@@ -24,13 +24,13 @@ _WORTH_BYTES: Final = 2**24  # of all but the largest file: less is read as soon
 def read_cluster(
     spec: str, *, stdin: BinaryIO | None = None, is_told: bool = True, is_replaced: bool = False
 ) -> Snapshot:
-    """The snapshot named by `spec` (`planner.sources.cluster.read_cluster`).
+    """The snapshot named by `spec` (`planner.sources.cluster_argument.read_cluster`).
 
     Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so, unless the
     command tells it itself (`is_told` False) or was asked to be quiet.
     """
     progress_line.doing(f"reading {spec}")
-    snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
+    snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded_reading.limit_bytes())
     return _told(spec, snapshot, is_told=is_told, is_replaced=is_replaced)
 
 
@@ -84,7 +84,7 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
 def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
     """`read_cluster` of one after another; large files are read beside one another."""
     sizes = [source.bytes_to_read(spec) for spec in specs] if parallel_parts.are_shared() else [0]
-    if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded.limit_bytes():
+    if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded_reading.limit_bytes():
         yield from map(read_cluster, specs)
         return
     progress_line.doing(f"reading {', '.join(specs)}")
@@ -97,7 +97,7 @@ def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
 def _tried(spec: str) -> Snapshot | HeadroomError:
     """What is read, or why nothing is: it is said after what is said of those before it."""
     try:
-        return source.read_cluster(spec, limit_bytes=bounded.limit_bytes())
+        return source.read_cluster(spec, limit_bytes=bounded_reading.limit_bytes())
     except HeadroomError as error:
         return error
 

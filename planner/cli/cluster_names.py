@@ -19,7 +19,7 @@ def names_in(spec: str) -> Mapping[str, list[str]]:
     """Keys of workloads, namespaces and node pools of CLUSTER; nothing of one that can't be read, and of a live one or a store: no key
     asks a server."""
     from planner.ground.errors import HeadroomError
-    from planner.sources.cluster import EMBEDDED, read_cluster
+    from planner.sources.cluster_argument import EMBEDDED, read_cluster
 
     path = Path(spec)
     if spec not in EMBEDDED and not path.is_file():

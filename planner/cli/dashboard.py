@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from planner.ground import errors
-from planner.serve.server import Server
+from planner.serve.http_server import Server
 
 
 def load(place: Path) -> Any:

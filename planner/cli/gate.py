@@ -20,7 +20,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.gate import QUESTION, GateSettings, answer, answer_without_cluster
 from planner.questions.question import FACTS, Inputs, Want, document
 from planner.rollout.answers import Verdict
-from planner.sources import manifests
+from planner.sources import manifest_files
 
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
 _WANTS: Final = (Want.POOLS, Want.PRICES, Want.CLOCK, Want.STARTS)
@@ -88,7 +88,7 @@ def command(
             "--chart prints cures as values, and works without CLUSTER only", where="--chart", fix="Leave CLUSTER out"
         )
     policy = policy_of(policy_file)
-    given_manifests = manifests.read(names, recursive=recursive)
+    given_manifests = manifest_files.read(names, recursive=recursive)
     clusters = [] if cluster is None else [_read(cluster)]
     later = manifests_of(asked["then"])
     settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
@@ -103,7 +103,7 @@ def command(
         gate_answer = answer_without_cluster(settings, Inputs(now=time.time()))
         if chart is not None:
             gate_answer = gate_without_cluster.with_values(
-                gate_answer, manifests.read_chart(chart), given_manifests.places
+                gate_answer, manifest_files.read_chart(chart), given_manifests.places
             )
     places, source = given_manifests.places, clusters[0].source if clusters else ", ".join(names)
 
@@ -136,7 +136,7 @@ def _read(cluster: str) -> Snapshot:
     InputError
         For a file without nodes and pods that no API server has written.
     """
-    if manifests.is_manifest(cluster):
+    if manifest_files.is_manifest(cluster):
         what = "is read as CLUSTER, and holds manifests: no node, no pod, nothing that an API server has written"
         raise InputError(what, where=cluster, fix=f"Give each file its own -f: -f {cluster}")
     return read_cluster(cluster)

@@ -17,10 +17,10 @@ from planner.ground.words import count, duration, listing, literal, printable, s
 from planner.inventory.findings import NOTES
 from planner.kubernetes.records import Severity
 from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
-from planner.questions.wording import listed
+from planner.questions.table_wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import AS_DOUBTS, Doubt, Effect
-from planner.sources.manifests import SourceLine
+from planner.sources.manifest_files import SourceLine
 
 MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
 _MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment

@@ -16,7 +16,7 @@ from planner.inventory.chart_values import HelmChart, chart_values
 from planner.questions.gate import SIGN, GateAnswer
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import ManifestCure, Need, RoomNeed
-from planner.sources.manifests import SourceLine
+from planner.sources.manifest_files import SourceLine
 
 RULE: Final = "needs_room"
 """What a report calls the failure of a workload that needs room."""

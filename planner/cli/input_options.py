@@ -16,12 +16,12 @@ from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Node, Snapshot
 from planner.pricing.price_book import PriceBook, PricingCategory
-from planner.questions.meanwhile_settings import MeanwhileSettings
-from planner.rollout.policy import GatePolicy, read_policy
-from planner.sources import bounded
+from planner.questions.side_event_settings import MeanwhileSettings
+from planner.rollout.gate_policy import GatePolicy, read_policy
+from planner.sources import bounded_reading
 
 if TYPE_CHECKING:
-    from planner.sources.prometheus import Prometheus
+    from planner.sources.prometheus_usage import Prometheus
 
 T = TypeVar("T")
 
@@ -52,10 +52,10 @@ pool_options: Final = options.together(
 
 def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
     """What files and the cloud say of node pools."""
-    from planner.sources import gcloud, node_pools
+    from planner.sources import gcloud_node_pools, node_pool_files
 
-    file_limits = tuple(limits for name in files for limits in node_pools.read(name))
-    return node_pools.stated(snapshot, file_limits + (gcloud.read_live(gke) if gke else ()))
+    file_limits = tuple(limits for name in files for limits in node_pool_files.read(name))
+    return node_pool_files.stated(snapshot, file_limits + (gcloud_node_pools.read_live(gke) if gke else ()))
 
 
 # ── the policy of the gate and the webhook ───────────────────────────────────────────────────────────────────────────
@@ -73,7 +73,7 @@ def policy_of(name: str | None) -> GatePolicy:
     path = Path(name or POLICY)
     if name is None and not path.exists():
         return GatePolicy()
-    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, fix="Give TOML in UTF-8"), str(path))
+    return read_policy(bounded_reading.read_text(path, limit=_LARGEST_POLICY, fix="Give TOML in UTF-8"), str(path))
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,10 +168,10 @@ def _with_url(context: click.Context, option: click.Parameter, path: Path | None
 
 def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus], T]) -> T:
     """What `ask` reads of the server at `url`; its warnings are told."""
-    from planner.sources.prometheus import Prometheus
+    from planner.sources.prometheus_usage import Prometheus
 
     fix = "Name a file that holds the token only"
-    token = bounded.read_text(token_file, limit=2**20, fix=fix).strip() if token_file else ""
+    token = bounded_reading.read_text(token_file, limit=2**20, fix=fix).strip() if token_file else ""
     server = Prometheus(url=url, token=token)
     response = ask(server)
     for warning in server.warnings:
@@ -183,6 +183,6 @@ def manifests_of(then: Any) -> dict[str, str]:
     """The manifests that the events of ``--then`` apply, as their setting."""
     later_changes = options.read(MeanwhileSettings, {"then": then}).then
     files = [later.change.target for later in later_changes if later.change.kind is ChangeKind.APPLY]
-    from planner.sources import manifests
+    from planner.sources import manifest_files
 
-    return {"then_manifests": json.dumps([manifests.read((file,)).text for file in files])} if files else {}
+    return {"then_manifests": json.dumps([manifest_files.read((file,)).text for file in files])} if files else {}

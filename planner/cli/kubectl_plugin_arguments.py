@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from planner.ground.errors import InputError
-from planner.sources.cluster import CONTEXT_PREFIX
+from planner.sources.cluster_argument import CONTEXT_PREFIX
 
 _KUBECTL = {"--context": "context", "--kubeconfig": "kubeconfig", "-n": "namespace", "--namespace": "namespace"}
 _WORKLOAD_OPTIONS = ("-w", "--workload", "--also")

@@ -33,11 +33,11 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.questions import INDEX, question_called
 from planner.questions.question import Inputs, Question, document
-from planner.questions.wording import listed
-from planner.rollout.wording import WORD
-from planner.serve.processes.pool import Pool
-from planner.sources.access import sees
-from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
+from planner.questions.table_wording import listed
+from planner.rollout.verdict_wording import WORD
+from planner.serve.processes.process_pool import Pool
+from planner.sources.cluster_argument import CONTEXT_PREFIX, EMBEDDED
+from planner.sources.dashboard_access import sees
 
 if TYPE_CHECKING:
     import mcp_types as types

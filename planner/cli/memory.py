@@ -11,7 +11,7 @@ from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.records import replace
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
-from planner.sources import bounded, kubectl
+from planner.sources import bounded_reading, cluster_dumps
 
 _OPTIONS: Final = options.together(
     options.option("", "--pod-metrics", type=THERE, is_everyday=True, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
@@ -23,12 +23,15 @@ def _with_metrics(called: Called) -> Snapshot:
     [snapshot], path = called.snapshots, called.values["pod_metrics"]
     if path is None:
         return snapshot
-    read = kubectl.read(path, limit_bytes=bounded.limit_bytes())
+    read = cluster_dumps.read(path, limit_bytes=bounded_reading.limit_bytes())
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 
 def _of_kubelets(called: Called) -> Mapping[str, Any]:
-    texts = {str(path): bounded.read_file(path).decode("utf-8", "replace") for path in called.values["kubelet_metrics"]}
+    texts = {
+        str(path): bounded_reading.read_file(path).decode("utf-8", "replace")
+        for path in called.values["kubelet_metrics"]
+    }
     return {"stats": tuple(cadvisor.parse(text, path) for path, text in texts.items())}
 
 

@@ -18,7 +18,7 @@ from planner.ground.tables import Rows
 from planner.ground.words import literal, sentence
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
-from planner.questions.wording import for_people, listed
+from planner.questions.table_wording import for_people, listed
 
 S = TypeVar("S")
 A = TypeVar("A")

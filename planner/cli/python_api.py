@@ -32,8 +32,8 @@ from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import FACTS, Inputs, Question, document
-from planner.questions.wording import for_people, listed
-from planner.sources.cluster import EMBEDDED
+from planner.questions.table_wording import for_people, listed
+from planner.sources.cluster_argument import EMBEDDED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +169,7 @@ def read(spec: str | Path) -> Cluster:
     HeadroomError
         When it can't be read: what, where, and how to fix it.
     """
-    from planner.sources.cluster import read_cluster
+    from planner.sources.cluster_argument import read_cluster
 
     return Cluster(read_cluster(str(spec)), str(spec))
 
@@ -272,9 +272,9 @@ def _setting(question: str, setting_fields: dict[str, Setting], name: str) -> Se
 
 def _read(setting: Setting, path: Path) -> dict[str, Any]:
     """The file's text as that setting; of manifests also the names of the files that aren't Kubernetes'."""
-    from planner.sources import manifests
+    from planner.sources import manifest_files
 
-    documents = manifests.read((str(path),))
+    documents = manifest_files.read((str(path),))
     return {setting.name: documents.text} | (
         {"unread": documents.unread} if setting.name == "manifest" and documents.unread else {}
     )

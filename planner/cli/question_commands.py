@@ -40,11 +40,11 @@ from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import NOTHING, Inputs, Question, Want
-from planner.questions.wording import listed
+from planner.questions.table_wording import listed
 from planner.rollout.answers import Verdict
-from planner.rollout.scripts import in_context
-from planner.rollout.wording import WORD
-from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
+from planner.rollout.resumable_scripts import in_context
+from planner.rollout.verdict_wording import WORD
+from planner.sources.cluster_argument import CONTEXT_PREFIX, EMBEDDED, context_of
 
 Settings = TypeVar("Settings")
 _MOST: Final = 40  # rows of a listing on a terminal; a pipe gets all where the listing itself doesn't say how many
@@ -83,8 +83,8 @@ def _gpu_use(called: Called) -> dict[str, Any]:
 def _load(called: Called) -> dict[str, Any]:
     if not called.specs[0].startswith(CONTEXT_PREFIX):
         return {}
-    from planner.sources.connection import requests_last_minute
-    from planner.sources.limits import LIMITS
+    from planner.sources.api_server_connection import requests_last_minute
+    from planner.sources.source_limits import LIMITS
 
     return {"load": ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=LIMITS.requests_per_minute)}
 
@@ -132,7 +132,7 @@ def _usage(called: Called) -> dict[str, Any]:
     if not url:
         options.need("--prometheus", ["--days"])
         return {}
-    from planner.sources.prometheus import usage_before
+    from planner.sources.prometheus_usage import usage_before
 
     token = called.values["prometheus_token_file"]
     return {"usages": ask_prometheus(url, token, lambda server: usage_before(server, called.snapshots[0], days))}
@@ -359,9 +359,9 @@ def settings_of(record: type[Settings], specs: Sequence[str], values: Mapping[st
     """Of what the command was called with, what its record of settings takes; manifests are read."""
     if files := values.get("files"):
         one_reader_of_stdin(*specs, *files)
-        from planner.sources import manifests
+        from planner.sources import manifest_files
 
-        documents = manifests.read(files)
+        documents = manifest_files.read(files)
         more |= {"manifest": documents.text, "unread": documents.unread}
     return options.read(record, values, **more)
 

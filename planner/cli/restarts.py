@@ -14,7 +14,7 @@ from planner.ground.records import replace
 from planner.health.restarts.log_selection import wanted_logs
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.sources import pod_logs
-from planner.sources.cluster import CONTEXT_PREFIX
+from planner.sources.cluster_argument import CONTEXT_PREFIX
 
 _OPTIONS: Final = options.together(
     options.option(

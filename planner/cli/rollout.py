@@ -34,11 +34,11 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import RolloutResult, Step, Verdict, WorkloadRollout
 from planner.rollout.doubts import AS_DOUBTS
-from planner.rollout.scripts import in_context, script
+from planner.rollout.resumable_scripts import in_context, script
 from planner.rollout.strategy_choice import Weights
-from planner.rollout.wording import WORD, details
-from planner.sources import bounded
-from planner.sources.cluster import context_of
+from planner.rollout.verdict_wording import WORD, details
+from planner.sources import bounded_reading
+from planner.sources.cluster_argument import context_of
 
 if TYPE_CHECKING:
     from planner.remedies.certificate_answer import Certificate
@@ -124,7 +124,9 @@ def command(
     more: dict[str, Any] = {}
     if patch_file:  # `--patch '{"spec": …}'` as kubectl patch -p, or the name of a file
         is_text = patch_file.lstrip()[:1] in ("{", "[")
-        more["patch"] = patch_file if is_text else bounded.read_text(patch_file, fix="Give JSON or YAML in UTF-8")
+        more["patch"] = (
+            patch_file if is_text else bounded_reading.read_text(patch_file, fix="Give JSON or YAML in UTF-8")
+        )
     more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = question_commands.settings_of(RolloutSettings, (cluster,), values, **more)

@@ -15,10 +15,10 @@ from planner.cli.input_options import FILE, ask_prometheus, prometheus_options
 from planner.cli.question_commands import Called, Hooks, command_of
 from planner.history import snapshot_names
 from planner.inventory.spot_node_lifetimes import Watch, together, watch_snapshots
-from planner.sources import bounded
+from planner.sources import bounded_reading
 from planner.spot.assumptions import Life
+from planner.spot.fitted_node_lifetimes import from_files, own_history
 from planner.spot.interruption import parse_lives
-from planner.spot.own_history import from_files, own_history
 
 _OPTIONS: Final = options.together(
     click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended."),
@@ -64,7 +64,7 @@ def _watch(spec: str, until: float, days: int) -> Watch:
 def _lives(path: Path | None) -> tuple[Life, ...]:
     if path is None:
         return ()
-    return parse_lives(bounded.read_text(path, fix="Give a CSV in UTF-8"), where=path.name)
+    return parse_lives(bounded_reading.read_text(path, fix="Give a CSV in UTF-8"), where=path.name)
 
 
 command = command_of("savings", Hooks(options=_OPTIONS, brings=_observed))

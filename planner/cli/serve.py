@@ -19,8 +19,8 @@ from planner.ground.words import duration
 from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
-from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.sources.journal import VARIABLE, Journal
+from planner.sources.append_only_journal import VARIABLE, Journal
+from planner.sources.cluster_argument import CLUSTER_VARIABLE, CONTEXT_PREFIX
 
 LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: each is sent to every process
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
@@ -92,11 +92,11 @@ def command(
     """
     from planner.serve import dashboard_mounts
     from planner.serve.connections import Connections, room
+    from planner.serve.http_server import Server, application, paths, run, stopping
     from planner.serve.metrics import Metrics
     from planner.serve.metrics_process import Teller
-    from planner.serve.prediction_watch import PredictionWatch
-    from planner.serve.reviewers import Reviewers
-    from planner.serve.server import Server, application, paths, run, stopping
+    from planner.serve.prediction_recorder import PredictionWatch
+    from planner.serve.review_processes import Reviewers
     from planner.serve.snapshot_refresher import Keeper
     from planner.serve.webhook import Webhook
 
@@ -124,11 +124,11 @@ def command(
     teller = Teller(inputs, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
-        from planner.sources import live
+        from planner.sources import watched_cluster
 
         keeper = Keeper(
             partial(watched, context), limits_of, teller.metrics, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
-            age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
+            age=lambda: watched_cluster.reader(context).condition.age_seconds, know=reviewers.know, say=say,
         )  # fmt: skip
     else:
         keeper = Keeper(
@@ -204,9 +204,9 @@ def watched(context: str) -> Snapshot:
     SourceError
         When it wasn't read yet, or what is known is old and isn't refreshed.
     """
-    from planner.sources import live
+    from planner.sources import watched_cluster
 
-    reader = live.reader(context)
+    reader = watched_cluster.reader(context)
     snapshot, condition = reader.wait(), reader.condition
     if condition.failing and condition.age_seconds > OLD_SECONDS:
         fix = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
@@ -216,18 +216,18 @@ def watched(context: str) -> Snapshot:
 
 def followed(context: str) -> tuple[Snapshot, WatchedChanges]:
     """As `watched`, with what its watch told since this was asked last."""
-    from planner.sources import live
+    from planner.sources import watched_cluster
 
     known = watched(context)
-    snapshot, changes = live.reader(context).followed()
+    snapshot, changes = watched_cluster.reader(context).followed()
     return (known, NOTHING_TOLD) if snapshot is None else (snapshot, changes)
 
 
 def _load(context: str) -> tuple[int, int]:
     """Requests to the API server in the last minute, and the most there can be."""
-    from planner.sources import live
+    from planner.sources import watched_cluster
 
-    condition = live.reader(context).condition
+    condition = watched_cluster.reader(context).condition
     return condition.requests, condition.most_requests
 
 
@@ -235,9 +235,9 @@ def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
     from planner.cli.dashboard import load
     from planner.serve import dashboard_mounts
-    from planner.sources import access
+    from planner.sources import dashboard_access
 
-    if access.configured() is None:
+    if dashboard_access.configured() is None:
         click.echo(
             "No sign-in is configured: the dashboard answers on localhost only; webhook and probes aren't people.",
             err=True,

@@ -20,7 +20,7 @@ from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.processes import stored_answers
-from planner.sources.cluster import CONTEXT_PREFIX
+from planner.sources.cluster_argument import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before
 
 

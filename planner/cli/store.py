@@ -17,7 +17,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_text
 from planner.history import snapshot_names
 from planner.history.schema import FORMAT
-from planner.sources import bounded
+from planner.sources import bounded_reading
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 
 _ENTRIES_NAMED: Final = 10
@@ -66,7 +66,7 @@ def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | N
     """What DuckDB answers to SQL over the tables of docs/store.md, each row once."""
     since = None if days is None else days_before(time.time(), days)
     store = there(url)
-    with bounded.memory():
+    with bounded_reading.memory():
         records = store.query(sql, clusters, since)
     _show([{name: _cell(cell) for name, cell in row.items()} for row in records], output_format, empty="no rows")
     return say_left_out(store.left_out)

@@ -23,8 +23,8 @@ from planner.history.prediction_outcomes import Judgement, judgement_of
 from planner.history.prediction_scores import PredictionSettings, score_predictions
 from planner.history.predictions import PredictedRollout, Prediction, id_of, read_journal
 from planner.kubernetes.records import Snapshot
-from planner.serve.prediction_question import QUESTION
-from planner.sources.journal import KEPT_DAYS, Journal
+from planner.serve.prediction_layout import QUESTION
+from planner.sources.append_only_journal import KEPT_DAYS, Journal
 from planner.sources.store import Store, StoredSnapshot
 
 CASE_FORMAT: Final = "headroom.wrong-predictions/v1"

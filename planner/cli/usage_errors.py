@@ -40,12 +40,12 @@ def _has(ctx: click.Context, flag: str) -> bool:
 def is_cluster(word: str) -> bool:
     """Whether a word names a cluster: the demo, a context, a place in a store, ``-``, or files that are there."""
     from planner.history import snapshot_names  # imported here: only an error needs what reads a cluster
-    from planner.sources import bounded
-    from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
+    from planner.sources import bounded_reading
+    from planner.sources.cluster_argument import CONTEXT_PREFIX, EMBEDDED
 
-    if word in (*EMBEDDED, bounded.STDIN) or word.startswith(CONTEXT_PREFIX) or snapshot_names.is_place(word):
+    if word in (*EMBEDDED, bounded_reading.STDIN) or word.startswith(CONTEXT_PREFIX) or snapshot_names.is_place(word):
         return True
-    return bounded.exists(word) or all(map(bounded.exists, word.split(",")))
+    return bounded_reading.exists(word) or all(map(bounded_reading.exists, word.split(",")))
 
 
 def command_hint(word: str) -> str:

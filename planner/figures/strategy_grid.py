@@ -9,7 +9,7 @@ from planner.figures import palette
 from planner.ground.words import count, duration, plural
 from planner.rollout.answers import RECREATE, GridCell, Pair, Reason, StrategyGrid, Verdict
 from planner.rollout.strategy_choice import Choice
-from planner.rollout.wording import GLYPH, WORD
+from planner.rollout.verdict_wording import GLYPH, WORD
 
 _NO_PLACES: Final[Mapping[Pair, int]] = {}
 _NONE_READY: Final = (246, 236, 224)  # red, green, blue of a cell

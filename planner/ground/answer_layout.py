@@ -2,7 +2,7 @@
 
 The terminal, pages, CSV, Markdown, facts (and with them metrics and a store's tables) are made from these; nothing of an
 answer is named twice. What a program reads is raw, and a column's name says its unit (``usd_per_month``); what people read is
-made from it by `planner.questions.wording.listed`. Money (``usd`` in a name) is in whole cents in rows, and in full in facts.
+made from it by `planner.questions.table_wording.listed`. Money (``usd`` in a name) is in whole cents in rows, and in full in facts.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A rollout is *completed* by its status (``observedGeneration``, then as many updated and available pods as it shall have, for a Deployment the
 condition ``Progressing`` with ``NewReplicaSetAvailable``), *stuck* once its deadline passed (``ProgressDeadlineExceeded``; kinds without one: 10
-minutes without any movement). Both are read in `planner.rollout.past`, as for `headroom review`. What happened meanwhile excuses a prediction
+minutes without any movement). Both are read in `planner.rollout.past_rollouts`, as for `headroom review`. What happened meanwhile excuses a prediction
 only where it could: a lost node explains a rollout that hangs, and not one that completes.
 
 Sources: kubernetes `pkg/controller/deployment/util/deployment_util.go` `DeploymentComplete`, `DeploymentTimedOut`;

@@ -15,7 +15,7 @@ from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 from planner.questions.trends import known_history
-from planner.spot.fleet import gpus_leaving
+from planner.spot.cluster_savings import gpus_leaving
 
 
 class CommitmentsSettings(Record):

@@ -26,7 +26,7 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want
-from planner.questions.wording import heading
+from planner.questions.table_wording import heading
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
 

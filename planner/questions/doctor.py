@@ -15,7 +15,7 @@ from planner.inventory.input_report import ServerLoad, listed_in
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import Listed
 from planner.questions.question import NOTHING, Inputs, Question, Want
-from planner.rollout import recordings
+from planner.rollout import recording_agreement
 
 
 class Weight(StrEnum):
@@ -83,7 +83,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, inputs: Inputs = NOTHI
         rbac=input_report.role(refused) if refused else "",
         command=input_report.get_command(absent) if absent else "",
         load=inputs.load,
-        recorded=recordings.sentence(),
+        recorded=recording_agreement.sentence(),
     )
 
 

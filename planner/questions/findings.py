@@ -22,7 +22,7 @@ from planner.inventory import cluster_oddities, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
-from planner.questions.wording import SEVERITY
+from planner.questions.table_wording import SEVERITY
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (

@@ -34,17 +34,17 @@ from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, PlacedWor
 from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.kubernetes.feature_gates import RECORDED, read_minor
 from planner.kubernetes.records import Finding, Snapshot
-from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, fact
+from planner.questions.side_event_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
+from planner.rollout.gate_policy import GateException, GatePolicy
 from planner.rollout.kueue_admission import group_of
-from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared_change import Scenario, manifest_namespace, revision_of, unread_files
 from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision

@@ -7,8 +7,7 @@ from typing import Final
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question
-from planner.rollout.prepared_change import compiled
-from planner.rollout.under_way import (
+from planner.rollout.in_flight_report import (
     IN_FLIGHT,
     IN_FLIGHT_FIGURES,
     InFlightAnswer,
@@ -16,6 +15,7 @@ from planner.rollout.under_way import (
     sentence,
     under_way,
 )
+from planner.rollout.prepared_change import compiled
 
 
 def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Inputs = NOTHING) -> InFlightAnswer:

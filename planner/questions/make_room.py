@@ -13,11 +13,11 @@ from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.price_book import PriceBook
-from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Inputs, Question, Want
+from planner.questions.side_event_settings import DOUBTS
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.rollout.prepared_change import Scenario, manifest_namespace, unread_files
-from planner.rollout.scripts import script
+from planner.rollout.resumable_scripts import script
 
 
 def _until(text: str) -> str:

@@ -26,7 +26,7 @@ from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
 from planner.questions.question import EXIT, NOTHING, Inputs, Question
-from planner.questions.wording import SEVERITY
+from planner.questions.table_wording import SEVERITY
 from planner.remedies.patch_outcome import Patched, put
 from planner.rollout.answers import RolloutResult
 

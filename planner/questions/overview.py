@@ -20,7 +20,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact, unit_of
 from planner.rollout.answers import Verdict
-from planner.rollout.wording import words
+from planner.rollout.verdict_wording import words
 
 
 class OverviewSettings(Record):

@@ -19,8 +19,8 @@ from planner.kubernetes.pod_autoscalers import acting
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.rollout.answers import Verdict
-from planner.rollout.peak import AtReplicas, PeakLine, between_bounds
-from planner.rollout.wording import words
+from planner.rollout.rollout_at_peak_replicas import AtReplicas, PeakLine, between_bounds
+from planner.rollout.verdict_wording import words
 
 _MOST_WORKLOADS: Final = 300
 """Of more, the rest isn't asked: each takes the cluster apart anew."""

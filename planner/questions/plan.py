@@ -23,15 +23,15 @@ from planner.ground.words import NO_WORDS, Text, numbered, sentence
 from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs, Question, Want
+from planner.questions.side_event_settings import DOUBTS
 from planner.remedies.lever_outcomes import LeveredCluster, own_rollout
 from planner.remedies.measures import Numbered, alike, together
 from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
 from planner.remedies.plan_state import Aims, PlanState
 from planner.rollout.prepared_change import compiled
-from planner.rollout.wording import words
+from planner.rollout.verdict_wording import words
 
 
 class PlanSettings(Aims):

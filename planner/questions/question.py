@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver
     from planner.kubernetes.pods import PodStarts
     from planner.pricing.price_book import PriceBook
     from planner.spot.assumptions import Life
-    from planner.spot.own_history import OwnHistory
+    from planner.spot.fitted_node_lifetimes import OwnHistory
 
 S = TypeVar("S")
 A = TypeVar("A")

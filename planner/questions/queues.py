@@ -16,8 +16,8 @@ from planner.kubernetes.kinds import several
 from planner.kubernetes.kueue_managed_pods import NEEDED
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want, unit_of
-from planner.scheduling.kueue.clusters import lacking
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
+from planner.scheduling.kueue.kueue_snapshot import lacking
 
 
 class QueuesSettings(Record):

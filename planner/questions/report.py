@@ -27,7 +27,7 @@ from planner.questions.diff import DiffAnswer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Inputs, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
-from planner.questions.wording import for_people, listed
+from planner.questions.table_wording import for_people, listed
 from planner.remedies.rollouts import stuck_film
 from planner.rollout.film import Film
 

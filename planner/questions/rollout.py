@@ -26,9 +26,9 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.surge_and_unavailable import parse_share
-from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, column_of, fact, unit_of
+from planner.questions.side_event_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room
 from planner.rollout.answers import (

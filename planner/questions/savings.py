@@ -22,15 +22,15 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import AllocationKind
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact, known_book
 from planner.remedies.patch_outcome import refusal
-from planner.spot import rows
+from planner.spot import savings_columns as rows
 from planner.spot.assumptions import SpotSettings
-from planner.spot.checks import CheckResult
+from planner.spot.cluster_savings import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.economics import Step
-from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
-from planner.spot.inputs import AssumptionRow, derive, find
-from planner.spot.own_history import FitLine, OwnHistory, from_files
+from planner.spot.fitted_node_lifetimes import FitLine, OwnHistory, from_files
 from planner.spot.purchase_options import Way
-from planner.spot.workload import (
+from planner.spot.savings_inputs import AssumptionRow, derive, find
+from planner.spot.suitability_checks import CheckResult
+from planner.spot.workload_savings import (
     SavingsDetail,
     SavingsLine,
     line_of,

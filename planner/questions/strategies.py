@@ -21,7 +21,7 @@ from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
 from planner.rollout.custom_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario, prepare

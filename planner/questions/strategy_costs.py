@@ -16,7 +16,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, known_book
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout import prepared_change as prepared_question
-from planner.rollout.wording import words
+from planner.rollout.verdict_wording import words
 
 
 class StrategyCostSettings(Record):

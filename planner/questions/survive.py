@@ -12,8 +12,8 @@ from planner.ground.words import duration
 from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Inputs, Question, Want
+from planner.questions.side_event_settings import DOUBTS
 
 
 class SurviveSettings(Record):

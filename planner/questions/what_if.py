@@ -19,7 +19,7 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs, Question, Want
-from planner.rollout.wording import details, words
+from planner.rollout.verdict_wording import details, words
 
 _SHOWN: Final = 10  # of the pods that a drain leaves
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())

@@ -28,8 +28,8 @@ from planner.remedies.scenario import PlanCase, ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect
-from planner.rollout.meanwhile import moved
 from planner.rollout.prepared_change import Scenario, compiled, prepare
+from planner.rollout.race_doubts import moved
 from planner.rollout.run import simulate
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import explain

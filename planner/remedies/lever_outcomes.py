@@ -16,7 +16,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.rollout_summary import OwnRollout, OwnRollouts, glance
 from planner.rollout.run import WHEN_AT_REST, Revision
-from planner.rollout.wording import stay_ready
+from planner.rollout.verdict_wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
 

@@ -121,7 +121,7 @@ def _made(
     driver = next(iter([*_DRIVER.findall(text), *domains]), request.device_class_name)
     document: Object = {"attributes": attributes, "capacity": capacity}
     (device,) = read(slice_document("made", driver, [document])).devices
-    from planner.scheduling.cel import (
+    from planner.scheduling.device_selectors import (
         satisfies,
     )  # imported here: the CEL library loads slowly, and most manifests have no selectors
 

@@ -39,8 +39,8 @@ from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
 from planner.rollout.film import Film
 from planner.rollout.kueue_admission import held, let_in
+from planner.rollout.kueue_evictions import eviction_words
 from planner.rollout.prepared_change import Scenario, compiled, prepare
-from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster

@@ -28,11 +28,11 @@ from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
-from planner.rollout.meanwhile import moved, on_other_clocks
+from planner.rollout.pod_durations import seconds_at
+from planner.rollout.race_doubts import moved, on_other_clocks
 from planner.rollout.room_when_empty import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
-from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster, IntArray
 
 _PRECISION: Final = 6

@@ -31,12 +31,15 @@ from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference
 from planner.rollout import run_result as telling
 from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Remedy, RolloutResult, Verdict, VolumeCure
 from planner.rollout.deploy_timeouts import with_duration
+from planner.rollout.displaced_pods import blocked_by, displaced, promoted
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.film import Film
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.kueue_admission import crowded, found_of_queues
-from planner.rollout.meanwhile import (
+from planner.rollout.kueue_evictions import GROWTH_BESIDE
+from planner.rollout.prepared_change import Scenario, prepare
+from planner.rollout.race_doubts import (
     IndependentActor,
     OtherClocks,
     doubts_of_acting,
@@ -47,9 +50,6 @@ from planner.rollout.meanwhile import (
     scaled_at_once,
     ties_beside,
 )
-from planner.rollout.placement import blocked_by, displaced, promoted
-from planner.rollout.prepared_change import Scenario, prepare
-from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.rollout_summary import held_by_unknown
 from planner.rollout.run import simulate
 from planner.rollout.tie_breaks import sample

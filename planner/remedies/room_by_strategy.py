@@ -11,8 +11,8 @@ from planner.remedies import limits
 from planner.remedies.needed_room import distributions, most_places, roomier
 from planner.remedies.room_of_stuck import files_of
 from planner.rollout.answers import GridCell, Pair, StrategyGrid, Verdict
-from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario, prepare
+from planner.rollout.strategy_grid import strategy_grid
 
 
 def cells_of(grid: StrategyGrid) -> Iterator[GridCell]:

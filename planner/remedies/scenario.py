@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from planner.ground.records import Record
 from planner.ground.words import count, plural
 from planner.remedies import limits
+from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
-from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
 

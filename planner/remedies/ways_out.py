@@ -10,9 +10,9 @@ from planner.remedies.levers import lending, nodes, order, pods, quota, strategy
 from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
 from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind
+from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run
 from planner.rollout.tie_breaks import is_refused
-from planner.rollout.timing import PodTimes
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 

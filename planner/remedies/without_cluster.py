@@ -22,7 +22,7 @@ from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, probe_cutoff, timeouts
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.policy import GatePolicy
+from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.rollout_warnings import rollout_warnings
 from planner.rollout.room_need import Need, RoomNeed
 

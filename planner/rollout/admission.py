@@ -48,7 +48,7 @@ from planner.kubernetes.requests import pod_requests, with_defaults
 from planner.kubernetes.sidecar_injection import SidecarInjection
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import MOST_DEVICES
-from planner.scheduling.storage import class_name_of
+from planner.scheduling.volume_placement import class_name_of
 
 
 class Refusal(Record):

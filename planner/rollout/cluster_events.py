@@ -11,7 +11,7 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Taint
 from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.controllers import registry
-from planner.rollout.controllers.autoscaler import autoscalers
+from planner.rollout.controllers.horizontal_autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController

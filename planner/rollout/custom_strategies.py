@@ -21,10 +21,10 @@ from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import Pair, rolling
-from planner.rollout.grid import axis, play_cell
-from planner.rollout.limits import LIMITS
 from planner.rollout.prepared_change import Scenario, compiled, prepare
+from planner.rollout.simulation_limits import LIMITS
 from planner.rollout.strategy_choice import Choice, Weights, choose, strategy_name
+from planner.rollout.strategy_grid import axis, play_cell
 from planner.rollout.unknowns import unknowns
 
 _FEW: Final = 4  # numbers on an axis of its limits: each pair is played

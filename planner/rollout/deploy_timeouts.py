@@ -23,7 +23,7 @@ from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.pods import PodStarts, patience_seconds
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
-from planner.rollout.durations import duration_band
+from planner.rollout.rollout_duration_bands import duration_band
 from planner.scheduling.cluster import Cluster
 
 _HELM: Final = "HelmRelease"

@@ -1,7 +1,7 @@
 """The rules that doubt an answer and don't make it another: a list that is missing, a webhook that isn't played.
 
 To add one, write a function of `Played` that yields `Doubt`s and put it into `RULES`. What makes the verdict *not known* is an
-`Unknown` of `planner.rollout.unknowns` instead; who may act meanwhile is played in `planner.rollout.meanwhile`.
+`Unknown` of `planner.rollout.unknowns` instead; who may act meanwhile is played in `planner.rollout.race_doubts`.
 """
 
 from __future__ import annotations

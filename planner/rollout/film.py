@@ -19,9 +19,9 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, Pod
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import WaitForEdge
-from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.simulation import Simulation
+from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import node_pools
 from planner.scheduling.pod import LivePod

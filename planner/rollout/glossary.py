@@ -1,5 +1,5 @@
 """What the words mean: the pages' glossary and docs/glossary.md are made from the file beside this, and from nothing else. It explains
-every word of a verdict and of a reason (`planner.rollout.wording`)."""
+every word of a verdict and of a reason (`planner.rollout.verdict_wording`)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from planner.ground.records import Record
 from planner.ground.words import listing, measured_bytes, plural
 from planner.kubernetes.records import Node, PodSpec
 from planner.kubernetes.status_reasons import outcome_of
-from planner.rollout.limits import LIMITS
+from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 _DOCKER = "docker.io/"

@@ -51,12 +51,12 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.admission import Admission
-from planner.rollout.limits import LIMITS
-from planner.rollout.queue_evictions import after_evictions, evicted_pods, evictions
+from planner.rollout.kueue_evictions import after_evictions, evicted_pods, evictions
 from planner.rollout.run import Queued, Revision, simulate
+from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.clusters import lacking, name_of, played, why
-from planner.scheduling.kueue.play import AdmissionOutcome, KueueVerdict
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
+from planner.scheduling.kueue.kueue_snapshot import lacking, name_of, played, why
 from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})

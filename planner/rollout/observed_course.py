@@ -1,6 +1,6 @@
 """What a watch sees of a rollout: one look after the other is folded into its course, with what others did meanwhile.
 
-The course is what `headroom review` tells of the newest look (`planner.rollout.past`), once the controller has seen the write
+The course is what `headroom review` tells of the newest look (`planner.rollout.past_rollouts`), once the controller has seen the write
 (``status.observedGeneration``). A watch adds what no single look holds: the fewest Ready pods, a deadline that passed, nodes that
 went, and other workloads' changes, in their order.
 
@@ -28,11 +28,11 @@ from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pods import DEADLINE_SECONDS
 from planner.kubernetes.records import Node, Pod, Snapshot, Template, Workload
 from planner.rollout.in_flight import OVERDUE
-from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key, workloads_by_owner
-from planner.rollout.past import PastCourse, PastRollout, is_held_by_pause, latest_rollout
 from planner.rollout.past_revisions import turns_of
+from planner.rollout.past_rollouts import PastCourse, PastRollout, is_held_by_pause, latest_rollout
 from planner.rollout.prepared_change import compiled
+from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.shape import compile_shape
 

@@ -12,9 +12,9 @@ from planner.ground.records import replace
 from planner.kubernetes.records import EMPTY, ReplicaSet, Workload
 from planner.rollout.answers import Verdict
 from planner.rollout.ownership import sets_by_owner, workloads_by_key
-from planner.rollout.past import PastCourse, PastRollout
 from planner.rollout.past_causes import PODS_GO
 from planner.rollout.past_revisions import owned_pods
+from planner.rollout.past_rollouts import PastCourse, PastRollout
 from planner.rollout.rollout_summary import OwnRollouts
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster

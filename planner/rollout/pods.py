@@ -15,10 +15,10 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.disruption_budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
-from planner.rollout.claims import claims_made
+from planner.rollout.claims_from_templates import claims_made
 from planner.rollout.ownership import is_failing, is_starting, pods_by_node, pods_by_owner
+from planner.rollout.pods_by_state import Tally
 from planner.rollout.silent_nodes import out_of_service, silent_nodes
-from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.pod import NOWHERE, LivePod

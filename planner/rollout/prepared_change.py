@@ -25,9 +25,9 @@ from planner.kubernetes.workload_names import nearest
 from planner.rollout.answers import RUNS
 from planner.rollout.in_flight import says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
+from planner.rollout.pod_durations import PodTimes, learn_pod_times
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
-from planner.rollout.timing import PodTimes, learn_pod_times
 from planner.scheduling.cluster import Cluster
 
 

@@ -17,12 +17,11 @@ from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
 from planner.rollout import taint_evictions
 from planner.rollout.answers import QueueEviction, Reason, Verdict
-from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.clock import PATIENCE_MS, Controller
 from planner.rollout.cluster_events import evictor, happen, is_emptied, retry_refused
 from planner.rollout.concurrent_rollouts import beside, everybody, evictions_met
 from planner.rollout.controllers import registry
-from planner.rollout.controllers.autoscaler import autoscalers
+from planner.rollout.controllers.horizontal_autoscaler import autoscalers
 from planner.rollout.controllers.placed_pods import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled
 from planner.rollout.counted_finish import Remainder, remainder
@@ -32,10 +31,11 @@ from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.independent_actors import Bound
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.pod_counts import Moment, PodCounts, held
+from planner.rollout.pod_durations import PodTimes, Stopwatch
 from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import RunOptions, Simulation
-from planner.rollout.timing import PodTimes, Stopwatch
 from planner.rollout.unaffected_pods import bystanders, stayed_apart
+from planner.rollout.volume_attachments import FORCED_DETACH_SECONDS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod

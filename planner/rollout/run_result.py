@@ -37,18 +37,18 @@ from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.in_flight import told as told_of
-from planner.rollout.limits import LIMITS
+from planner.rollout.kueue_evictions import eviction_words
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
+from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_node_cures import cures, with_cures
-from planner.rollout.timing import PodTimes, seconds_at
+from planner.rollout.simulation_limits import LIMITS
 from planner.rollout.unknowns import Unknown, of_its_node, unplayed_hooks
 from planner.rollout.verdict import Impasse, explain, placed_words, volume_name, volume_waits
-from planner.rollout.wording import stay_ready
+from planner.rollout.verdict_wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
 

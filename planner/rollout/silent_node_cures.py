@@ -8,9 +8,9 @@ from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes import shell_commands
 from planner.rollout.answers import RolloutCure
-from planner.rollout.limits import LIMITS
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import answering
+from planner.rollout.simulation_limits import LIMITS
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening

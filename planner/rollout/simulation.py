@@ -3,7 +3,7 @@
 In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
 and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick, and so does
 ``minReadySeconds``: a pod is available at the end of the tick after the one in which it got Ready.
-`planner.rollout.timing` turns ticks into seconds.
+`planner.rollout.pod_durations` turns ticks into seconds.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.rollout.admission import Admission, Refusal
-from planner.rollout.attachments import Attachments
-from planner.rollout.claims import Claims, gate
+from planner.rollout.claims_from_templates import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
-from planner.rollout.limits import LIMITS
 from planner.rollout.pods import Pods, unfinished
-from planner.rollout.queue import SchedulingQueue
 from planner.rollout.queueing_hints import ClusterEvent
+from planner.rollout.scheduling_queue import SchedulingQueue
+from planner.rollout.simulation_limits import LIMITS
+from planner.rollout.volume_attachments import Attachments
 from planner.scheduling.cluster import BoolArray, Cluster, once_at_any_size
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -72,7 +72,7 @@ class RunOptions(TypedDict, total=False):
     is_thorough : bool
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     backs_off : int
-        For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
+        For how many ticks a refused pod backs off (`planner.rollout.scheduling_queue.SchedulingQueue`).
     tries_again : bool
         Others' pods of the snapshot that wait are tried again meanwhile (there, too).
     draws_order : bool
@@ -326,7 +326,7 @@ class Simulation:
         """Try every waiting pod that is new or was woken; whether anything came of it.
 
         Pods that were refused in this very moment are still backing off and come after all others, whatever their
-        priority (`SchedulerPopFromBackoffQ`); those refused in an earlier one aren't (`planner.rollout.queue`).
+        priority (`SchedulerPopFromBackoffQ`); those refused in an earlier one aren't (`planner.rollout.scheduling_queue`).
         """
         if not self.queue.has_work:
             return False

@@ -46,14 +46,14 @@ from planner.rollout.concurrent_rollouts import untold
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
 from planner.rollout.duplicate_devices import given_out_twice
 from planner.rollout.independent_actors import going_spaces
-from planner.rollout.match_conditions import AdmittedObject, admitted_objects, is_skipped
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import out_of_service, silent_nodes, toleration_seconds
 from planner.rollout.verdict import volume_waits
+from planner.rollout.webhook_match_conditions import AdmittedObject, admitted_objects, is_skipped
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
-from planner.scheduling.kueue.clusters import lacking
+from planner.scheduling.kueue.kueue_snapshot import lacking
 from planner.scheduling.shape import Shape, alike, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"

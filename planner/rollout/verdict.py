@@ -33,7 +33,6 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
-from planner.rollout.attachments import VolumeWait
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
@@ -42,13 +41,14 @@ from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Revision, Run
 from planner.rollout.snapshot_pending_groups import Waiter
+from planner.rollout.volume_attachments import VolumeWait
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import classes_without_devices
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.node_facts import gpu_models, node_pools, offers_by_node, said_of
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
-from planner.scheduling.storage import NO_SPACE
+from planner.scheduling.volume_placement import NO_SPACE
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,

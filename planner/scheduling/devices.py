@@ -205,7 +205,7 @@ class DeviceTable:
         DeviceError
             When one of them fails on the device.
         """
-        from planner.scheduling.cel import satisfies  # only clusters with selectors pay for its library
+        from planner.scheduling.device_selectors import satisfies  # only clusters with selectors pay for its library
 
         s, candidate = self.devices[device]
         by_class = self.classes[request.device_class_name].selectors

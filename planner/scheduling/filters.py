@@ -20,7 +20,7 @@ from planner.scheduling.cluster_event import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores
 from planner.scheduling.shape import Code, Shape, Spread, Static
 from planner.scheduling.state import State
-from planner.scheduling.storage import STORAGE_REASONS, mark
+from planner.scheduling.volume_placement import STORAGE_REASONS, mark
 
 Nodes = NDArray[np.intp] | slice
 _FEW = 8  # nodes that are quicker looked at one by one than as a table
@@ -71,7 +71,7 @@ class View:
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: not asked
     scores: IntArray | None = None  # int64[candidate]; None: not asked for those of many
     stale: list[int] = field(default_factory=list)  # places where `scores` are older than `fits`
-    tried: int = 0  # attempts without a ranking (`planner.scheduling.ranking`)
+    tried: int = 0  # attempts without a ranking (`planner.scheduling.node_score_classes`)
 
 
 def view(state: State, shape: Shape) -> View:

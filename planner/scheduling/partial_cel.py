@@ -15,8 +15,8 @@ import celpy
 from celpy import celtypes
 from celpy.evaluation import operator_in
 
-from planner.scheduling.cel import CEL_FUNCTIONS
 from planner.scheduling.cel_errors import CelError, NotEvaluated
+from planner.scheduling.device_selectors import CEL_FUNCTIONS
 from planner.scheduling.known_fields import ABSENT, UNKNOWN, ClosedFields, OpenList, Outcome
 
 Tree: TypeAlias = Any  # lark's, as celpy parses an expression

@@ -19,7 +19,6 @@ from planner.ground.records import Record, replace
 from planner.kubernetes.disruption_budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray
-from planner.scheduling.dry_runs import dry_runs
 from planner.scheduling.filters import (
     Fails,
     could_preempt,
@@ -32,8 +31,9 @@ from planner.scheduling.filters import (
     refusing,
     scores_on,
 )
+from planner.scheduling.node_score_classes import ranking
 from planner.scheduling.pod import NOWHERE, LivePod, Words
-from planner.scheduling.ranking import ranking
+from planner.scheduling.preemption_dry_runs import dry_runs
 from planner.scheduling.scores import total_scores
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State

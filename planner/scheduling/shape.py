@@ -44,7 +44,7 @@ from planner.kubernetes.selectors import (
 )
 from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
-from planner.scheduling.storage import StorageDemand, storage_demand
+from planner.scheduling.volume_placement import StorageDemand, storage_demand
 
 
 class Code(IntEnum):
@@ -117,7 +117,7 @@ class Shape:
     uses_devices : whether claims or devices have a say
     is_simple : whether nodes can be judged one by one: only static filters and resources decide
     is_plain : simple, and no volume says anything: a refusal has no reason but static filters and amounts
-    is_ranked : whether many of its pods may be placed by a ranking (`planner.scheduling.ranking`), where others don't stand in the way
+    is_ranked : whether many of its pods may be placed by a ranking (`planner.scheduling.node_score_classes`), where others don't stand in the way
     """
 
     namespace: str

@@ -23,7 +23,7 @@ from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray, LabelGroup
 from planner.scheduling.devices import Devices
 from planner.scheduling.shape import AffinityTerm, Shape, compile_shape, compile_term
-from planner.scheduling.storage import Volumes, disks_of
+from planner.scheduling.volume_placement import Volumes, disks_of
 
 K = TypeVar("K")
 
@@ -316,7 +316,9 @@ class State:
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
-        self.rankings: dict[Shape, tuple[tuple[int, int], object]] = {}  # per shape, kept by planner.scheduling.ranking
+        self.rankings: dict[
+            Shape, tuple[tuple[int, int], object]
+        ] = {}  # per shape, kept by planner.scheduling.node_score_classes
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _count(self, condition: _Selected | _Matching) -> PodCount:

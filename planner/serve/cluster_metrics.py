@@ -20,7 +20,7 @@ from planner.questions import costs, overview, savings
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
-from planner.serve.limits import LIMITS
+from planner.serve.request_limits import LIMITS
 
 STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
 

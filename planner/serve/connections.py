@@ -24,8 +24,8 @@ from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from planner.ground.words import count, listing
-from planner.serve.callers import CERTIFIED, Asgi, Receive, Scope, Send
-from planner.serve.limits import LIMITS
+from planner.serve.caller_authentication import CERTIFIED, Asgi, Receive, Scope, Send
+from planner.serve.request_limits import LIMITS
 
 SHARE_OF_ADDRESS: Final = 0.75  # an Ingress is one address, and so is an API server behind another one
 FILES: Final = 256  # that stay free for everything else: uploads, processes, pipes
@@ -343,7 +343,7 @@ def protocol(connections: Connections, *, is_certified: bool) -> type[Timed]:
     Parameters
     ----------
     is_certified : bool
-        Whether requests say if a client certificate came with them (`callers.CERTIFIED`).
+        Whether requests say if a client certificate came with them (`caller_authentication.CERTIFIED`).
     """
     return type("OwnTimed", (Timed,), {"all_of_them": connections, "is_certified": is_certified})
 

@@ -12,9 +12,9 @@ from prometheus_client.registry import Collector
 from planner.history.prediction_outcomes import Judgement
 from planner.history.predictions import COUNTED_DAYS
 from planner.inventory.certificate_expiry import Validity
+from planner.serve.admission_review import WebhookReview
 from planner.serve.connections import ENDS, Connections
-from planner.serve.prediction_watch import PredictionWatch
-from planner.serve.review import WebhookReview
+from planner.serve.prediction_recorder import PredictionWatch
 from planner.serve.snapshot_refresher import Keeper
 
 PREFIX = "headroom"

@@ -11,7 +11,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import ClusterMetrics, cluster_metrics
-from planner.serve.processes.holder import Holder
+from planner.serve.processes.snapshot_process import Holder
 
 NICENESS: Final = 10
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from planner.serve.admission_review import API_VERSION, Silence, WebhookReview, read_uid
 from planner.serve.metrics import Metrics, said_of
-from planner.serve.review import API_VERSION, Silence, WebhookReview, read_uid
-from planner.serve.reviewers import Reviewers
+from planner.serve.review_processes import Reviewers
 from planner.serve.snapshot_refresher import Keeper
 
 ANSWER_SECONDS: Final = 0.9

@@ -10,8 +10,8 @@ from typing import Any, Final
 from planner.ground.errors import InputError
 from planner.inventory import archives
 from planner.pricing.billed_costs import Invoice
-from planner.sources import bounded
-from planner.sources.limits import LIMITS
+from planner.sources import bounded_reading
+from planner.sources.source_limits import LIMITS
 
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _PARQUET: Final = b"PAR1"
@@ -30,11 +30,13 @@ def load_bill(path: Path) -> Invoice:
         For a file that is none of them, or holds too much.
     """
     content = bytes(
-        archives.inflated(bounded.read_file(path, limit=_LARGEST_BYTES), path.name, archives.Walk(_LARGEST_BYTES))
+        archives.inflated(
+            bounded_reading.read_file(path, limit=_LARGEST_BYTES), path.name, archives.Walk(_LARGEST_BYTES)
+        )
     )
     if content.startswith(_PARQUET):
         return Invoice(_rows(content, path.name), where=path.name)
-    return Invoice(bounded.text_of(content, path.name, limit=_LARGEST_BYTES, fix=_FIX), where=path.name)
+    return Invoice(bounded_reading.text_of(content, path.name, limit=_LARGEST_BYTES, fix=_FIX), where=path.name)
 
 
 def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.clouds import Cloud
 from planner.pricing.cloud_price_lists import ListedPrice, PriceList
-from planner.sources.limits import LIMITS
+from planner.sources.source_limits import LIMITS
 
 AZURE: Final = "https://prices.azure.com"
 AWS: Final = "https://pricing.us-east-1.amazonaws.com"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
-from planner.sources.data_files import data_folder
+from planner.sources import cluster_dumps
+from planner.sources.shipped_files import data_folder
 
 DEMO_NAME: Final = "demo"
 LARGE_NAME: Final = "openb"
@@ -28,19 +28,19 @@ def read() -> Snapshot:
 @cache
 def _recorded() -> Snapshot:
     folder = data_folder() / "demo"
-    return kubectl.read_uploads(
+    return cluster_dumps.read_uploads(
         [(name, gzip.decompress((folder / f"{name}.gz").read_bytes())) for name in _DEMO_FILES], source=DEMO_NAME
     )
 
 
 def read_large() -> Snapshot:
     """The cluster of the trace ``openb``: 1,523 nodes, 6,212 GPUs, 5,074 pods."""
-    return kubectl.read_bytes((data_folder() / "openb" / "cluster.json.gz").read_bytes(), name=LARGE_NAME)
+    return cluster_dumps.read_bytes((data_folder() / "openb" / "cluster.json.gz").read_bytes(), name=LARGE_NAME)
 
 
 def read_kinds() -> Snapshot:
     """A small cluster with one of each kind that GPU clusters run; made, not read."""
-    return kubectl.read_bytes((data_folder() / KINDS_NAME / "cluster.json.gz").read_bytes(), name=KINDS_NAME)
+    return cluster_dumps.read_bytes((data_folder() / KINDS_NAME / "cluster.json.gz").read_bytes(), name=KINDS_NAME)
 
 
 EMBEDDED: Final = {DEMO_NAME: read, LARGE_NAME: read_large, KINDS_NAME: read_kinds}

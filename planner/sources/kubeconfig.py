@@ -20,7 +20,7 @@ from kubernetes.config.kube_config import KubeConfigMerger
 from planner.ground.errors import SourceError
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import choice, duration
-from planner.sources import bounded
+from planner.sources import bounded_reading
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PLUGIN_SECONDS: Final = 60.0  # that an exec plugin may take
@@ -67,8 +67,8 @@ def log_in(context: str) -> client.Configuration:
         When there is no such context, or it can't be used.
     """
     try:
-        return bounded.within(PLUGIN_SECONDS, lambda: _configuration(context))
-    except bounded.OutOfTimeError:
+        return bounded_reading.within(PLUGIN_SECONDS, lambda: _configuration(context))
+    except bounded_reading.OutOfTimeError:
         what = f"the exec plugin gave no credentials within {duration(PLUGIN_SECONDS)}"
         fix = f"Check that kubectl works with --context {shlex.quote(context)} and asks nothing"
         raise SourceError(what, where=f"context:{context}", fix=fix) from None

@@ -27,10 +27,10 @@ from planner.inventory.findings import finding
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
-from planner.sources import bounded
-from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
+from planner.sources import bounded_reading
+from planner.sources.api_server_connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
-from planner.sources.limits import LIMITS
+from planner.sources.source_limits import LIMITS
 
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for
 ATTEMPTS: Final = 4  # of one request
@@ -170,7 +170,7 @@ class Api:
     sleep : callable
         How to wait between attempts, in seconds.
     limit_bytes : int, optional
-        What all answers together may have; else `bounded.limit_bytes`.
+        What all answers together may have; else `bounded_reading.limit_bytes`.
     seconds_in_all : float
         How long everything asked of this may take.
     """
@@ -189,7 +189,7 @@ class Api:
         self._page_size = page_size
         self._sleep = sleep
         self._problems: list[Finding] = []
-        self._left_bytes = self._limit_bytes = bounded.limit_bytes() if limit_bytes is None else limit_bytes
+        self._left_bytes = self._limit_bytes = bounded_reading.limit_bytes() if limit_bytes is None else limit_bytes
         self._seconds = seconds_in_all
         self._deadline = time.monotonic() + seconds_in_all
         self._pages_read = 0
@@ -349,8 +349,8 @@ class Api:
         for attempt in range(1, ATTEMPTS + 1):
             answer: _Answer | None = None
             try:
-                answer = bounded.within(self._left_seconds(), lambda: self._request(path, query))
-            except bounded.OutOfTimeError:
+                answer = bounded_reading.within(self._left_seconds(), lambda: self._request(path, query))
+            except bounded_reading.OutOfTimeError:
                 raise self._endless(path, f"it took longer than {duration(self._seconds)} in all") from None
             except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
                 failure = self._connection.problem(error)
@@ -379,7 +379,7 @@ class Api:
     def _request(self, path: str, query: Query) -> _Answer:
         body = bytearray()
         with self._connection.get(path, query) as stream:  # closed whatever happens
-            for piece in bounded.pieces(stream, self._deadline):
+            for piece in bounded_reading.pieces(stream, self._deadline):
                 body += piece
                 if len(body) > LIMITS.page_bytes:
                     what = f"one answer has more than {in_units(LIMITS.page_bytes)}, which no page of {self._page_size} objects has"

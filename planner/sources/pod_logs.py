@@ -19,7 +19,7 @@ from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record, replace
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
-from planner.sources import bounded
+from planner.sources import bounded_reading
 
 LARGEST_BYTES = 512 * 2**20  # of all files
 _PREVIOUS = re.compile(r"[.-]previous$")
@@ -156,7 +156,7 @@ def _logs_of(path: Path, parts: tuple[str, ...]) -> Iterator[PodLog]:
 def tail(path: Path) -> bytes:
     """The last `log_sections.LARGEST_LOG_BYTES` of a file, and one more where it is longer."""
     try:
-        with bounded.opened(path) as file:
+        with bounded_reading.opened(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - log_sections.LARGEST_LOG_BYTES - 1))
             return file.read()

@@ -16,8 +16,8 @@ from planner.pricing.owned_commitments import parse_commitments
 from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
 from planner.pricing.price_history import read_changes
 from planner.pricing.price_tables import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
-from planner.sources import bounded
-from planner.sources.data_files import data_folder
+from planner.sources import bounded_reading
+from planner.sources.shipped_files import data_folder
 
 REFRESH_SOURCE: Final = "Cloud Billing Catalog"
 
@@ -214,7 +214,7 @@ def _embedded(name: str) -> str:
 
 
 def _read(path: Path) -> str:
-    return bounded.read_text(path, fix="Save it as CSV in UTF-8")
+    return bounded_reading.read_text(path, fix="Save it as CSV in UTF-8")
 
 
 def write_refreshed(path: Path, text: str) -> None:

@@ -19,7 +19,7 @@ from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import Labels
-from planner.sources.prometheus import Prometheus, Series, step_seconds
+from planner.sources.prometheus_usage import Prometheus, Series, step_seconds
 
 _DAY: Final = 86_400
 _MIB: Final = 2**20

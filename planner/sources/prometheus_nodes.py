@@ -24,7 +24,7 @@ from planner.inventory.spot_node_lifetimes import TAKEN_DOWN, NodeSeen, Watch
 from planner.kubernetes import accelerators
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import FrozenMap, Labels, Node
-from planner.sources.prometheus import Prometheus, Series
+from planner.sources.prometheus_usage import Prometheus, Series
 
 CREATED: Final = "kube_node_created"
 LABELS: Final = "kube_node_labels"

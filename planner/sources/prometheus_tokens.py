@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.ground.records import replace
 from planner.inventory.token_use import TokenUse
-from planner.sources.prometheus import Prometheus, step_seconds
+from planner.sources.prometheus_usage import Prometheus, step_seconds
 
 PROMPT, GENERATION = "vllm:prompt_tokens_total", "vllm:generation_tokens_total"
 _DAY: Final = 86_400

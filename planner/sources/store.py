@@ -45,7 +45,7 @@ from planner.inventory.past_job_durations import RunSeen, RunsSeen
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, Watch
 from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
-from planner.sources import bounded, store_trends
+from planner.sources import bounded_reading, store_trends
 
 T = TypeVar("T")
 
@@ -289,7 +289,7 @@ class Store:
         InputError
             When it is damaged, or larger than `limit_bytes`.
         """
-        limit_bytes = bounded.limit_bytes() if limit_bytes is None else limit_bytes
+        limit_bytes = bounded_reading.limit_bytes() if limit_bytes is None else limit_bytes
         with self._told("read"):
             packed = self._get(stored_snapshot.path, limit_bytes)
         content = _unpacked(packed, stored_snapshot.path, limit_bytes)
@@ -975,7 +975,7 @@ def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def _sql_memory_bytes() -> int:
-    return min(SQL_MEMORY_BYTES, bounded.limit_bytes())
+    return min(SQL_MEMORY_BYTES, bounded_reading.limit_bytes())
 
 
 def _of(partition: Partition) -> ds.Expression:

@@ -23,7 +23,7 @@ from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, availability_of, gap_after_a_life, gaps_of, lives_of, mean_life_hours
-from planner.spot.months import OVERRUN, Months, moving_apart, simulate
+from planner.spot.monte_carlo import OVERRUN, Months, moving_apart, simulate
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40

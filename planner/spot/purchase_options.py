@@ -11,8 +11,8 @@ from planner.kubernetes.records import EMPTY
 from planner.pricing.price_book import Provisioning
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
-from planner.spot.mix import Mix, MixPoint
-from planner.spot.months import simulate
+from planner.spot.monte_carlo import simulate
+from planner.spot.spot_on_demand_mix import Mix, MixPoint
 
 _COMPARED_RUNS = 1_000
 SUSTAINED = "on demand, sustained use"  # a line where the discount is one

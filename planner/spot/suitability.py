@@ -27,8 +27,8 @@ from planner.kubernetes.pod_templates import POD_GROUP_NOTES
 from planner.kubernetes.pods import GANG_LABELS, LearntStart, learn_start
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import Case, CheckResult, Refusal, Status, checked, cluster_grown, in_sentence
-from planner.spot.windows import Window, window_of
+from planner.spot.suitability_checks import Case, CheckResult, Refusal, Status, checked, cluster_grown, in_sentence
+from planner.spot.termination_notice import Window, window_of
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BACKGROUND: Final = (

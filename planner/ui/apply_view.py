@@ -11,7 +11,7 @@ from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.shell_commands import comment
 from planner.rollout.answers import Step
-from planner.rollout.scripts import in_context, script
+from planner.rollout.resumable_scripts import in_context, script
 from planner.ui import downloads, errors, link, live_view
 
 _SHOWN = "shown_as"

@@ -1,4 +1,4 @@
-"""Answers kept for a while, for all sessions: each by everything it depends on (`planner.serve.processes.identity`).
+"""Answers kept for a while, for all sessions: each by everything it depends on (`planner.serve.processes.snapshot_fingerprint`).
 
 The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
 share an entry, and copies records to look into them.
@@ -18,8 +18,8 @@ from planner.ground.progress import told_to
 from planner.ground.work_budget import allowed
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question
-from planner.serve.processes import pool
-from planner.serve.processes.identity import key_of
+from planner.serve.processes import process_pool
+from planner.serve.processes.snapshot_fingerprint import key_of
 from planner.ui import progress_line
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
@@ -98,7 +98,7 @@ def _refuse(question: Question[Any, Any], snapshot: Snapshot, inputs: Inputs) ->
 
 def work(function: Callable[..., Answer], *arguments: Any) -> Answer:
     """``function(*asked)`` beside the server, not kept: reading what a user gave."""
-    processes = pool.current()
+    processes = process_pool.current()
     if processes is not None:
         return cast("Answer", processes.run(function, *arguments, is_wanted=is_wanted))
     return function(*arguments)
@@ -115,7 +115,7 @@ def _worked_out(
     key: str, question: Callable[..., Any], snapshot: Snapshot, arguments: tuple[Any, ...], still: Callable[[], bool]
 ) -> Any:
     def work() -> Any:
-        processes = pool.current()
+        processes = process_pool.current()
         if processes is not None:
             return processes.run(question, snapshot, *arguments, is_wanted=still)
         with allowed(still):  # and told as a process would: what is kept mustn't hold the engine, or an old snapshot

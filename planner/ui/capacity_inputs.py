@@ -13,8 +13,8 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacitySettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
-from planner.serve.processes.identity import identity
-from planner.sources import node_pools
+from planner.serve.processes.snapshot_fingerprint import identity
+from planner.sources import node_pool_files
 from planner.ui import errors, prices, uploads
 from planner.ui.settings_form import SettingsForm
 
@@ -26,7 +26,7 @@ _AUTOSCALER = ("expander", "expendable_pods_priority_cutoff", "new_pod_delay_sec
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
-    return node_pools.stated(snapshot, uploads.kept(_POOLS, (), of=identity(snapshot)))
+    return node_pool_files.stated(snapshot, uploads.kept(_POOLS, (), of=identity(snapshot)))
 
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
@@ -40,7 +40,7 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
             "cluster-autoscaler-status ConfigMap, the cloud's quotas",
             key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=identity(snapshot),
-            read=lambda files: tuple(limit for name, content in files for limit in node_pools.read_bytes(content, name=name)),
+            read=lambda files: tuple(limit for name, content in files for limit in node_pool_files.read_bytes(content, name=name)),
         )  # fmt: skip
         if uploaded_limits:
             pools = sum(bool(limits.name) for limits in uploaded_limits)

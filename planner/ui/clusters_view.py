@@ -11,7 +11,7 @@ from planner.questions.fleet import QUESTION, FleetAnswer
 from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
-from planner.sources import bounded
+from planner.sources import bounded_reading
 from planner.ui import history_store, link, session, sheet, uploads, verdict
 from planner.ui.settings_form import SettingsForm
 
@@ -66,7 +66,7 @@ def manifest() -> str:
 
 
 def _text(name: str, data: bytes) -> str:
-    text = bounded.text_of(data, name, fix="Save it as YAML in UTF-8")
+    text = bounded_reading.text_of(data, name, fix="Save it as YAML in UTF-8")
     if not text.strip():
         raise InputError("it is empty", where=name, fix="Give what kubectl apply -f takes")
     return text

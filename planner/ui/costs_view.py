@@ -14,7 +14,7 @@ from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.focus import VERSION, unfilled
 from planner.pricing.owned_commitments import COLUMNS, parse_commitments
 from planner.questions.costs import QUESTION, CostsSettings
-from planner.sources import bounded
+from planner.sources import bounded_reading
 from planner.ui import downloads, errors, frame, link, prices, sheet, uploads
 
 _POOL = (
@@ -45,7 +45,7 @@ def commitments() -> None:
             "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=(),
             help=f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page.",
             read=lambda files: parse_commitments(
-                bounded.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
+                bounded_reading.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
             ),
         )  # fmt: skip
         for commitment in prices.book().commitments:

@@ -29,12 +29,12 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value, decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
-from planner.serve import callers
-from planner.serve.callers import Asgi, Receive, Scope, Send, header
+from planner.serve import caller_authentication
+from planner.serve.caller_authentication import Asgi, Receive, Scope, Send, header
 from planner.serve.endpoint_paths import METRICS, REVIEWS
-from planner.sources import access
-from planner.sources.access import Person, Refused, SignIn
-from planner.sources.sessions import SignedOut
+from planner.sources import dashboard_access
+from planner.sources.dashboard_access import Person, Refused, SignIn
+from planner.sources.signed_out_sessions import SignedOut
 from planner.ui.web import MACHINES, base_path, name_of
 
 RETURN: Final = "headroom_return"
@@ -44,7 +44,7 @@ _STREAM: Final = "/_stcore/stream"
 _SIGN_OUT: Final = "/auth/logout"
 _OPEN: Final = frozenset(
     ["/", "/index.html", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/favicon.ico", "/manifest.json", "/robots.txt",
-     "/auth/login", _SIGN_OUT, access.CALLBACK, _STREAM]
+     "/auth/login", _SIGN_OUT, dashboard_access.CALLBACK, _STREAM]
 )  # fmt: skip
 _OPEN_BELOW: Final = ("/static/", "/component/")  # the frontend's own files, of Streamlit's packages
 _GLANCE_SECONDS: Final = 2.0  # between two looks whether a user signed out elsewhere
@@ -54,7 +54,7 @@ _GRACE_SECONDS: Final = (
 _RETURN_SECONDS: Final = 600
 _LONGEST_RETURN: Final = 3000
 _MOST_COOKIE_BYTES: Final = 6000  # of a user's cookies: a websocket's request has lines of at most 8,192
-_LOCAL: Final = f"{access.LOCAL_ONLY.capitalize()}. {access.HOW_TO}.\n"
+_LOCAL: Final = f"{dashboard_access.LOCAL_ONLY.capitalize()}. {dashboard_access.HOW_TO}.\n"
 _TOO_LONG: Final = (
     "You are signed in, but what the provider says of you doesn't fit into cookies, even without the groups that nothing here asks "
     "for. Ask the operator of this Headroom to name fewer groups in its [access], or to have the provider send a shorter token.\n"
@@ -117,8 +117,8 @@ class Doorkeeper:
     def _is_machines(self, scope: Scope) -> bool:
         """Whether a machine asks for what is meant for it, and not through the name that people use."""
         path = str(scope["path"])
-        if path in callers.TOKENS and (path == METRICS or callers.asks(scope)):
-            return callers.is_known(scope)
+        if path in caller_authentication.TOKENS and (path == METRICS or caller_authentication.asks(scope)):
+            return caller_authentication.is_known(scope)
         if path not in MACHINES or self._sign_in is None:
             return path in MACHINES
         return name_of(header(scope, b"host")) != name_of(self._sign_in.host)
@@ -153,7 +153,7 @@ class Doorkeeper:
         claims = claims_of(cookies)
         if not claims or claims in self._signed_out:
             return None
-        return access.judged(claims, sign_in.access, time.time())
+        return dashboard_access.judged(claims, sign_in.access, time.time())
 
     def _ending(self, receive: Receive, send: Send, claims: Mapping[str, Any], person: Person) -> Receive:
         """`receive`, which says that the websocket is closed once its person's time is up or they signed out."""
@@ -201,7 +201,7 @@ class _Answer:
             message = {"type": "http.response.body", "body": self._instead}
         if message["type"] == "http.response.start":
             headers = [(name.lower(), value) for name, value in message.get("headers", ())]
-            if _path(self._scope) == access.CALLBACK:
+            if _path(self._scope) == dashboard_access.CALLBACK:
                 small = _small(headers, self._sign_in.access)
                 if small is None:
                     self._instead = _TOO_LONG.encode()
@@ -262,7 +262,7 @@ def _is_persons(name: str) -> bool:
     return name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))
 
 
-def _small(headers: list[tuple[bytes, bytes]], rules: access.Access) -> list[tuple[bytes, bytes]] | None:
+def _small(headers: list[tuple[bytes, bytes]], rules: dashboard_access.Access) -> list[tuple[bytes, bytes]] | None:
     """A sign-in's headers with cookies that hold what is asked of a user and no more; None where even that is too long.
 
     Tokens are left out where they are: they only spare a user a question at the provider's own sign-out.
@@ -283,7 +283,7 @@ def _small(headers: list[tuple[bytes, bytes]], rules: access.Access) -> list[tup
     def keep(name: str, value: str) -> None:
         new_cookies[name] = signed(name, value).decode()
 
-    set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, access.needed(claims, rules), cookie_attr_size=200)
+    set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, dashboard_access.needed(claims, rules), cookie_attr_size=200)
     tokens = {name: value for name, value in cookie_by_name.items() if name.startswith(TOKENS_COOKIE_NAME) and value}
     if _length(new_cookies | tokens) <= _MOST_COOKIE_BYTES:
         new_cookies |= tokens
@@ -317,7 +317,7 @@ def _is_navigation(scope: Scope) -> bool:
 def _is_asked_locally(scope: Scope) -> bool:
     """Whether the address that was asked is this machine's own to itself; a socket in the file system is."""
     server = scope.get("server")
-    return not server or server[1] is None or access.is_local(str(server[0]))
+    return not server or server[1] is None or dashboard_access.is_local(str(server[0]))
 
 
 def _is_led_here(scope: Scope) -> bool:

@@ -12,7 +12,7 @@ from planner.health.drift.model import ENVIRONMENT_WORDS, DriftReport, Environme
 from planner.health.drift.service_workloads import environment_names
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from planner.ui import findings, link, uploads
 from planner.ui.settings_form import SettingsForm
 
@@ -65,7 +65,9 @@ def upload() -> None:
     """Another cluster beside this one, for services with clusters as environments."""
     with st.expander("Compare with another cluster", icon=":material/upload_file:"):
         st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
-        for snapshot in uploads.ask("Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=(), read=_read):
+        for snapshot in uploads.ask(
+            "Upload snapshots", key=_OTHERS, types=cluster_dumps.UPLOADED, nothing=(), read=_read
+        ):
             st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
             if lost := findings.lost(snapshot):
                 st.warning(f"Of {words.literal(snapshot.source)} {lost}", title="△ Not all of it")
@@ -73,7 +75,7 @@ def upload() -> None:
 
 def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:
     """The clusters given before and these, one file each; one given again stands once."""
-    read = [kubectl.read_bytes(content, name=name) for name, content in files]
+    read = [cluster_dumps.read_bytes(content, name=name) for name, content in files]
     clusters = {cluster.digest: cluster for cluster in (*other_clusters(), *read)}
     if len(clusters) > _MOST_CLUSTERS:
         raise InputError(

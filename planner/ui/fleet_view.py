@@ -10,7 +10,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.tables import alike
 from planner.questions.savings import QUESTION, SavingsAnswer
-from planner.spot.fleet import FleetSavings, Move
+from planner.spot.cluster_savings import FleetSavings, Move
 from planner.ui import errors, link, object_links, sheet
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.serve.callers import Asgi, Receive, Scope, Send, header
+from planner.serve.caller_authentication import Asgi, Receive, Scope, Send, header
 
 _STATIC: Final = Path(st.__file__).parent / "static"
 _ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "DownloadButton", "Metric")  # fmt: skip

@@ -22,7 +22,7 @@ from planner.history.store_queries import History
 from planner.inventory.past_job_durations import RUN_DAYS, Lengths, lengths_of
 from planner.inventory.spot_node_lifetimes import Watch
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo, journal
+from planner.sources import append_only_journal, demo
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import errors, link, session, sign_in
 
@@ -117,14 +117,14 @@ def runs(snapshot: Snapshot) -> Lengths | None:
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner=False)
 def _predictions(url: str, cluster: str) -> PredictionScores:
     since = time.time() - COUNTED_DAYS * 86_400.0
-    rollouts, lost = read_journal(journal.Journal(url, cluster).lines(since))
+    rollouts, lost = read_journal(append_only_journal.Journal(url, cluster).lines(since))
     return score_predictions([rollout for rollout in rollouts if rollout.prediction.at >= since], lost)
 
 
 def predictions(snapshot: Snapshot) -> PredictionScores | None:
     """What `headroom serve --predictions` kept of this cluster in the last days, beside what came. None where nothing is kept under its name,
     and for a user who sees some namespaces only: a prediction names workloads of all."""
-    url = os.environ.get(journal.VARIABLE) or os.environ.get(VARIABLE)
+    url = os.environ.get(append_only_journal.VARIABLE) or os.environ.get(VARIABLE)
     if not url or not sign_in.sees_all():
         return None
     name = snapshot.source.removeprefix("context:")

@@ -22,8 +22,8 @@ from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer
 from planner.rollout.past_report import ReviewSettings
-from planner.serve import prediction_question
-from planner.sources import kubectl
+from planner.serve import prediction_layout
+from planner.sources import cluster_dumps
 from planner.ui import (
     cache,
     capacity_inputs,
@@ -74,9 +74,9 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
 def upload() -> None:
     """An earlier snapshot, kept beside the one looked at."""
     with st.expander("Upload an earlier snapshot", icon=":material/upload_file:"), errors.shown():
-        files = uploads.taken("Upload an earlier snapshot", key="earlier", types=kubectl.UPLOADED)
+        files = uploads.taken("Upload an earlier snapshot", key="earlier", types=cluster_dumps.UPLOADED)
         if files:
-            session.keep(earlier := cache.work(kubectl.read_uploads, files))
+            session.keep(earlier := cache.work(cluster_dumps.read_uploads, files))
             link.forget(["from"])
             st.query_params["from"] = session.called_beside(earlier)
             st.rerun()
@@ -106,8 +106,8 @@ def predicted(snapshot: Snapshot) -> None:
     sentence = f"Predicted in {COUNTED_DAYS} days: {scores.sentence}"
     st.markdown(words.literal(words.sentence(sentence)))
     with st.expander("Each prediction, the wrong ones first", icon=":material/fact_check:"):
-        sheet.table(prediction_question.QUESTION, scores, "predictions")
-        for note in prediction_question.QUESTION.notes(scores):
+        sheet.table(prediction_layout.QUESTION, scores, "predictions")
+        for note in prediction_layout.QUESTION.notes(scores):
             st.caption(words.literal(note))
 
 

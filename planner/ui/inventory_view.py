@@ -12,7 +12,7 @@ from planner.ground.errors import HeadroomError
 from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
 from planner.questions import doctor
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from planner.ui import cache, errors, findings, link, pasted_manifest, session, sheet, uploads
 
 _READ = "_upload_read"  # a digest or an error
@@ -98,7 +98,7 @@ def dialog() -> None:
 def _upload() -> None:
     """One batch of files is one cluster."""
     uploaded = uploads.taken(
-        "Upload a snapshot", key="upload", types=kubectl.UPLOADED,
+        "Upload a snapshot", key="upload", types=cluster_dumps.UPLOADED,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
         "one stands beside it. It stays in "
@@ -107,7 +107,7 @@ def _upload() -> None:
     )  # fmt: skip
     if uploaded:
         with st.spinner("Reading …"):
-            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, uploaded)))
+            _look_at(lambda: session.adopt(cache.work(cluster_dumps.read_uploads, uploaded)))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)

@@ -24,9 +24,9 @@ from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
 from planner.rollout.prepared_change import make_ready
 from planner.serve import dashboard_mounts
-from planner.serve.processes import pool
-from planner.sources import live
-from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
+from planner.serve.processes import process_pool
+from planner.sources import watched_cluster
+from planner.sources.cluster_argument import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
 from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
@@ -46,12 +46,12 @@ def start() -> Callable[[], bool]:
         return lambda: True
     context = spec.removeprefix(CONTEXT_PREFIX)
     threading.Thread(target=_try_to_read, args=(context,), daemon=True).start()
-    return lambda: (reader := live.running(context)) is not None and reader.snapshot is not None
+    return lambda: (reader := watched_cluster.running(context)) is not None and reader.snapshot is not None
 
 
 def _try_to_read(context: str) -> None:
     with suppress(HeadroomError):  # said by the first page
-        live.reader(context)
+        watched_cluster.reader(context)
 
 
 def begin() -> None:
@@ -98,7 +98,7 @@ def pinned(context: str) -> Snapshot:
     pinned_snapshots: dict[str, Snapshot] = st.session_state.setdefault(_PINNED, {})
     if context not in pinned_snapshots:
         with st.spinner(f"Listing {words.literal(context)} …"):
-            reader = live.reader(context)
+            reader = watched_cluster.reader(context)
             while (first_snapshot := reader.first(_GLANCE_SECONDS)) is None:
                 cache.is_wanted()  # a page that is left doesn't wait any more
         pinned_snapshots[context] = _offered_of(context, reader) or first_snapshot
@@ -110,7 +110,7 @@ _in_preparation: set[str] = set()  # contexts
 _guard: Final = threading.Lock()
 
 
-def _offered_of(context: str, reader: live.LiveReader) -> Snapshot | None:
+def _offered_of(context: str, reader: watched_cluster.LiveReader) -> Snapshot | None:
     """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes. The next
     one is offered once a process is ready for it; who asks meanwhile doesn't wait for that."""
     offered, newest = _offered.get(context), reader.snapshot
@@ -132,7 +132,7 @@ def _offered_of(context: str, reader: live.LiveReader) -> Snapshot | None:
 
 def _prepare(context: str, snapshot: Snapshot, most: int) -> None:
     """Have at most `most` processes ready for `snapshot`, and offer it as soon as one is."""
-    processes = pool.current()
+    processes = process_pool.current()
     try:
         if processes is not None:
             for _ in islice(processes.run_in_each(make_ready, snapshot), most):
@@ -165,7 +165,7 @@ def show(snapshot: Snapshot) -> None:
 @st.fragment(run_every=LOOK_SECONDS)
 def age(context: str) -> None:
     """How old the answers are, why they aren't refreshed, and a run of the page where there is something newer."""
-    reader = live.running(context)
+    reader = watched_cluster.running(context)
     pinned_snapshot: Snapshot | None = st.session_state.get(_PINNED, {}).get(context)
     if reader is None or pinned_snapshot is None:
         return

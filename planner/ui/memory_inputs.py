@@ -22,8 +22,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
 from planner.kubernetes.records import Snapshot
 from planner.questions.memory import MemoryWhatIfSettings, change_of
-from planner.serve.processes.identity import identity
-from planner.sources import bounded
+from planner.serve.processes.snapshot_fingerprint import identity
+from planner.sources import bounded_reading
 from planner.ui import link, uploads
 from planner.ui.settings_form import SettingsForm
 
@@ -58,7 +58,7 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
             key="_kubelet_metrics", nothing=(), of=identity(snapshot),
             help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
             read=lambda files: tuple(
-                cadvisor.parse(bounded.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
+                cadvisor.parse(bounded_reading.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
             ),
         )  # fmt: skip
     return widgets.settings(), stats

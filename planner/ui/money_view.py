@@ -18,7 +18,7 @@ from planner.questions import commitments, costs
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
-from planner.spot.staircase import MoneyStep, left_usd, staircase, summary
+from planner.spot.savings_steps import MoneyStep, left_usd, staircase, summary
 from planner.ui import as_if, cache, errors, frame, history_store, idle_view, prices
 
 _WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work

@@ -27,7 +27,7 @@ from planner.questions.savings import SavingsSettings
 from planner.remedies.measures import Measure, MeasureKind, price_of
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
-from planner.rollout import recordings
+from planner.rollout import recording_agreement
 from planner.rollout.answers import Verdict
 from planner.rollout.past_report import ReviewSettings
 from planner.rollout.rollout_summary import unjudged_words
@@ -289,4 +289,4 @@ def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     data = f"Data: {words.literal(overview.source)}, {taken}. Findings: {findings}."
     scores = history_store.predictions(snapshot)
     own = f"In this cluster: {scores.clause} in {COUNTED_DAYS} days. " if scores is not None else ""
-    st.caption(f"{whole}{data}{rollouts} {own}{words.literal(recordings.sentence())}")
+    st.caption(f"{whole}{data}{rollouts} {own}{words.literal(recording_agreement.sentence())}")

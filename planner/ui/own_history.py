@@ -9,12 +9,12 @@ from planner.inventory.spot_node_lifetimes import Watch, node_events, together, 
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer
-from planner.serve.processes.identity import key_of
-from planner.sources import bounded
+from planner.serve.processes.snapshot_fingerprint import key_of
+from planner.sources import bounded_reading
 from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life
+from planner.spot.fitted_node_lifetimes import OwnHistory, from_files, own_history
 from planner.spot.interruption import parse_lives
-from planner.spot.own_history import OwnHistory, from_files, own_history
 from planner.ui import cache, errors, history_store, link, prices, tables, uploads
 from planner.ui.prometheus_form import Form
 
@@ -59,7 +59,7 @@ def _upload(key: str, label: str) -> tuple[Life, ...]:
         f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=(),
         help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
         read=lambda files: parse_lives(
-            bounded.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
+            bounded_reading.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
         ),
     )  # fmt: skip
 

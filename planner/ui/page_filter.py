@@ -16,8 +16,8 @@ from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import EMPTY, Snapshot
 from planner.kubernetes.selectors import read_selector
 from planner.questions.overview import QUESTION, OverviewSettings
-from planner.rollout.wording import WORD
-from planner.serve.processes.identity import identity
+from planner.rollout.verdict_wording import WORD
+from planner.serve.processes.snapshot_fingerprint import identity
 from planner.ui import cache, capacity_inputs, errors, link
 
 WITHOUT: Final = frozenset({"clusters", "history"})

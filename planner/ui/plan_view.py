@@ -16,7 +16,7 @@ from planner.questions.plan import QUESTION, PlanSettings, doubt_of, narrowed
 from planner.remedies.levers.change import as_shown
 from planner.remedies.measures import MeasureKind, Numbered, alike, price_of
 from planner.remedies.plan import PlanAnswer
-from planner.rollout.scripts import in_context, script
+from planner.rollout.resumable_scripts import in_context, script
 from planner.ui import (
     as_if,
     cache,

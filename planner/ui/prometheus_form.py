@@ -15,8 +15,8 @@ from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
-from planner.serve.processes.identity import identity
-from planner.sources.prometheus import Prometheus
+from planner.serve.processes.snapshot_fingerprint import identity
+from planner.sources.prometheus_usage import Prometheus
 from planner.ui import errors
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from planner.ground.words import short_name
 from planner.health.restarts.log_selection import wanted_logs
 from planner.health.restarts.model import Loop
 from planner.kubernetes.records import PodLog, Snapshot
-from planner.serve.processes.identity import identity
+from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
 

@@ -19,7 +19,7 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.rollout import answers
 from planner.rollout.scaled_cluster import At
-from planner.spot.inputs import workloads
+from planner.spot.savings_inputs import workloads
 from planner.ui import capacity_inputs, errors, link, page_filter
 from planner.ui.settings_form import SettingsForm
 

@@ -12,9 +12,9 @@ import streamlit as st
 from planner.ground.settings import Setting
 from planner.kubernetes.records import Snapshot
 from planner.questions.savings import SavingsSettings
-from planner.spot import inputs as spot_inputs
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import COUNTED, LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
-from planner.spot.inputs import Derived
+from planner.spot.savings_inputs import Derived
 from planner.ui import cache, prices
 from planner.ui.settings_form import SettingsForm
 

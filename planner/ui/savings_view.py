@@ -15,14 +15,14 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.price_history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
-from planner.spot import rows as spot_rows
+from planner.spot import savings_columns as spot_rows
 from planner.spot.assumptions import Assumptions, Work
-from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.economics import Savings
-from planner.spot.inputs import Derived
-from planner.spot.mix import Mix
+from planner.spot.savings_inputs import Derived
+from planner.spot.spot_on_demand_mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.spot.workload import SavingsDetail
+from planner.spot.suitability_checks import CHECK_NAME, Status
+from planner.spot.workload_savings import SavingsDetail
 from planner.ui import cache, downloads, errors, link, own_history, prices, savings_inputs, sheet, tables, verdict
 
 _GLYPH: Final = {

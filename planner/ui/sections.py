@@ -17,7 +17,7 @@ from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
 from planner.questions.question import Inputs, Question
 from planner.remedies.make_room import MadeRoom
-from planner.rollout.scripts import in_context
+from planner.rollout.resumable_scripts import in_context
 from planner.ui import (
     as_if,
     cache,

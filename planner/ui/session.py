@@ -21,9 +21,9 @@ from planner.ground.records import Record
 from planner.inventory import input_report
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
-from planner.serve.processes.identity import identity
-from planner.sources import accelerators, demo
-from planner.sources import cluster as cluster_source
+from planner.serve.processes.snapshot_fingerprint import identity
+from planner.sources import accelerator_file, demo
+from planner.sources import cluster_argument as cluster_source
 from planner.ui import link, live_view, replay, sign_in, upload_cache
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
@@ -112,7 +112,7 @@ def called(name: str) -> Snapshot:
 @st.cache_resource(show_spinner=False)
 def _own_accelerators() -> bool:
     """The tables that HEADROOM_ACCELERATORS names, read once for all sessions."""
-    accelerators.use()
+    accelerator_file.use()
     return True
 
 

@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.answer_layout import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
-from planner.questions.wording import heading, listed, money
+from planner.questions.table_wording import heading, listed, money
 from planner.ui import link, object_links, tables, tiles
 
 A = TypeVar("A")

@@ -15,9 +15,9 @@ from planner.ground import words
 from planner.ground.records import replace
 from planner.inventory.namespace_visibility import as_seen
 from planner.kubernetes.records import Snapshot
-from planner.sources import access, sessions
-from planner.sources.access import Person, Refused, SignIn
-from planner.sources.sessions import SignedOut
+from planner.sources import dashboard_access, signed_out_sessions
+from planner.sources.dashboard_access import Person, Refused, SignIn
+from planner.sources.signed_out_sessions import SignedOut
 
 _AFTER_SECONDS = 0.5  # after the end, and before the websocket is closed
 _LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
@@ -26,7 +26,7 @@ _LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
 @cache
 def configured() -> SignIn | None:
     """How people sign in; read once, when the server starts. Cookies are signed with a secret that `signed_out` knows."""
-    sign_in_settings = access.configured()
+    sign_in_settings = dashboard_access.configured()
     if sign_in_settings is None:
         return None
     secret = signed_out().secret(str(sign_in_settings.auth["cookie_secret"]))
@@ -36,7 +36,7 @@ def configured() -> SignIn | None:
 @cache
 def signed_out() -> SignedOut:
     """The sign-ins that are over."""
-    return sessions.configured()
+    return signed_out_sessions.configured()
 
 
 def person() -> Person | None:
@@ -50,7 +50,7 @@ def _judged() -> Person | Refused | None:
     claims = st.user.to_dict()
     if sign_in is None or claims.get("is_logged_in") is not True:
         return None
-    return access.judged(claims, sign_in.access, time.time())
+    return dashboard_access.judged(claims, sign_in.access, time.time())
 
 
 def seen(snapshot: Snapshot) -> Snapshot:
@@ -60,12 +60,12 @@ def seen(snapshot: Snapshot) -> Snapshot:
 
 
 def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
-    return as_seen(snapshot, partial(access.sees, patterns))
+    return as_seen(snapshot, partial(dashboard_access.sees, patterns))
 
 
 def sees(namespace: str) -> bool:
     """Whether the caller may see what is in it."""
-    return access.sees(_patterns(), namespace)
+    return dashboard_access.sees(_patterns(), namespace)
 
 
 def sees_all() -> bool:

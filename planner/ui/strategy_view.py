@@ -26,7 +26,7 @@ from planner.questions import strategies
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.remedies import limits, room_by_strategy
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.strategy_choice import Weights
 from planner.ui import cache, errors, link, pasted_manifest, prices, rollout_inputs, sheet, spares

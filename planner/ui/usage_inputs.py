@@ -7,7 +7,7 @@ import streamlit as st
 from planner.ground import words
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
-from planner.sources.prometheus import usage_before
+from planner.sources.prometheus_usage import usage_before
 from planner.ui.prometheus_form import Form
 
 _FORM: Form[tuple[Usage, ...]] = Form(

@@ -9,7 +9,7 @@ import streamlit as st
 from planner.ground.words import Text, literal
 from planner.ground.words import sentence as as_sentence
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.wording import GLYPH, REASON, WORD, details, title, words
+from planner.rollout.verdict_wording import GLYPH, REASON, WORD, details, title, words
 
 __all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "details", "show", "title", "words"]
 _Colour = Literal["green", "red", "orange", "gray"]

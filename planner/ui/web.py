@@ -25,7 +25,7 @@ from starlette.requests import cookie_parser
 from streamlit import config
 
 from planner.ground.errors import InputError
-from planner.serve.callers import Asgi, Receive, Scope, Send, header
+from planner.serve.caller_authentication import Asgi, Receive, Scope, Send, header
 from planner.serve.endpoint_paths import ALIVE, METRICS, READY, REVIEWS
 from planner.ui import frontend
 

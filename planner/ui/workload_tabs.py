@@ -10,7 +10,7 @@ from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift, memory, restarts
 from planner.questions.question import Inputs, Question
-from planner.spot.inputs import workloads
+from planner.spot.savings_inputs import workloads
 from planner.ui import (
     cache,
     drift_inputs,

@@ -25,10 +25,10 @@ from planner.inventory.field_coverage import FIELDS, Standing
 from planner.kubernetes import feature_gates, kinds, kueue_managed_pods, unplayed_kinds
 from planner.kubernetes.operator_update_rules import Updates
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
-from planner.rollout import glossary, recordings
+from planner.rollout import glossary, recording_agreement
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import inputs as spot_inputs
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.economics import savings
 from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, VERSION, project_files
@@ -321,15 +321,15 @@ def with_webhook_rules(text: str) -> str:
 
 
 def with_recordings(text: str) -> str:
-    """The README with how often verdicts agree with recordings (`planner/rollout/recordings.json`, made by ``python -m tests.conformance.counts``)."""
+    """The README with how often verdicts agree with recordings (`planner/rollout/recording_agreement.json`, made by ``python -m tests.conformance.counts``)."""
     rows = "".join(
         f"| {row.what} | {row.total:,} | {row.right:,} | {row.unknown or '–'} | {row.wrong or '–'} |\n"
-        for row in recordings.recorded_verdicts()
+        for row in recording_agreement.recorded_verdicts()
     )
     head = "| recorded on real control planes | verdicts | right | not known | wrong |\n| --- | ---: | ---: | ---: | ---: |\n"
     return re.sub(
         r"(?<=<!-- recordings -->\n).*?(?=<!-- end of recordings -->)",
-        lambda _: f"{recordings.sentence()}\n\n{head}{rows}", text, flags=re.DOTALL,
+        lambda _: f"{recording_agreement.sentence()}\n\n{head}{rows}", text, flags=re.DOTALL,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
 from planner.inventory import input_report
-from planner.rollout import recordings
+from planner.rollout import recording_agreement
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, VERSION, project_files, python_files
@@ -122,7 +122,7 @@ def test_rights_of_the_documents_are_those_that_are_used() -> None:
 def test_the_readme_is_short_and_tells_how_often_it_is_right() -> None:
     assert documents.with_recordings(README) == README, "run `make docs`"
     assert len(README.splitlines()) <= 120
-    assert str(recordings.sentence()) in README
+    assert str(recording_agreement.sentence()) in README
     assert [name for name in COMMANDS if f"`headroom {name}`" not in documents.command_line()] == []
 
 

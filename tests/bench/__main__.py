@@ -32,15 +32,15 @@ from planner.questions import drift as drift_question
 from planner.questions import gate
 from planner.questions import restarts as restarts_question
 from planner.remedies import rollouts
-from planner.rollout import grid as grids
 from planner.rollout import prepared_change as prepared_question
+from planner.rollout import strategy_grid as grids
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import economics, months
+from planner.spot import economics, monte_carlo
 from planner.spot.assumptions import Assumptions
-from planner.spot.fleet import fleet_savings
+from planner.spot.cluster_savings import fleet_savings
 from tests.bench import clusters, commands, crowd, history, inputs, live, page
 from tests.bench import webhook as webhooks
 from tests.bench.inputs import COPIES, DEMO, FIVE, HUGE, OPENB, QUIET, ROLLS, STUCK, VARIED
@@ -270,7 +270,7 @@ def _case(nodes: int, job_minutes: float) -> Assumptions:
 def _savings(assumptions: Assumptions) -> float:
     def ask(run: int) -> object:
         case = replace(assumptions, seed=run)
-        return economics.savings(case, months.simulate(case))
+        return economics.savings(case, monte_carlo.simulate(case))
 
     return best(ask, runs=5)
 

@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
-from planner.sources.data_files import data_folder
+from planner.sources import cluster_dumps
+from planner.sources.shipped_files import data_folder
 from tests.builders.objects import read_items
 
 Item = dict[str, Any]
@@ -35,7 +35,7 @@ def _demo() -> tuple[Item, ...]:
 
 
 def snapshot(copies: int, *, varied: bool = False) -> Snapshot:
-    return kubectl.read_bytes(b"".join(kubectl_json(copies, varied=varied)), name="crowd")
+    return cluster_dumps.read_bytes(b"".join(kubectl_json(copies, varied=varied)), name="crowd")
 
 
 def waiting(more: int) -> Snapshot:

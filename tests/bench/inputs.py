@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo, kubectl
-from planner.sources.data_files import data_folder
+from planner.sources import cluster_dumps, demo
+from planner.sources.shipped_files import data_folder
 from tests.bench import clusters, crowd
 
 DEMO, OPENB, COPIES, VARIED, QUIET = "demo", "openb", "208 copies", "208 varied", "quiet 5,000"
@@ -68,4 +68,4 @@ def snapshot(cluster: str) -> Snapshot:
     """The last one that was asked for stays: together they would be some GB."""
     if cluster in demo.EMBEDDED:
         return demo.EMBEDDED[cluster]()
-    return kubectl.read_bytes(file(cluster).read_bytes(), name=cluster)
+    return cluster_dumps.read_bytes(file(cluster).read_bytes(), name=cluster)

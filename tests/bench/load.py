@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 
 
 def main(path: str, way: str) -> None:
@@ -27,7 +27,7 @@ def main(path: str, way: str) -> None:
     ways: dict[str, Callable[[bytes], object]] = {
         "bare": msgspec.json.decode,
         "json": json.loads,
-        "headroom": lambda data: kubectl.read_bytes(data, name=Path(path).name),
+        "headroom": lambda data: cluster_dumps.read_bytes(data, name=Path(path).name),
     }
     start = time.process_time()
     kept = ways[way](data)

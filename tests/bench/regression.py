@@ -24,7 +24,7 @@ from planner.inventory.change import WorkloadChange
 from planner.questions import plan
 from planner.remedies.rollouts import rollout
 from planner.rollout.prepared_change import Scenario
-from planner.sources import demo, kubectl
+from planner.sources import cluster_dumps, demo
 from tests.bench import commands, crowd
 from tests.bench.table import best, once
 
@@ -79,11 +79,11 @@ def ratios() -> Iterator[tuple[str, float]]:
 
     data = b"".join(crowd.kubectl_json(COPIES, varied=True))
     bare = best(lambda _: json.loads(data), runs=5)
-    snapshot = kubectl.read_bytes(data, name="crowd")
+    snapshot = cluster_dumps.read_bytes(data, name="crowd")
     change = WorkloadChange(workload=crowd.STUCK, new_revision=True)
     yield (
         f"read / json.loads of {COPIES} varied copies",
-        best(lambda _: kubectl.read_bytes(data, name="crowd"), runs=3) / bare,
+        best(lambda _: cluster_dumps.read_bytes(data, name="crowd"), runs=3) / bare,
     )
     for what, call in (
         ("a verdict with ways out", lambda run: rollout(snapshot, Scenario(changes=(change,), seed=run))),

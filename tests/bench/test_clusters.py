@@ -9,7 +9,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Pod
 from planner.rollout.in_flight import in_flight
 from planner.scheduling.cluster import Cluster
-from planner.sources import demo, kubectl
+from planner.sources import cluster_dumps, demo
 from tests.bench import clusters, crowd
 
 
@@ -36,7 +36,7 @@ def test_same_size_gives_the_same_bytes() -> None:
 
 def test_snapshot_is_what_reading_the_json_gives() -> None:
     layout = clusters.lay_out(100)
-    read = kubectl.read_bytes(b"".join(clusters.kubectl_json(layout)), name="bench")
+    read = cluster_dumps.read_bytes(b"".join(clusters.kubectl_json(layout)), name="bench")
     made = clusters.snapshot(layout)
     assert not read.problems
     assert len({(pod.namespace, pod.name) for pod in read.pods}) == layout.pod_count

@@ -25,7 +25,7 @@ from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.processes import stored_answers
-from planner.sources import demo, kubectl
+from planner.sources import cluster_dumps, demo
 from planner.sources import store as stores
 from planner.sources.prices import embedded_book
 from tests.architecture.tree import ROOT
@@ -82,7 +82,7 @@ def _ago(days: int) -> Snapshot:
         document = json.loads(_MOMENT.sub(earlier, text))
         document["items"] = _taken_back(document["items"], days, gone)
         files.append((name, json.dumps(document).encode()))
-    return replace(kubectl.read_uploads(files, source=demo.DEMO_NAME), taken_at=moment.timestamp())
+    return replace(cluster_dumps.read_uploads(files, source=demo.DEMO_NAME), taken_at=moment.timestamp())
 
 
 def _taken_back(items: list[Item], days: int, gone: set[tuple[str, str]]) -> list[Item]:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.remedies.scenario import PlanCase
+from planner.rollout.pod_durations import seconds_at
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import feasible_nodes

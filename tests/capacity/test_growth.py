@@ -21,7 +21,7 @@ from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
 from planner.scheduling.cluster import Cluster
-from planner.sources import demo, node_pools
+from planner.sources import demo, node_pool_files
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -172,7 +172,7 @@ def test_a_new_nodes_daemons_are_set_aside() -> None:
 
 
 def test_the_demos_a100_pool_is_at_its_maximum() -> None:
-    limits = node_pools.read(demo.node_pools_file())
+    limits = node_pool_files.read(demo.node_pools_file())
     found = asked(demo.read(), *limits, workload="Deployment/prod/llm-serve")
     assert found.verdict is Verdict.STUCK
     assert "its maximum is 2 (gcloud node-pools list)" in str(found.sentence)

@@ -10,7 +10,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
 from planner.questions.question import Inputs
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 
@@ -29,8 +29,10 @@ def cluster(*, pools: list[Item] | None = None, **gpu: Any) -> Snapshot:
 
 
 def asked(found: Snapshot, *files: Any, workload: str = eks.INFERENCE) -> RolloutResult:
-    limits = tuple(one for each in files for one in node_pools.read_bytes(json.dumps(each).encode(), name="f.json"))
-    given = Inputs(limits=node_pools.stated(found, limits))
+    limits = tuple(
+        one for each in files for one in node_pool_files.read_bytes(json.dumps(each).encode(), name="f.json")
+    )
+    given = Inputs(limits=node_pool_files.stated(found, limits))
     return rollout.answer(found, rollout.RolloutSettings(workloads=(workload,), runs=1), given)
 
 

@@ -21,7 +21,7 @@ from planner.questions.rollout import RolloutSettings, answer
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 FAMILY = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["g4dn"]}
@@ -56,8 +56,8 @@ def asked(
     one: dict[str, Any], *more: list[Item], gpus: int = 1, types: list[dict[str, Any]] | None = None, **selector: str
 ) -> RolloutResult:
     cluster = snapshot(node("n0", cpu="4", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)), *more)
-    known = node_pools.read_bytes(json.dumps(one).encode(), name="pools.json")
-    known += node_pools.read_bytes(json.dumps(types).encode(), name="types.json") if types else ()
+    known = node_pool_files.read_bytes(json.dumps(one).encode(), name="pools.json")
+    known += node_pool_files.read_bytes(json.dumps(types).encode(), name="types.json") if types else ()
     container = {
         "name": "main",
         "resources": {"requests": {"nvidia.com/gpu": str(gpus)}, "limits": {"nvidia.com/gpu": str(gpus)}},
@@ -131,7 +131,7 @@ GONE = "2026-01-01T00:00:00Z"
 def within(*pools: dict[str, Any], given: list[dict[str, Any]] | None = None) -> RolloutResult:
     """The same rollout where the NodePools are in the snapshot, and only `given` is in files."""
     cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), list(pools))
-    known = node_pools.read_bytes(json.dumps(given).encode(), name="given.json") if given else ()
+    known = node_pool_files.read_bytes(json.dumps(given).encode(), name="given.json") if given else ()
     settings = RolloutSettings(workloads=("Deployment/ml/a",), runs=1)
     return answer(cluster, settings, Inputs(limits=known))
 
@@ -159,7 +159,7 @@ def test_without_types_of_machines_it_is_not_known() -> None:
 def test_the_gate_asks_it_too() -> None:
     cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), pool(FAMILY))
     assert "NodePool" not in cluster.other_kinds
-    types = Inputs(limits=node_pools.read_bytes(json.dumps(TYPES).encode(), name="types.json"))
+    types = Inputs(limits=node_pool_files.read_bytes(json.dumps(TYPES).encode(), name="types.json"))
     rolled = answer(cluster, RolloutSettings(workloads=("Deployment/ml/a",), runs=1), types)
     manifest = json.dumps(deployment("a", ["n0"], pod_spec(gpus=1, cpu="2"), **SURGING)[0])
     gated = gate.answer(cluster, gate.GateSettings(manifest=manifest), types)
@@ -184,7 +184,7 @@ def test_a_damaged_node_pool_in_a_file_is_said() -> None:
         "spec": {"weight": "x"},
     }
     with pytest.raises(InputError, match="as Karpenter writes it"):
-        node_pools.read_bytes(json.dumps(damaged).encode(), name="pools.json")
+        node_pool_files.read_bytes(json.dumps(damaged).encode(), name="pools.json")
 
 
 def test_of_a_list_that_is_not_whole_nothing_is_taken() -> None:

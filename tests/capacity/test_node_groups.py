@@ -16,7 +16,7 @@ from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.empty_node import bare_copy
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 
@@ -33,11 +33,11 @@ def gke(machine: str) -> list[dict[str, Any]]:
 
 
 def asked(cluster: Snapshot, document: list[dict[str, Any]]) -> RolloutResult:
-    given = node_pools.read_bytes(json.dumps(document).encode(), name="pools.json")
+    given = node_pool_files.read_bytes(json.dumps(document).encode(), name="pools.json")
     patch = {"spec": {"template": {"spec": {"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-l4"}}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, node_pools.stated(cluster, given)))
+    return rollouts.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
 
 
 def one_on_a_t4() -> Snapshot:

@@ -10,7 +10,7 @@ from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import FrozenMap
 from planner.scheduling.cluster import Cluster
-from planner.sources import demo, node_pools
+from planner.sources import demo, node_pool_files
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 
@@ -39,7 +39,7 @@ def test_a_pool_of_every_kind(labels: dict[str, str], kind: str, name: str, prov
 
 def test_the_demos_pools_with_their_limits() -> None:
     cluster = Cluster(demo.read())
-    found = by_name(cluster, *node_pools.read(demo.node_pools_file()))
+    found = by_name(cluster, *node_pool_files.read(demo.node_pools_file()))
     t4 = found["gpu-t4"]
     assert (t4.node_count, t4.accelerator, t4.gpu_labels, t4.gpus_a_node) == (6, "T4", ("nvidia-tesla-t4",), 1)
     assert dict(t4.zones) == {"asia-northeast3-b": 3, "asia-northeast3-c": 3}
@@ -64,7 +64,7 @@ def test_the_demos_pools_with_their_limits() -> None:
 
 def test_what_a_person_types_stands_above_what_the_cloud_says() -> None:
     cluster = Cluster(demo.read())
-    found = by_name(cluster, *node_pools.read(demo.node_pools_file()), *parse_typed_limits("gpu-t4=8"))["gpu-t4"]
+    found = by_name(cluster, *node_pool_files.read(demo.node_pools_file()), *parse_typed_limits("gpu-t4=8"))["gpu-t4"]
     assert (found.source, found.maximum, found.room()) == (LimitSource.TYPED, 8, 2)
     assert found.upgrade is not None
 

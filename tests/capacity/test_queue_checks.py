@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.kueue_queues import queues
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 from tests.capacity.teams import API, flavor, local, node, queue, read, workload
 
 

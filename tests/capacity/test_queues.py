@@ -19,7 +19,7 @@ from planner.questions.queues import QUESTION, QueuesSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, job, local, many, node, pod, queue, read, teams, workload
 
 

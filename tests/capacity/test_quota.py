@@ -17,7 +17,7 @@ from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -25,7 +25,7 @@ T4 = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "topology.kubernete
 
 
 def read(document: Any) -> tuple[PoolLimits, ...]:
-    return node_pools.read_bytes(json.dumps(document).encode(), name="quotas.json")
+    return node_pool_files.read_bytes(json.dumps(document).encode(), name="quotas.json")
 
 
 def quotas(document: Any) -> tuple[Quota, ...]:

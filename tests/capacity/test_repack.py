@@ -14,7 +14,7 @@ from planner.kubernetes.records import Snapshot
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
-from planner.spot import fleet as fleet_savings
+from planner.spot import cluster_savings as fleet_savings
 from planner.spot.repack import Packing, nodes_alike
 from tests.bench import clusters, crowd
 from tests.builders.objects import read_items

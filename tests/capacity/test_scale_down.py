@@ -14,7 +14,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.sources.node_pools import read_bytes
+from planner.sources.node_pool_files import read_bytes
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set

@@ -16,7 +16,7 @@ from planner.questions.gate import GateSettings
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.kueue_admission import let_in
 from planner.rollout.prepared_change import Scenario, prepare
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, workload
 from tests.rollout.test_queued import Object, asked, job
 

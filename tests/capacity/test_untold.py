@@ -13,7 +13,7 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -43,12 +43,12 @@ def asked(
     """A restart of one pod on the only T4, which may not go before its successor is Ready."""
     own = node("n0", pool="" if labels else "t4", gpus=1, labels=labels)
     cluster = snapshot(own, deployment("a", ["n0"], pod_spec(gpus=1), **SURGE_ONLY), *more)
-    given = node_pools.read_bytes(json.dumps(stated).encode(), name="pools.json") if stated else ()
+    given = node_pool_files.read_bytes(json.dumps(stated).encode(), name="pools.json") if stated else ()
     given += parse_typed_limits(limits)
     patch = json.dumps({"spec": {"template": {"spec": template}}}) if template else ""
     change = WorkloadChange(workload="Deployment/ml/a", patch=patch)
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, node_pools.stated(cluster, given)))
+    return rollouts.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
 
 
 def test_only_pools_that_nobody_tells_are_named() -> None:

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
 from planner.cli.app import folder
-from planner.sources import access
-from planner.sources.cluster import CLUSTER_VARIABLE
+from planner.sources import dashboard_access
+from planner.sources.cluster_argument import CLUSTER_VARIABLE
 from tests.architecture.tree import ROOT
 from tests.builders.objects import node, pod, pod_spec
 
@@ -100,7 +100,7 @@ def test_without_sign_in_it_listens_on_localhost_only_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv(access.VARIABLE, raising=False)
+    monkeypatch.delenv(dashboard_access.VARIABLE, raising=False)
     with pytest.raises(_Started) as seen:
         main(["app", "demo", "--no-browser"])
     assert seen.value.args[0][3:] == ["localhost", "8501"]
@@ -117,14 +117,14 @@ def test_without_sign_in_it_listens_on_localhost_only_and_says_so(
 def test_where_people_sign_in_it_listens_where_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(access.VARIABLE, "")  # put back after the test
+    monkeypatch.setenv(dashboard_access.VARIABLE, "")  # put back after the test
     file = tmp_path / "sign-in.toml"
     file.write_text(SIGN_IN)
     with pytest.raises(_Started) as seen:
         main(["app", "demo", "--host", "0.0.0.0", "--sign-in", str(file)])
     words, environment = seen.value.args
     assert words[3:] == ["0.0.0.0", "8501", "browser"]
-    assert environment[access.VARIABLE] == str(file)
+    assert environment[dashboard_access.VARIABLE] == str(file)
     assert "localhost" not in capsys.readouterr().err
     file.write_text(SIGN_IN.replace('groups = ["sre"]', ""))
     with pytest.raises(SystemExit):

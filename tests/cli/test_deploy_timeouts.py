@@ -14,7 +14,7 @@ from planner.cli import main
 from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
 from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer
-from planner.rollout.policy import Failing, read_policy
+from planner.rollout.gate_policy import Failing, read_policy
 from planner.sources.store import Store
 from tests.builders.objects import Item, read_items
 from tests.cli.test_gate_command import document, gate

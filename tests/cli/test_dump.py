@@ -17,8 +17,8 @@ from planner.cli import ROOMS, main
 from planner.ground.records import replace
 from planner.inventory import input_report
 from planner.inventory.wire import READ
-from planner.sources import cluster
-from planner.sources.limits import LIMITS
+from planner.sources import cluster_argument
+from planner.sources.source_limits import LIMITS
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Answer, Asked, Play, api_server, as_recorded, recorded
 
@@ -71,7 +71,7 @@ def dumped(
         status, out, err = run(capsys, "dump", "context:edu", "--to", str(folder / "cluster.json.gz"), *more)
         assert status == 0, err
         asked = list(asked)
-        live = cluster.read_cluster("context:edu")
+        live = cluster_argument.read_cluster("context:edu")
     return out + err, live, asked
 
 
@@ -81,7 +81,7 @@ def test_it_answers_alike(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     assert "Refused" not in out
     assert asked[0].path == "/apis"  # what the server has
     assert sum(one.path == "/api/v1/pods" for one in asked) == 6  # in pages
-    read = cluster.read_cluster(str(tmp_path / "cluster.json.gz"))
+    read = cluster_argument.read_cluster(str(tmp_path / "cluster.json.gz"))
     assert read.digest == live.digest
     lists = (
         "nodes",
@@ -144,13 +144,15 @@ def live_and_dumped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
     with api_server(as_recorded) as (configuration, _), pytest.MonkeyPatch.context() as patch:
         patch.setenv("KUBECONFIG", str(kubeconfigs.write(folder / "config", configuration.host)))
         nothing_waits = replace(LIMITS, requests_per_minute=1_000_000)
-        patch.setattr("planner.sources.connection.LIMITS", nothing_waits)
+        patch.setattr("planner.sources.api_server_connection.LIMITS", nothing_waits)
         file = str(folder / "edu.json.gz")
         with pytest.raises(SystemExit) as ended:
             main(["dump", "context:edu", "--to", file])
         assert not ended.value.code
-        read = cluster.read_cluster
-        patch.setattr(cluster, "read_cluster", lambda *words, **more: replace(read(*words, **more), taken_at=TAKEN_AT))
+        read = cluster_argument.read_cluster
+        patch.setattr(
+            cluster_argument, "read_cluster", lambda *words, **more: replace(read(*words, **more), taken_at=TAKEN_AT)
+        )
         yield "context:edu", file
 
 
@@ -171,7 +173,7 @@ def test_commands_answer_alike(
         if name == "report":
             answer: Any = without_the_reading((tmp_path / f"out-{place}.json").read_text(), spec)
         elif name == "dump":
-            answer = cluster.read_cluster(f"{out}.json.gz").digest
+            answer = cluster_argument.read_cluster(f"{out}.json.gz").digest
         elif name == "store":
             facts = run(
                 capsys, "store", "query", str(out), "select metric, labels, value from facts order by all", "-o", "json"
@@ -226,7 +228,7 @@ def test_names_are_replaced_where_that_is_asked_for(
     assert "Names were replaced" in out
     text = gzip.decompress((tmp_path / "cluster.json.gz").read_bytes()).decode()
     assert "llm-serve" not in text
-    assert len(cluster.read_cluster(str(tmp_path / "cluster.json.gz")).pods) == len(live.pods)
+    assert len(cluster_argument.read_cluster(str(tmp_path / "cluster.json.gz")).pods) == len(live.pods)
     status, _, err = run(capsys, "dump", "demo", "--to", str(tmp_path / "x"), "--yes")
     assert status == 1
     assert "--anonymize" in err
@@ -267,7 +269,7 @@ def test_the_line_of_shell_goes_on_where_one_kind_is_refused(
     )
     assert (tmp_path / "asked").read_text().split() == ["pods", "nodes", "resourcequotas", "deployments.apps"]
     assert "left out: resourcequotas" in done.stderr
-    read = cluster.read_cluster(str(tmp_path / "cluster.json.gz"))
+    read = cluster_argument.read_cluster(str(tmp_path / "cluster.json.gz"))
     assert len(read.nodes) == 24
     assert read.workloads
 

@@ -24,8 +24,8 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions.doctor import DoctorSettings, Weight, answer
-from planner.sources import cluster, demo
-from planner.sources.limits import LIMITS
+from planner.sources import cluster_argument, demo
+from planner.sources.source_limits import LIMITS
 from tests.builders.objects import node
 from tests.sources import kubeconfigs
 from tests.sources.api_server import api_server, as_recorded
@@ -239,13 +239,13 @@ def test_completion_reads_a_file_once_and_anew_where_it_has_changed(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     file, reads = tmp_path / "cluster.json", list[str]()
-    read = cluster.read_cluster
+    read = cluster_argument.read_cluster
 
     def counted(spec: str) -> Snapshot:
         reads.append(spec)
         return read(spec)
 
-    monkeypatch.setattr(cluster, "read_cluster", counted)
+    monkeypatch.setattr(cluster_argument, "read_cluster", counted)
     for names in (["worker"], ["worker", "writer"]):
         file.write_text(json.dumps({"kind": "List", "items": [node("gpu-0"), *map(a_deployment, names)]}))
         for _ in range(2):

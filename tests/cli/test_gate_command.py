@@ -16,7 +16,7 @@ import yaml
 from planner.cli import main
 from planner.ground.errors import InputError
 from planner.inventory.documents import objects_of
-from planner.rollout.policy import Failing, GatePolicy, read_policy
+from planner.rollout.gate_policy import Failing, GatePolicy, read_policy
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec
 

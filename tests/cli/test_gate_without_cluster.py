@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from planner.rollout.policy import GatePolicy, read_policy
+from planner.rollout.gate_policy import GatePolicy, read_policy
 from tests.architecture.tree import ROOT
 from tests.cli.test_gate_command import document, gate, write
 

@@ -9,7 +9,7 @@ import pytest
 from planner.cli.question_commands import show_listing
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.words import sentence
-from planner.questions.wording import listed
+from planner.questions.table_wording import listed
 from planner.rollout.answers import Verdict
 from tests.builders.wrapped import wrapped_to
 

@@ -25,7 +25,7 @@ from planner.cli.mcp import ACTIONS
 from planner.ground.errors import SourceError
 from planner.questions import INDEX, question_called
 from planner.questions.question import Want
-from planner.serve.processes.pool import Pool
+from planner.serve.processes.process_pool import Pool
 from planner.sources import demo
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT

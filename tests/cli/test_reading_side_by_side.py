@@ -17,7 +17,7 @@ from planner.cli import main
 from planner.ground import parallel_parts
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import VARIABLE
-from planner.sources import cluster as source
+from planner.sources import cluster_argument as source
 from tests.builders.objects import deployment, node, pod_spec
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")

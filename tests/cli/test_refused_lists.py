@@ -12,7 +12,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory import wire
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.sources import cluster, demo
+from planner.sources import cluster_argument, demo
 
 WORKLOAD = "Deployment/prod/ml-worker"
 ASKED = {
@@ -52,7 +52,7 @@ def run(argv: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, 
 
 def see(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
     snapshot = refusing(*kinds)
-    monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: snapshot)
+    monkeypatch.setattr(cluster_argument, "read_cluster", lambda *_, **__: snapshot)
 
 
 @pytest.mark.parametrize("command", ASKED)
@@ -164,7 +164,7 @@ def test_an_answer_of_all_workloads_says_that_it_is_of_those_seen(
     see(monkeypatch, "Deployment")
     if command == "diff":
         hidden, whole = refusing("Deployment"), demo.read()
-        monkeypatch.setattr(cluster, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
+        monkeypatch.setattr(cluster_argument, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
     status, out, _ = run([command, "context:live", *OF_ALL[command]], capsys)
     assert status == ExitStatus.NOT_KNOWN
     said = "Not known of all workloads: the API server refused to list Deployments (403). Of those seen: "
@@ -204,11 +204,11 @@ def test_what_a_refused_list_leaves_open_is_in_the_exit_status(
     command: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hidden, whole = refusing(kind), refusing()
-    monkeypatch.setattr(cluster, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
+    monkeypatch.setattr(cluster_argument, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
     status, out, _ = run([command, "context:live", *OPENED[command]], capsys)
     assert status == ExitStatus.NOT_KNOWN, out
     assert command == "fleet" or "unknown" in out or "not known" in out
     assert "became stuck" not in out, "what was not known before did not become so"
     assert "completes today would not" not in out
-    monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: whole)
+    monkeypatch.setattr(cluster_argument, "read_cluster", lambda *_, **__: whole)
     assert run([command, "context:live", *OPENED[command]], capsys)[0] == ExitStatus.ANSWERED

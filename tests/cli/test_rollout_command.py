@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from planner.cli import main
-from planner.sources.data_files import data_folder
+from planner.sources.shipped_files import data_folder
 from tests.builders.objects import deployment, node, pod_spec
 
 Object = dict[str, object]

@@ -15,7 +15,7 @@ from planner.ground.records import replace
 from planner.ground.tables import as_csv, as_json
 from planner.ground.words import literal
 from planner.kubernetes.records import ContainerState, Finding, Severity
-from planner.sources import cluster, demo
+from planner.sources import cluster_argument, demo
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]8;;https://evil.example\x1b\\x\x9b31m\r\x08\u202e\x00"
 ALIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -47,7 +47,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = tuple(replace(log, lines=tuple(f"ERROR {ESCAPES} {line}" for line in log.lines)) for log in base.logs)
     problem = Finding(severity=Severity.ERROR, code="x", object=ESCAPES, what=ESCAPES, fix=ESCAPES)
     made = replace(base, source=ESCAPES, pods=pods, workloads=workloads, events=events, logs=logs, problems=(problem,))
-    monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: made)
+    monkeypatch.setattr(cluster_argument, "read_cluster", lambda *_, **__: made)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
-from planner.rollout.policy import read_policy
+from planner.rollout.gate_policy import read_policy
 from planner.sources import demo
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from planner.sources.prices import embedded_book
 from planner.ui.link import MOVED
 from tests.architecture.tree import ROOT

@@ -1,4 +1,4 @@
-"""Verdicts of the recordings, counted as the product tells them (`planner/rollout/recordings.json`, the README)."""
+"""Verdicts of the recordings, counted as the product tells them (`planner/rollout/recording_agreement.json`, the README)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from planner.rollout.recordings import recorded_verdicts
+from planner.rollout.recording_agreement import recorded_verdicts
 from tests.conformance.comparison import Comparison
 
 HERE = Path(__file__).parent
-COUNTS = HERE.parents[1] / "planner" / "rollout" / "recordings.json"
+COUNTS = HERE.parents[1] / "planner" / "rollout" / "recording_agreement.json"
 WHAT = {
     "rollouts": "rollouts, Kubernetes 1.36.2",
     "rollouts4": "rollouts with others' changes and events, Kubernetes 1.36.3",

@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.conformance.comparison import Comparison, each_case
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_kubelet
 
@@ -40,7 +40,7 @@ def play(case: Mapping[str, Any]) -> RolloutResult:
     snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     files = (case["node_pools"], case.get("instance_types"))
     given = [
-        one for file in files if file for one in node_pools.read_bytes(json.dumps(file).encode(), name="file.json")
+        one for file in files if file for one in node_pool_files.read_bytes(json.dumps(file).encode(), name="file.json")
     ]
     changes = case["change"] if isinstance(case["change"], list) else [case["change"]]
     asked = tuple(
@@ -53,7 +53,7 @@ def play(case: Mapping[str, Any]) -> RolloutResult:
         return rollout(
             snapshot,
             Scenario(changes=asked, with_remedies=False),
-            growing(snapshot, node_pools.stated(snapshot, given)),
+            growing(snapshot, node_pool_files.stated(snapshot, given)),
             how,
         )
 

@@ -16,10 +16,10 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.kueue_admission import let_in
+from planner.rollout.kueue_evictions import after_evictions, evictions
 from planner.rollout.prepared_change import Scenario, prepare
-from planner.rollout.queue_evictions import after_evictions, evictions
-from planner.scheduling.kueue.clusters import name_of, played
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
+from planner.scheduling.kueue.kueue_snapshot import name_of, played
 from tests.capacity.teams import KINDS
 from tests.conformance.applied_cases import answer_to_patch
 from tests.conformance.comparison import Comparison, each_case

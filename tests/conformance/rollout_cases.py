@@ -17,11 +17,11 @@ from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout import run as run_module
 from planner.rollout.answers import Reason, Ties
-from planner.rollout.attachments import Attachments
 from planner.rollout.prepared_change import Prepared, pod_times_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_breaks import sample
 from planner.rollout.verdict import explain
+from planner.rollout.volume_attachments import Attachments
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import pytest
 
-from planner.rollout.past import PastCourse, PastRollout, past_rollouts
+from planner.rollout.in_flight_report import under_way
 from planner.rollout.past_predictions import would_have_told
 from planner.rollout.past_report import HUNG
+from planner.rollout.past_rollouts import PastCourse, PastRollout, past_rollouts
 from planner.rollout.prepared_change import compiled
-from planner.rollout.under_way import under_way
 from tests.builders.objects import read_items
 
 NEAR_SECONDS: Final = 30.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.rollout.answers import Reason
-from planner.rollout.recordings import recorded_verdicts, sentence
+from planner.rollout.recording_agreement import recorded_verdicts, sentence
 from tests.builders.objects import node, pod_spec, snapshot
 from tests.conformance import kind_cases, rollout_cases
 from tests.conformance.__main__ import main, summary

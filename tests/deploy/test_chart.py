@@ -10,7 +10,7 @@ import kubernetes_validate  # type: ignore[import-untyped] # it has none
 import pytest
 import yaml
 
-from planner.sources import sessions
+from planner.sources import signed_out_sessions
 from tests.deploy import helm
 from tests.deploy.chart import DEPLOY, TEMPLATES, WHEN, templates
 
@@ -107,7 +107,7 @@ def test_a_claim_keeps_sessions_over_a_restart() -> None:
     found = rendered({"sessions": {"claim": "people"}})
     spec = found["Deployment", "headroom"]["spec"]["template"]["spec"]
     [container] = spec["containers"]
-    [folder] = [one["value"] for one in container["env"] if one["name"] == sessions.VARIABLE]
+    [folder] = [one["value"] for one in container["env"] if one["name"] == signed_out_sessions.VARIABLE]
     [mount] = [one for one in container["volumeMounts"] if folder.startswith(f"{one['mountPath']}/")]
     assert not mount.get("readOnly")
     [volume] = [one for one in spec["volumes"] if one["name"] == mount["name"]]
@@ -117,5 +117,5 @@ def test_a_claim_keeps_sessions_over_a_restart() -> None:
     without = rendered({})["Deployment", "headroom"]
     spec["volumes"].remove(volume)
     container["volumeMounts"].remove(mount)
-    container["env"] = [one for one in container["env"] if one["name"] != sessions.VARIABLE]
+    container["env"] = [one for one in container["env"] if one["name"] != signed_out_sessions.VARIABLE]
     assert found["Deployment", "headroom"] == without

@@ -25,7 +25,7 @@ from planner.remedies import rollouts
 from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.scripts import script
+from planner.rollout.resumable_scripts import script
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource

@@ -19,7 +19,7 @@ from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.endpoint_paths import REVIEWS
-from planner.sources import access, demo
+from planner.sources import dashboard_access, demo
 from planner.sources.prices import embedded_book
 from tests.architecture.tree import ROOT
 from tests.seen import each
@@ -152,9 +152,9 @@ def test_the_sign_in_file_is_read_once_it_is_filled_in(tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_text(text)
     with pytest.raises(InputError, match="lacks cookie_secret, client_secret"):
-        access.read(file)
+        dashboard_access.read(file)
     file.write_text(re.sub(r'(cookie_secret|client_secret) = ""', r'\1 = "0123456789abcdef0123456789abcdef"', text))
-    found = access.read(file).access
+    found = dashboard_access.read(file).access
     assert found.groups == ("sre", "payments")
     assert found.namespaces == (("sre", ("*",)), ("payments", ("payments", "payments-*")))
 

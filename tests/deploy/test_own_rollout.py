@@ -14,8 +14,8 @@ from planner.kubernetes.records import CommandForm, FrozenMap, Severity, Snapsho
 from planner.questions import rollout
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Verdict
-from planner.spot.checks import Check, Status
 from planner.spot.suitability import check_workload
+from planner.spot.suitability_checks import Check, Status
 from tests.builders.objects import deployment, node, snapshot
 from tests.deploy.chart import DEPLOY
 

@@ -5,7 +5,7 @@ import pytest
 
 from planner.figures import palette
 from planner.rollout.answers import Verdict
-from planner.rollout.wording import GLYPH
+from planner.rollout.verdict_wording import GLYPH
 
 THEME = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 

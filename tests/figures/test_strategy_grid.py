@@ -7,7 +7,7 @@ from planner.figures import film as drawing
 from planner.figures import palette, strategy_grid
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Reason, StrategyGrid, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_choice import choose

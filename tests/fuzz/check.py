@@ -25,7 +25,7 @@ from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared_change import compiled
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from planner.sources.prices import load_book
 from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import try_reader
@@ -98,7 +98,7 @@ def _where(error: BaseException) -> str:
 def _try(items: list[Any], drawn: random.Random) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     try:
-        snapshot = kubectl.read_bytes(text.encode("utf-8", "surrogatepass"), name="fuzz.json")
+        snapshot = cluster_dumps.read_bytes(text.encode("utf-8", "surrogatepass"), name="fuzz.json")
     except HeadroomError:
         return
     reading = snapshot.reading

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from planner.sources.data_files import data_folder
+from planner.sources.shipped_files import data_folder
 
 Item = dict[str, Any]
 

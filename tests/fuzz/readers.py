@@ -22,10 +22,10 @@ from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
-from planner.rollout.policy import read_policy
-from planner.serve.review import read_request, review
-from planner.sources import demo, kubectl, node_pools, pod_logs, prometheus
-from planner.sources.data_files import data_folder
+from planner.rollout.gate_policy import read_policy
+from planner.serve.admission_review import read_request, review
+from planner.sources import cluster_dumps, demo, node_pool_files, pod_logs, prometheus_usage
+from planner.sources.shipped_files import data_folder
 from planner.spot.interruption import parse_lives
 from tests.builders.objects import read_items
 from tests.fuzz.mutations import Item, change_value, piece
@@ -173,7 +173,7 @@ def patch(drawn: random.Random) -> None:
 def pools(drawn: random.Random) -> None:
     """Node pools of gcloud, Karpenter, the autoscaler."""
     value = changed(drawn.choice(([_POOL], {"nodePools": [_POOL]}, _KARPENTER, _STATUS)), drawn)
-    node_pools.read_bytes(_text(value, drawn).encode("utf-8", "surrogatepass"), name="pools.json")
+    node_pool_files.read_bytes(_text(value, drawn).encode("utf-8", "surrogatepass"), name="pools.json")
 
 
 def prices(drawn: random.Random) -> None:
@@ -204,7 +204,7 @@ def logs(drawn: random.Random) -> None:
     """Logs by themselves, and among documents."""
     data = spoilt(_LOG * drawn.choice((1, 2)), drawn)
     pod_logs.of_upload(data, default=drawn.choice(("", "prod/web-1/web")))
-    kubectl.read_bytes(
+    cluster_dumps.read_bytes(
         spoilt(data + json.dumps(piece(drawn)).encode(), drawn), name=drawn.choice(("logs.txt", "dump.json"))
     )
 
@@ -239,11 +239,11 @@ def answers(drawn: random.Random) -> None:
         "values": [[1700000000, "1.5"], [1700000300, "NaN"]],
     }
     value = changed({"status": "success", "data": {"resultType": "matrix", "result": [series]}}, drawn)
-    found = prometheus.Prometheus("http://prometheus")._decoded(
+    found = prometheus_usage.Prometheus("http://prometheus")._decoded(
         spoilt(json.dumps(value).encode("utf-8", "surrogatepass"), drawn)
     )
     for one in found.data.result if found.data else ():
-        prometheus._joined(FrozenMap(one.metric), [one], 1.7e9, 1.8e9)
+        prometheus_usage._joined(FrozenMap(one.metric), [one], 1.7e9, 1.8e9)
 
 
 READERS: Final[tuple[Read, ...]] = (

@@ -11,7 +11,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.kubectl_apply import read_manifest
 from planner.remedies.rollouts import rollout
 from planner.rollout.prepared_change import Scenario
-from planner.sources import demo, node_pools
+from planner.sources import demo, node_pool_files
 from tests.fuzz.check import check
 from tests.fuzz.readers import READERS, changed
 
@@ -48,7 +48,7 @@ def test_a_change_is_one_of_the_seed() -> None:
 )
 def test_node_pools_of_another_shape_are_refused_by_name(text: str) -> None:
     with pytest.raises(InputError, match="node pool p"):
-        node_pools.read_bytes(text.encode(), name="pools.json")
+        node_pool_files.read_bytes(text.encode(), name="pools.json")
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from planner.questions import plan
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder
-from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.rollout.rollout_summary import OwnRollouts, restarted
 from planner.rollout.run import Revision, simulate
+from planner.rollout.strategy_grid import strategy_grid
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import budget as disruption_budget

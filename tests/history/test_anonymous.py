@@ -34,8 +34,8 @@ from planner.questions.rollout import RolloutSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.sources import demo, kubectl, node_pools
-from planner.sources.cluster import read_cluster
+from planner.sources import cluster_dumps, demo, node_pool_files
+from planner.sources.cluster_argument import read_cluster
 from planner.sources.prices import embedded_book
 from planner.spot.suitability import BACKGROUND
 from tests.architecture.tree import ROOT
@@ -139,7 +139,7 @@ def recorded() -> Iterator[Any]:
 @pytest.mark.parametrize("cluster", list(recorded()))
 def test_recorded_clusters_roll_out_the_same(cluster: Any) -> None:
     """All that the recordings have: quotas, affinity, spread, volumes, devices, priorities."""
-    before = replace(kubectl.read_bytes(json.dumps(cluster).encode(), name="recorded"), logs=())
+    before = replace(cluster_dumps.read_bytes(json.dumps(cluster).encode(), name="recorded"), logs=())
     assert told(hidden(before), "overview") == told(before, "overview")
 
 
@@ -299,7 +299,9 @@ def verdicts(cluster: Snapshot, limits: tuple[PoolLimits, ...]) -> list[tuple[An
 def test_a_cluster_of_karpenters_grows_the_same_under_other_names(has_types: bool) -> None:
     """Its NodePools choose machines by labels that tell family and size."""
     before = eks.snapshot()
-    types = node_pools.read_bytes(json.dumps(eks.instance_types()).encode(), name="types.json") if has_types else ()
+    types = (
+        node_pool_files.read_bytes(json.dumps(eks.instance_types()).encode(), name="types.json") if has_types else ()
+    )
     found = verdicts(before, types)
     assert found == verdicts(hidden(before), types)
     assert [one for one in found if one[0] is Verdict.NEEDS_GROWTH]

@@ -40,8 +40,11 @@ MAY: Final[dict[str, set[str]]] = {
     },  # how Karpenter labels its nodes
     "planner/inventory/side_effects.py": {"KARPENTER_NODE_POOL"},  # whose drift replaces nodes
     "planner/inventory/instance_types.py": {"KARPENTER_GPU_NAME"},  # the label that Karpenter makes of a type's GPU
-    "planner/sources/gcloud.py": {"GKE_API"},
-    "planner/sources/node_pools.py": {"GKE_API", "KARPENTER_CAPACITY_TYPE"},  # what Karpenter's kwok provider writes
+    "planner/sources/gcloud_node_pools.py": {"GKE_API"},
+    "planner/sources/node_pool_files.py": {
+        "GKE_API",
+        "KARPENTER_CAPACITY_TYPE",
+    },  # what Karpenter's kwok provider writes
     "planner/inventory/pool_limits.py": {"KARPENTER", "KARPENTER_CAPACITY_TYPE"},  # reads Karpenter's own objects
     "planner/sources/prometheus_nodes.py": {"GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT"},  # an example in a message
     "planner/pricing/node_price.py": {
@@ -50,8 +53,12 @@ MAY: Final[dict[str, set[str]]] = {
         "GKE",
         "GKE_ACCELERATOR_COUNT",
     },  # whose prices the book has
-    "planner/spot/windows.py": {"AUTOPILOT_PREFIX", "GKE", "GKE_NOTICE"},  # notices that hang on GKE's version and mode
-    "planner/spot/checks.py": {
+    "planner/spot/termination_notice.py": {
+        "AUTOPILOT_PREFIX",
+        "GKE",
+        "GKE_NOTICE",
+    },  # notices that hang on GKE's version and mode
+    "planner/spot/suitability_checks.py": {
         "GKE",
         "GKE_ACCELERATOR",
         "GKE_NODE_POOL",

@@ -66,7 +66,7 @@ def _living() -> list[Path]:
 
 @cache
 def _places() -> frozenset[str]:
-    """Every file, every folder, and a file by the end of its path, as ``rollout/queue.py``."""
+    """Every file, every folder, and a file by the end of its path, as ``rollout/scheduling_queue.py``."""
     files = project_files()
     folders = {parent.as_posix() for path in files for parent in path.parents}
     ends = {"/".join(path.parts[place:]) for path in files for place in range(len(path.parts))}
@@ -74,7 +74,7 @@ def _places() -> frozenset[str]:
 
 
 def _is_module(name: str) -> bool:
-    """Whether ``planner.rollout.wording`` or ``planner.ground.errors.HeadroomError`` is there."""
+    """Whether ``planner.rollout.verdict_wording`` or ``planner.ground.errors.HeadroomError`` is there."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         path, names = "/".join(parts[:end]), parts[end:]

@@ -29,7 +29,7 @@ from planner.ground.records import replace
 from planner.inventory import archives
 from planner.inventory.archives import TooLarge, Walk, inflated
 from planner.inventory.reading_limits import LIMITS
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.inventory.objects import a_list, node, pod
 from tests.sources.layouts import as_json, as_yaml, tar, zipped
 
@@ -48,7 +48,7 @@ def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
 def test_a_path_is_only_a_name(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for data in (tar({path: b"{"} | FILES), zipped({path: b"{"} | FILES)):
-        snapshot = kubectl.read_bytes(data, name="a.zip")
+        snapshot = cluster_dumps.read_bytes(data, name="a.zip")
         assert len(snapshot.nodes) == 1
         [problem] = snapshot.problems
         assert ".." not in problem.what
@@ -63,7 +63,7 @@ def test_links_and_devices_of_an_archive_are_passed_over() -> None:
         link("device.json", "", tarfile.CHRTYPE),
         link("pipe.json", "", tarfile.FIFOTYPE),
     ]
-    snapshot = kubectl.read_bytes(tar(FILES, "w", *members), name="a.tar")
+    snapshot = cluster_dumps.read_bytes(tar(FILES, "w", *members), name="a.tar")
     assert snapshot.reading.passed_over == {archives.LINK: 4}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -71,7 +71,7 @@ def test_links_and_devices_of_an_archive_are_passed_over() -> None:
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(info, "/etc/passwd")
         archive.writestr("cluster.json", LIST)
-    snapshot = kubectl.read_bytes(stream.getvalue(), name="a.zip")
+    snapshot = cluster_dumps.read_bytes(stream.getvalue(), name="a.zip")
     assert snapshot.reading.passed_over == {archives.LINK: 1}
     assert snapshot.problems == ()
 
@@ -84,7 +84,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     (given / "cluster.json").write_bytes(LIST)
     (given / "link.json").symlink_to(tmp_path / "outside" / "secret.json")
     (given / "folder").symlink_to(tmp_path / "outside")
-    snapshot = kubectl.read(given)
+    snapshot = cluster_dumps.read(given)
     assert [one.name for one in snapshot.nodes] == ["gpu-0"]
     assert snapshot.reading.passed_over == {archives.LINK: 1}
 
@@ -92,7 +92,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 def test_hidden_files_nested_archives_and_other_files_are_counted() -> None:
     files = {".git/config.json": b"{}", "__MACOSX/._x.json": b"{}", "a/b.xml": b"<x/>", "inner.json": tar(FILES)}
     for data in (tar(files | FILES, "w:gz"), zipped(files | FILES)):
-        reading = kubectl.read_bytes(data, name="a").reading
+        reading = cluster_dumps.read_bytes(data, name="a").reading
         assert reading.passed_over == {archives.HIDDEN: 2, archives.OTHER: 1, archives.NESTED: 1}
         assert reading.objects == reading.used == 2
 
@@ -100,7 +100,7 @@ def test_hidden_files_nested_archives_and_other_files_are_counted() -> None:
 def test_an_encrypted_file_of_a_zip_is_counted() -> None:
     data = bytearray(zipped({"a.json": LIST, "b.json": LIST}))
     data[data.index(b"PK\1\2") + 8] |= 1  # the flag in the list of files
-    assert kubectl.read_bytes(bytes(data), name="a.zip").reading.passed_over == {archives.ENCRYPTED: 1}
+    assert cluster_dumps.read_bytes(bytes(data), name="a.zip").reading.passed_over == {archives.ENCRYPTED: 1}
 
 
 # ── bombs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,7 +129,7 @@ BOMBS: dict[str, Callable[[bytes], bytes]] = {  # made where they are read: pack
 @pytest.mark.parametrize("packed", BOMBS)
 def test_what_grows_as_only_a_bomb_does_is_refused(packed: str) -> None:
     with pytest.raises(TooLarge, match="which no dump does"):
-        kubectl.read_bytes(BOMBS[packed](zeros()), name="bomb")
+        cluster_dumps.read_bytes(BOMBS[packed](zeros()), name="bomb")
 
 
 HUNDRED = {f"{number}.json": LIST for number in range(100)}
@@ -150,19 +150,19 @@ def test_one_limit_for_everything_that_is_read(packed: str, tmp_path: Path) -> N
     data = LARGE[packed](LIST + b" " * 100_000)
     (tmp_path / "given").write_bytes(data)
     with pytest.raises(TooLarge, match=r"more than 48\.83 KiB") as refused:
-        kubectl.read(tmp_path / "given", limit_bytes=50_000)
+        cluster_dumps.read(tmp_path / "given", limit_bytes=50_000)
     assert "--unpacked-limit" in refused.value.fix
     with pytest.raises(TooLarge):
-        kubectl.read_uploads([("a", data)], limit_bytes=50_000)
+        cluster_dumps.read_uploads([("a", data)], limit_bytes=50_000)
     with pytest.raises(TooLarge):
-        kubectl.read("-", stdin=io.BytesIO(data), limit_bytes=50_000)
+        cluster_dumps.read("-", stdin=io.BytesIO(data), limit_bytes=50_000)
 
 
 def test_a_folder_has_the_same_limit(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / f"{number}.json").write_bytes(LIST)
     with pytest.raises(TooLarge):
-        kubectl.read(tmp_path, limit_bytes=50_000)
+        cluster_dumps.read(tmp_path, limit_bytes=50_000)
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     files = {f"{number}.json": LIST for number in range(11)}
     for data in (tar(files), zipped(files)):
         with pytest.raises(TooLarge, match="more than 10 files"):
-            kubectl.read_bytes(data, name="a")
+            cluster_dumps.read_bytes(data, name="a")
 
 
 def test_headers_that_claim_to_be_large_are_damage() -> None:
@@ -178,7 +178,7 @@ def test_headers_that_claim_to_be_large_are_damage() -> None:
     header.type, header.size = tarfile.XHDTYPE, 2**33
     data = header.tobuf(tarfile.GNU_FORMAT) + bytes(4096)
     with pytest.raises(InputError, match="a header claims 8,589,934,592 bytes"):
-        kubectl.read_bytes(data, name="a.tar")
+        cluster_dumps.read_bytes(data, name="a.tar")
 
 
 def test_a_chain_of_long_names_is_damage() -> None:
@@ -186,7 +186,7 @@ def test_a_chain_of_long_names_is_damage() -> None:
     name.type, name.size = tarfile.GNUTYPE_LONGNAME, 1
     data = (name.tobuf(tarfile.GNU_FORMAT) + b"x" + bytes(511)) * 3000
     with pytest.raises(InputError, match="damaged or cut off"):
-        kubectl.read_bytes(data, name="a.tar")
+        cluster_dumps.read_bytes(data, name="a.tar")
 
 
 def test_a_list_of_files_that_fills_the_memory_is_refused_before_it_is_read() -> None:
@@ -194,7 +194,7 @@ def test_a_list_of_files_that_fills_the_memory_is_refused_before_it_is_read() ->
     at = data.rindex(b"PK\5\6")
     large = data[: at + 12] + struct.pack("<L", 2**30) + data[at + 16 :]
     with pytest.raises(TooLarge, match="the list of its files alone"):
-        kubectl.read_bytes(large, name="a.zip")
+        cluster_dumps.read_bytes(large, name="a.zip")
 
 
 # ── damage ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,7 +202,7 @@ def test_a_list_of_files_that_fills_the_memory_is_refused_before_it_is_read() ->
 def test_an_archive_that_is_cut_off_gives_its_whole_files_and_says_so(mode: str) -> None:
     noise = random.Random(3).randbytes(1_000_000).hex().encode()
     data = tar(FILES | {"y/noise.json": b'{"a": "' + noise + b'"}', "z.json": as_json(a_list(node("last")))}, mode)
-    snapshot = kubectl.read_bytes(data[: len(data) * 2 // 3], name="a")
+    snapshot = cluster_dumps.read_bytes(data[: len(data) * 2 // 3], name="a")
     assert [one.name for one in snapshot.nodes] == ["gpu-0"]
     assert any("cut off" in problem.what for problem in snapshot.problems)
 
@@ -211,7 +211,7 @@ def test_a_damaged_file_of_a_zip_costs_only_itself() -> None:
     data = bytearray(zipped(FILES | {"bad.json": LIST}))
     start = data.index(b"bad.json") + 8
     data[start : start + 40] = b"\xff" * 40
-    snapshot = kubectl.read_bytes(bytes(data), name="a.zip")
+    snapshot = cluster_dumps.read_bytes(bytes(data), name="a.zip")
     assert len(snapshot.nodes) == 1
     [problem] = snapshot.problems
     assert "bad.json" in problem.what
@@ -224,8 +224,8 @@ def by_arrow(codec: str, data: bytes = LIST) -> bytes:
 
 @pytest.mark.parametrize("codec", ["zstd", "lz4"])
 def test_frames_of_zstd_and_lz4_are_unpacked(codec: str) -> None:
-    assert len(kubectl.read_bytes(by_arrow(codec), name="a.json.zst").nodes) == 1
-    assert len(kubectl.read_bytes(by_arrow(codec, tar(FILES)), name="a.tar.zst").nodes) == 1
+    assert len(cluster_dumps.read_bytes(by_arrow(codec), name="a.json.zst").nodes) == 1
+    assert len(cluster_dumps.read_bytes(by_arrow(codec, tar(FILES)), name="a.tar.zst").nodes) == 1
     assert inflated(by_arrow(codec, LIST[:100]) + by_arrow(codec, LIST[100:]), "a") == LIST  # joined frames
 
 
@@ -233,7 +233,7 @@ def test_frames_of_zstd_and_lz4_are_unpacked(codec: str) -> None:
 def test_a_bomb_of_zstd_or_lz4_is_refused_while_it_is_unpacked(codec: str) -> None:
     bomb = by_arrow(codec, bytes(400 * 2**20))
     with pytest.raises(TooLarge, match="which no dump does"):
-        kubectl.read_bytes(bomb, name="a.zst")
+        cluster_dumps.read_bytes(bomb, name="a.zst")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_bomb_of_zstd_or_lz4_is_refused_while_it_is_unpacked(codec: str) -> No
 )
 def test_what_cannot_be_unpacked_is_told(data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what):
-        kubectl.read_bytes(data, name="a")
+        cluster_dumps.read_bytes(data, name="a")
 
 
 @given(st.sampled_from(["tar", "tar.gz", "zip"]), st.integers(0, 2000), st.binary(min_size=1, max_size=40))
@@ -260,7 +260,7 @@ def test_any_damage_is_read_or_refused(kind: str, position: int, noise: bytes) -
     data = {"tar": tar(FILES), "tar.gz": tar(FILES, "w:gz"), "zip": zipped(FILES)}[kind]
     position %= len(data)
     with suppress(InputError):
-        snapshot = kubectl.read_bytes(data[:position] + noise + data[position + len(noise) :], name="a")
+        snapshot = cluster_dumps.read_bytes(data[:position] + noise + data[position + len(noise) :], name="a")
         reading = snapshot.reading
         assert reading.objects == reading.used + reading.repeated + reading.unreadable + sum(
             reading.other_kinds.values()
@@ -276,10 +276,10 @@ def test_joined_members_and_what_follows_them() -> None:
 
 # ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def peak_bytes(data: bytes) -> int:
-    kubectl.read_bytes(LIST, name="warm")
+    cluster_dumps.read_bytes(LIST, name="warm")
     tracemalloc.start()
     try:
-        kubectl.read("-", stdin=io.BytesIO(data))
+        cluster_dumps.read("-", stdin=io.BytesIO(data))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -311,7 +311,7 @@ def test_reading_takes_at_most_twice_what_is_unpacked(form: str) -> None:
 
 def test_reading_yaml_takes_at_most_twice_what_it_holds() -> None:
     plain = as_yaml(a_list(node(), *PODS[:1000]))
-    kubectl.read("-", stdin=io.BytesIO(as_yaml(a_list(node()))))  # what reads YAML is loaded
+    cluster_dumps.read("-", stdin=io.BytesIO(as_yaml(a_list(node()))))  # what reads YAML is loaded
     assert peak_bytes(plain) < 2 * len(plain)
 
 

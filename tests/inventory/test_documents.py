@@ -20,7 +20,7 @@ from planner.inventory.json_text import LARGEST_OBJECT_BYTES
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.snapshot_parser import build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.inventory.objects import a_list, node, pod, workload
 
 ITEMS = [node("a"), node("b"), pod("p1"), pod("p2"), workload()]
@@ -242,7 +242,7 @@ def test_values_of() -> None:
 def test_a_list_without_its_last_bracket_says_what_was_read(cut: int, said: str) -> None:
     items = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in ("a", "b")]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    found = kubectl.read_bytes(text[:-cut].encode(), name="cut.json")
+    found = cluster_dumps.read_bytes(text[:-cut].encode(), name="cut.json")
     assert len(found.nodes) == 2
     assert any(said in one.what for one in found.problems)
 
@@ -250,7 +250,7 @@ def test_a_list_without_its_last_bracket_says_what_was_read(cut: int, said: str)
 @pytest.mark.parametrize("more", [b"garbage", b"\0" * 99, b"\x1f\x8bxx", b"\x1fgarbage"])
 def test_what_follows_a_gzip_is_left_out_as_gzip_does(more: bytes) -> None:
     text = b'{"apiVersion": "v1", "kind": "NodeList", "items": [{"metadata": {"name": "a"}}]}'
-    assert len(kubectl.read_bytes(gzip.compress(text) + more, name="a.gz").nodes) == 1
+    assert len(cluster_dumps.read_bytes(gzip.compress(text) + more, name="a.gz").nodes) == 1
 
 
 @pytest.mark.parametrize("text", [b"a\\ud800", b"\\udc00b", b"\\ud83d\\ud83d\\ude00", b"\\\\\\ud800", b"\\ud800\\n"])
@@ -260,7 +260,7 @@ def test_half_of_a_surrogate_pair_ends_no_list(text: bytes) -> None:
         % (n, text if n == 1 else b"\\\\ud800 \\ud83d\\ude00")
         for n in range(3)
     )
-    found = kubectl.read_bytes(b'{"kind":"List","apiVersion":"v1","items":[%s]}' % pods, name="c.json")
+    found = cluster_dumps.read_bytes(b'{"kind":"List","apiVersion":"v1","items":[%s]}' % pods, name="c.json")
     assert [pod.name for pod in found.pods] == ["p0", "p1", "p2"]
     assert found.problems == ()
 
@@ -270,7 +270,7 @@ def test_half_of_a_surrogate_pair_ends_no_list(text: bytes) -> None:
 )
 def test_only_what_kubectl_said_is_told_as_such(text: bytes) -> None:
     with pytest.raises(InputError, match=r"only what kubectl said: [eWE]"):
-        kubectl.read_bytes(text, name="c.json")
+        cluster_dumps.read_bytes(text, name="c.json")
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -299,7 +299,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
     with pytest.raises(TooLarge, match="more than 100 objects"):
-        kubectl.read_bytes(data, name="many")
+        cluster_dumps.read_bytes(data, name="many")
 
 
 def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,16 +307,16 @@ def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("planner.inventory.snapshot_parser.LIMITS", replace(LIMITS, workloads=10))
     job = '{"kind":"Job","metadata":{"name":"j%d"},"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}'
     jobs = [job % number for number in range(11)]
-    assert len(kubectl.read_bytes("".join(jobs[:10]).encode(), name="few").workloads) == 10
+    assert len(cluster_dumps.read_bytes("".join(jobs[:10]).encode(), name="few").workloads) == 10
     with pytest.raises(TooLarge, match="more than 10 workloads"):
-        kubectl.read_bytes("".join(jobs).encode(), name="many")
+        cluster_dumps.read_bytes("".join(jobs).encode(), name="many")
 
 
 @pytest.mark.parametrize("text", ["items:\n- {a: [%s]}\n" % ("1," * 90), "a: 1\n---\n" * 40, "---\n]\n" * 60])
 def test_the_values_of_yaml_are_counted_over_all_files(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.inventory.archives.LIMITS", replace(LIMITS, yaml_values=100))
     with pytest.raises(TooLarge, match=r"more than 100 values of YAML\. Give it as JSON"):
-        kubectl.read_uploads([("a.yaml", text.encode()), ("b.yaml", text.encode())])
+        cluster_dumps.read_uploads([("a.yaml", text.encode()), ("b.yaml", text.encode())])
 
 
 @pytest.mark.parametrize("beside", ["", "{}\n---\n"])
@@ -343,13 +343,13 @@ def test_an_error_names_the_line_of_the_whole_file(broken: str, line: int) -> No
 
 @pytest.mark.usefixtures("few")
 def test_as_many_as_a_reading_takes_are_read() -> None:
-    found = kubectl.read_bytes(json.dumps(a_list(*(node(f"n{n}") for n in range(100)))).encode(), name="many")
+    found = cluster_dumps.read_bytes(json.dumps(a_list(*(node(f"n{n}") for n in range(100)))).encode(), name="many")
     assert len(found.nodes) == 100
 
 
 def test_what_is_larger_than_any_object_is_left_out() -> None:
     large = {**node("large"), "status": {"allocatable": {"cpu": "1"}, "capacity": {"a": "x" * LARGEST_OBJECT_BYTES}}}
-    found = kubectl.read_bytes(json.dumps(a_list(node("n"), large)).encode(), name="c.json")
+    found = cluster_dumps.read_bytes(json.dumps(a_list(node("n"), large)).encode(), name="c.json")
     assert [one.name for one in found.nodes] == ["n"]
     assert "which no object has" in found.problems[0].what
     assert found.presence["Node"] is Presence.PARTIAL
@@ -359,7 +359,7 @@ def test_lists_by_name_may_be_larger_than_an_object() -> None:
     some = [pod(f"p{n}", "n", annotations={"a": "x" * 1_000}) for n in range(9_000)]
     data = json.dumps({"pods": {"items": some}}).encode()
     assert len(data) > LARGEST_OBJECT_BYTES
-    assert len(kubectl.read_bytes(data, name="c.json").pods) == 9_000
+    assert len(cluster_dumps.read_bytes(data, name="c.json").pods) == 9_000
 
 
 def test_one_object_of_yaml_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,13 +367,13 @@ def test_one_object_of_yaml_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     many = "kind: List\napiVersion: v1\nitems:\n" + "".join(
         f"- {{kind: Node, metadata: {{name: n{n}}}}}\n" for n in range(900)
     )
-    assert len(kubectl.read_bytes(many.encode(), name="c.yaml").nodes) == 900, "each by itself"
+    assert len(cluster_dumps.read_bytes(many.encode(), name="c.yaml").nodes) == 900, "each by itself"
     with pytest.raises(InputError, match="more than 1,000 values"):
-        kubectl.read_bytes(b"kind: Node\nmetadata:\n  name: [" + b"{}," * 2_000 + b"{}]\n", name="c.yaml")
+        cluster_dumps.read_bytes(b"kind: Node\nmetadata:\n  name: [" + b"{}," * 2_000 + b"{}]\n", name="c.yaml")
 
 
 def test_a_thousand_problems_are_counted_and_not_kept() -> None:
-    found = kubectl.read_bytes(
+    found = cluster_dumps.read_bytes(
         b"[" + b'{"kind":"Pod","metadata":{}},' * 1_000 + b'{"kind":"Node","metadata":{"name":"n"}}]', name="c.json"
     )
     assert found.reading.unreadable == 1_000

@@ -8,7 +8,7 @@ import pytest
 
 from planner.ground.exit_status import ExitStatus
 from planner.rollout.answers import Verdict
-from planner.serve.review import Silence
+from planner.serve.admission_review import Silence
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot
 from tests.rules.manifest_doors import ask_doors
 

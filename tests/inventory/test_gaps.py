@@ -16,7 +16,7 @@ from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import question_called
 from planner.questions.question import Inputs
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 
 Item = dict[str, Any]
 
@@ -69,7 +69,7 @@ def text(items: list[Item], kind: str = "List", **metadata: Any) -> bytes:
 
 
 def read(items: list[Item]) -> Snapshot:
-    return kubectl.read_bytes(text(items), name="c.json")
+    return cluster_dumps.read_bytes(text(items), name="c.json")
 
 
 def partial(snapshot: Snapshot) -> set[str]:
@@ -195,7 +195,7 @@ def test_a_node_that_went_with_pods_that_finished_is_no_gap() -> None:
 def test_a_list_that_is_cut_off_is_a_part(cut: float, kind: str) -> None:
     items = WHOLE if kind == "List" else PODS
     data = json.dumps({"apiVersion": "v1", "kind": kind, "items": items}).encode()
-    found = kubectl.read_uploads([("a.json", text([NODE, DEPLOYMENT])), ("b.json", data[: int(len(data) * cut)])])
+    found = cluster_dumps.read_uploads([("a.json", text([NODE, DEPLOYMENT])), ("b.json", data[: int(len(data) * cut)])])
     assert found.presence["Pod"].is_lacking
     assert ("Node" in partial(found)) == (kind == "List")
 
@@ -205,7 +205,7 @@ def test_yaml_that_is_cut_off_is_a_part() -> None:
 
     data = yaml.safe_dump({"apiVersion": "v1", "items": WHOLE, "kind": "List"}, sort_keys=False).encode()
     for share in range(3, 10):
-        found = kubectl.read_bytes(data[: len(data) * share // 10], name="c.yaml")
+        found = cluster_dumps.read_bytes(data[: len(data) * share // 10], name="c.yaml")
         assert {kind for kind in ("Node", "Pod") if found.presence[kind] is Presence.PRESENT} == set(), share
 
 
@@ -222,7 +222,7 @@ def test_yaml_that_is_cut_off_is_a_part() -> None:
 @pytest.mark.parametrize("name", ["b.json", "b.yaml"])
 def test_an_empty_list_says_whose_it_is(version: str, kind: str, listed: set[str], name: str) -> None:
     data = json.dumps({"apiVersion": version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": []}).encode()
-    found = kubectl.read_uploads([("a.json", text([NODE])), (name, data)])
+    found = cluster_dumps.read_uploads([("a.json", text([NODE])), (name, data)])
     assert {one for one, state in found.presence.items() if state is Presence.PRESENT} == {"Node", *listed}
 
 
@@ -230,18 +230,18 @@ def test_a_page_of_a_list_is_a_part_until_the_others_are_there() -> None:
     one = text(PODS[:2], "PodList", **{"continue": "token", "remainingItemCount": 1})
     last = text(PODS[2:], "PodList")
     rest = ("r.json", text(WHOLE[:4]))
-    assert partial(kubectl.read_uploads([rest, ("1.json", one)])) == {"Pod"}
-    assert partial(kubectl.read_uploads([rest, ("1.json", one), ("2.json", last)])) == set()
-    assert partial(kubectl.read_uploads([rest, ("2.json", last)])) == {"Pod"}, "the ReplicaSet counts three"
+    assert partial(cluster_dumps.read_uploads([rest, ("1.json", one)])) == {"Pod"}
+    assert partial(cluster_dumps.read_uploads([rest, ("1.json", one), ("2.json", last)])) == set()
+    assert partial(cluster_dumps.read_uploads([rest, ("2.json", last)])) == {"Pod"}, "the ReplicaSet counts three"
     assert (
         partial(
-            kubectl.read_uploads(
+            cluster_dumps.read_uploads(
                 [rest, ("1.json", text(PODS, "PodList", resourceVersion="1", remainingItemCount=None))]
             )
         )
         == set()
     )
-    assert partial(kubectl.read_bytes(text(WHOLE, **{"continue": "x"}), name="c.json")) >= {"Node", "Pod"}
+    assert partial(cluster_dumps.read_bytes(text(WHOLE, **{"continue": "x"}), name="c.json")) >= {"Node", "Pod"}
 
 
 def test_an_archive_that_is_cut_off_and_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -251,13 +251,13 @@ def test_an_archive_that_is_cut_off_and_a_file_that_cannot_be_read(tmp_path: Pat
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
-    cut = kubectl.read_bytes(sink.getvalue()[:-15_000], name="c.tar")
+    cut = cluster_dumps.read_bytes(sink.getvalue()[:-15_000], name="c.tar")
     assert {"Node", "Pod"} <= partial(cut)
     (tmp_path / "all.json").write_bytes(text(WHOLE))
     (tmp_path / "notes.yaml").write_bytes(b"a: [")
-    assert partial(kubectl.read(tmp_path)) == set(), "it says nothing of Kubernetes"
+    assert partial(cluster_dumps.read(tmp_path)) == set(), "it says nothing of Kubernetes"
     (tmp_path / "pods.json").write_bytes(b"\x1f\x8b\x08cut")
-    assert partial(kubectl.read(tmp_path)) == {"Pod"}
+    assert partial(cluster_dumps.read(tmp_path)) == {"Pod"}
 
 
 def test_a_part_is_not_known_and_says_why() -> None:

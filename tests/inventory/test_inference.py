@@ -10,7 +10,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, node, pod, workload
 
@@ -79,7 +79,9 @@ def test_replica_sets_that_are_there_are_not_told_anew() -> None:
     }  # fmt: skip
     snapshot = read(workload(), owned("app-1", "abc"), there)
     assert [one.name for one in snapshot.replica_sets] == ["other"]
-    empty = kubectl.read_bytes(b'{"kind": "ReplicaSetList", "apiVersion": "apps/v1", "items": []}', name="none.json")
+    empty = cluster_dumps.read_bytes(
+        b'{"kind": "ReplicaSetList", "apiVersion": "apps/v1", "items": []}', name="none.json"
+    )
     assert empty.presence["ReplicaSet"] is Presence.PRESENT
     assert empty.replica_sets == ()
 

@@ -14,7 +14,7 @@ from planner.history import snapshot_bytes
 from planner.history.anonymization import anonymised
 from planner.inventory.kubelet_configuration import node_of, of_arguments, of_document, of_topology
 from planner.kubernetes.records import KubeletConfiguration, Snapshot, TopologyManagerPolicy
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items
 
 ALIGNED = {
@@ -74,14 +74,14 @@ def test_a_file_beside_the_objects_tells_its_nodes_kubelet(
         with tarfile.open(tmp_path / "bundle.tar.gz", "w:gz") as archive:
             archive.add(place, "bundle")
         place = tmp_path / "bundle.tar.gz"
-    found = kubectl.read(place)
+    found = cluster_dumps.read(place)
     assert kubelets(found) == {"g0": FOUND, "g1": None}
     assert found.problems == ()
-    assert found.digest != kubectl.read(bundle(tmp_path / "without", {})).digest
+    assert found.digest != cluster_dumps.read(bundle(tmp_path / "without", {})).digest
 
 
 def test_a_file_of_no_node_is_named_and_not_used(tmp_path: Path) -> None:
-    found = kubectl.read(bundle(tmp_path, {"configz.json": {"kubeletconfig": ALIGNED}}))
+    found = cluster_dumps.read(bundle(tmp_path, {"configz.json": {"kubeletconfig": ALIGNED}}))
     assert kubelets(found) == {"g0": None, "g1": None}
     (problem,) = found.problems
     assert (
@@ -92,7 +92,7 @@ def test_a_file_of_no_node_is_named_and_not_used(tmp_path: Path) -> None:
 
 def test_where_there_is_one_node_the_file_is_that_ones(tmp_path: Path) -> None:
     one_node = [node("g0", gpus=8), *deployment("worker", ["g0"], pod_spec(gpus=1))]
-    found = kubectl.read(bundle(tmp_path, {"configz.json": {"kubeletconfig": ALIGNED}}, one_node))
+    found = cluster_dumps.read(bundle(tmp_path, {"configz.json": {"kubeletconfig": ALIGNED}}, one_node))
     assert kubelets(found) == {"g0": FOUND}
     assert found.problems == ()
 
@@ -161,6 +161,6 @@ def test_a_policy_that_nobody_knows_refuses_nothing() -> None:
 
 
 def test_it_is_stored_and_stays_in_an_anonymous_snapshot(tmp_path: Path) -> None:
-    found = kubectl.read(bundle(tmp_path, {"hosts/g0/configz.json": {"kubeletconfig": ALIGNED}}))
+    found = cluster_dumps.read(bundle(tmp_path, {"hosts/g0/configz.json": {"kubeletconfig": ALIGNED}}))
     assert kubelets(snapshot_bytes.decode(snapshot_bytes.encode(found), "x"))["g0"] == FOUND
     assert FOUND in kubelets(snapshot_bytes.decode(anonymised(found).content, "x")).values()

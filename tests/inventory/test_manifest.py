@@ -13,7 +13,7 @@ from planner.inventory.kubectl_apply import Manifest, read_manifest
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy
 from planner.sources import demo
-from planner.sources.data_files import data_folder
+from planner.sources.shipped_files import data_folder
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
 from tests.inventory.objects import a_list, container, gpu_node, named, template, workload
 from tests.seen import each

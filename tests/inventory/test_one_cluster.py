@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.ground.errors import InputError
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.builders import objects
 from tests.pages.clusters import worker
 
@@ -39,7 +39,7 @@ def read(*files: list[Item]) -> int:
     uploads = [
         (f"{place}.json", json.dumps({"kind": "List", "items": items}).encode()) for place, items in enumerate(files)
     ]
-    return len(kubectl.read_uploads(uploads).nodes)
+    return len(cluster_dumps.read_uploads(uploads).nodes)
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ from planner.kubernetes.records import (
     Volume,
     Workload,
 )
-from planner.sources import demo, kubectl
-from planner.sources.data_files import data_folder
+from planner.sources import cluster_dumps, demo
+from planner.sources.shipped_files import data_folder
 from tests.builders.objects import read_items
 from tests.inventory.objects import (
     a_list,
@@ -761,7 +761,7 @@ def test_a_broken_object_is_left_out_and_named(broken: Object, name: str, what: 
 
 @pytest.mark.parametrize("item", [3, "x", None, [], True])
 def test_what_is_no_object_at_all(item: Any) -> None:
-    snapshot = kubectl.read_bytes(json.dumps(a_list(node(), item)).encode(), name="dump.json")
+    snapshot = cluster_dumps.read_bytes(json.dumps(a_list(node(), item)).encode(), name="dump.json")
     assert len(snapshot.nodes) == 1
     assert [problem.code for problem in snapshot.problems] == ["object-unreadable"]
 

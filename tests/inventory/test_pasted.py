@@ -11,7 +11,7 @@ import yaml
 
 from planner.ground.errors import InputError
 from planner.inventory.pasted_text import without_terminal
-from planner.sources import kubectl, manifests
+from planner.sources import cluster_dumps, manifest_files
 from tests.inventory.objects import a_list, named, node, pod
 
 LIST: Final = json.dumps(a_list(node(), pod()), indent=1).encode()
@@ -32,13 +32,13 @@ def test_a_prompt_before_a_list_and_the_next_behind_it(prompt: bytes, name: str,
         prompt + b"\r\n" + text + b"\nuser@host:~$ \n",
         text + b"\nuser@host:~$ exit\n",
     ):
-        found = kubectl.read_bytes(given, name=name)
+        found = cluster_dumps.read_bytes(given, name=name)
         assert (len(found.nodes), len(found.pods), found.problems) == (1, 1, ())
 
 
 def test_several_commands_one_after_another() -> None:
     nodes, pods = (json.dumps(a_list(one), indent=1).encode() for one in (node(), pod()))
-    found = kubectl.read_bytes(
+    found = cluster_dumps.read_bytes(
         b"$ kubectl get nodes -o json\n%b\n$ kubectl get pods -o json\n%b\n$ " % (nodes, pods), name="a.txt"
     )
     assert (len(found.nodes), len(found.pods)) == (1, 1)
@@ -47,17 +47,17 @@ def test_several_commands_one_after_another() -> None:
 def test_color_codes() -> None:
     """kubecolor writes one around each key."""
     colored = LIST.replace(b'"kind"', b'\x1b[33m"kind"\x1b[0m')
-    assert len(kubectl.read_bytes(b"\x1b]0;title\x07" + colored, name="a.json").nodes) == 1
+    assert len(cluster_dumps.read_bytes(b"\x1b]0;title\x07" + colored, name="a.json").nodes) == 1
 
 
 @pytest.mark.parametrize("mark", [b"```", b"```json", b"~~~", b"````yaml"])
 def test_a_list_in_markdown(mark: bytes) -> None:
     end = mark.rstrip(b"jsonyaml")
     text = b"**What happened**: it hangs.\n\n%b\n%b\n%b\n\nand then\n```\nI0101 some log\n```\n" % (mark, LIST, end)
-    found = kubectl.read_bytes(text, name="issue.md")
+    found = cluster_dumps.read_bytes(text, name="issue.md")
     assert (len(found.nodes), len(found.pods)) == (1, 1)
     with_prompt = b"Hi\n```console\n$ kubectl get nodes -o json\n%b\n```\n" % LIST
-    assert len(kubectl.read_bytes(with_prompt, name="issue.md").nodes) == 1
+    assert len(cluster_dumps.read_bytes(with_prompt, name="issue.md").nodes) == 1
 
 
 def test_documents_stay_as_they_are() -> None:
@@ -91,7 +91,7 @@ def test_lines_are_counted_as_in_the_file(text: bytes) -> None:
 )  # fmt: skip
 def test_what_is_no_list_is_refused_by_its_name(text: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
-        kubectl.read_bytes(text.encode(), name="a.txt")
+        cluster_dumps.read_bytes(text.encode(), name="a.txt")
 
 
 # ── manifests ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -104,7 +104,7 @@ def test_manifests_as_powershell_writes_them(encoding: str, tmp_path: Path) -> N
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
     file = tmp_path / "m.yaml"
     file.write_bytes(mark + MANIFEST.replace("\n", "\r\n").encode(encoding))
-    found = manifests.read([str(file)])
+    found = manifest_files.read([str(file)])
     assert yaml.safe_load(found.text)["data"] == {"a": "\u00e9"}
     assert found.places["ConfigMap/ml/c"].line == 1
 
@@ -115,18 +115,18 @@ def test_a_manifest_with_a_prompt_or_in_markdown_keeps_its_lines(tmp_path: Path)
     ):  # fmt: skip
         file = tmp_path / "m.yaml"
         file.write_text(text, encoding="utf-8")
-        assert manifests.read([str(file)]).places["ConfigMap/ml/c"].line == line
+        assert manifest_files.read([str(file)]).places["ConfigMap/ml/c"].line == line
 
 
 def test_damaged_utf16_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_bytes(b"\xff\xfe" + b"a\x00\x00\xd8b\x00")
     with pytest.raises(InputError, match="not UTF-8"):
-        manifests.read([str(file)])
+        manifest_files.read([str(file)])
 
 
 def test_a_list_in_utf16_with_and_without_its_mark() -> None:
     for data in (LIST.decode().encode("utf-16"), LIST.decode().encode("utf-16-le"), LIST.decode().encode("utf-16-be")):
-        assert len(kubectl.read_bytes(data, name="a.json").nodes) == 1
+        assert len(cluster_dumps.read_bytes(data, name="a.json").nodes) == 1
     prompted = (PROMPTS[4] + b"\r\n" + LIST).decode().encode("utf-16")
-    assert len(kubectl.read_bytes(prompted, name="a.txt").nodes) == 1
+    assert len(cluster_dumps.read_bytes(prompted, name="a.txt").nodes) == 1

@@ -29,7 +29,7 @@ from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout
 from planner.rollout.answers import Verdict
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from planner.sources.store import Store
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.seen import each

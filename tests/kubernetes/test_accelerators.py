@@ -32,7 +32,7 @@ from planner.kubernetes.nodes import (
     zone,
 )
 from planner.kubernetes.records import FrozenMap, Node
-from planner.sources import accelerators as source
+from planner.sources import accelerator_file as source
 from planner.sources.prices import embedded_book
 from tests.seen import each
 

@@ -17,7 +17,7 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED, Listed
 from planner.questions import doctor
 from planner.rollout.controllers import registry
-from planner.serve import review
+from planner.serve import admission_review
 from planner.sources.kubernetes_api import OPTIONAL, PATHS, RARE
 from tests.architecture.documents import CUSTOM_KINDS
 
@@ -46,7 +46,7 @@ def test_a_row_brings_its_webhook_rule_and_its_scale(kind: Kind) -> None:
     assert rule["apiVersions"] == [kind.version]
     own = [one for one in rule["resources"] if one.partition("/")[0] == kind.resource]
     assert own == [kind.resource, *([f"{kind.resource}/scale"] if kind.has_scale else [])]
-    assert review._KINDS[kind.group, kind.resource] == kind.name
+    assert admission_review._KINDS[kind.group, kind.resource] == kind.name
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.name)
@@ -87,7 +87,7 @@ def test_its_webhook_rule_is_what_the_webhook_answers(one: Listed) -> None:
     assert ((one.group, one.resource) in asked) is one.asks_webhook
     assert ((one.group, f"{one.resource}/scale") in asked) is (one.asks_webhook and one.scales is not None)
     assert not one.asks_webhook or tuple(asked[one.group, one.resource]) == one.versions
-    assert ((one.group, one.resource) in review._LISTED) is one.asks_webhook
+    assert ((one.group, one.resource) in admission_review._LISTED) is one.asks_webhook
 
 
 @pytest.mark.parametrize("one", LISTED.values(), ids=lambda one: one.name)

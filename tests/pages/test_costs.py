@@ -10,7 +10,7 @@ from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.sources import demo
-from planner.spot.staircase import staircase, summary
+from planner.spot.savings_steps import staircase, summary
 from planner.ui import money_view, prices
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit

@@ -9,7 +9,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.sources import demo
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from planner.ui import uploads
 from tests.drift.test_drift import dev_and_prod
 from tests.drift.test_telling import many

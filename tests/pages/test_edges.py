@@ -9,7 +9,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.sources import demo
-from planner.sources.cluster import CLUSTER_VARIABLE
+from planner.sources.cluster_argument import CLUSTER_VARIABLE
 from tests.browser.dashboard import pages
 from tests.pages.clusters import node
 from tests.pages.visiting import said, visit

@@ -16,8 +16,8 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve import dashboard_mounts
 from planner.serve.processes import stored_answers
-from planner.sources import demo, live
-from planner.sources.cluster import CLUSTER_VARIABLE
+from planner.sources import demo, watched_cluster
+from planner.sources.cluster_argument import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
 from planner.ui.history_store import VARIABLE
@@ -109,7 +109,7 @@ def test_a_live_cluster_that_was_never_reached_is_said(page: str, monkeypatch: p
         )
 
     monkeypatch.setenv(CLUSTER_VARIABLE, "context:edge")
-    monkeypatch.setattr(live, "reader", refuse)
+    monkeypatch.setattr(watched_cluster, "reader", refuse)
     words = said(visit(page))
     assert "certificate has expired" in words
     assert "Renew it" in words

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.errors import SourceError
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.sources import kubeconfig, live
+from planner.sources import kubeconfig, watched_cluster
 from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit
 
@@ -90,7 +90,7 @@ def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest
     def refuse(context: str) -> Still:
         raise SourceError("The API server doesn't answer", where=f"context:{context}", fix="Check the VPN")
 
-    one_context.setattr(live, "reader", refuse)
+    one_context.setattr(watched_cluster, "reader", refuse)
     app = visit("inventory")
     next(button for button in app.button if button.label == "Read it").click().run()
     assert "The API server doesn't answer" in said(app)
@@ -99,7 +99,7 @@ def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest
 
 
 def test_a_context_is_read_and_looked_at(one_context: pytest.MonkeyPatch) -> None:
-    one_context.setattr(live, "reader", lambda _: Still(full()))
+    one_context.setattr(watched_cluster, "reader", lambda _: Still(full()))
     app = visit("inventory")
     next(button for button in app.button if button.label == "Read it").click().run()
     assert app.selectbox(key="cluster").value == "small.json"

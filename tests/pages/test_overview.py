@@ -14,9 +14,9 @@ from planner.ground.records import replace
 from planner.history.predictions import Door, Prediction, PredictionOutcome, RolloutEnd, line_of
 from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Report
-from planner.rollout import recordings
+from planner.rollout import recording_agreement
 from planner.rollout.answers import Verdict
-from planner.sources.journal import VARIABLE, Journal
+from planner.sources.append_only_journal import VARIABLE, Journal
 from tests.builders import objects
 from tests.builders.objects import read_items
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
@@ -44,7 +44,7 @@ def test_the_demo_says_in_four_lines_what_is_and_what_next() -> None:
     assert "Next: 4 nodes can go once their pods move, $1,125 a month." in words
     assert words.count("hold all 8") == 1  # each reason is said once
     assert "taken 2026-" in words
-    assert str(recordings.sentence()) in words
+    assert str(recording_agreement.sentence()) in words
     assert not visit("overview").metric
 
 

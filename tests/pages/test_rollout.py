@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.settings import digest_of
 from planner.questions.rollout import RolloutSettings, answer
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.pages.clusters import WORKER, full, node, snapshot
 from tests.pages.visiting import said, visit
 
@@ -308,7 +308,7 @@ def test_a_text_in_a_link_of_an_earlier_release_is_read_and_goes_from_the_addres
 
 def test_a_manifest_is_answered_in_a_cluster_where_nothing_rolls_out() -> None:
     examples = Path(__file__).parents[2] / "docs" / "examples"
-    teams = kubectl.read_bytes((examples / "teams.json").read_bytes(), name="teams.json")
+    teams = cluster_dumps.read_bytes((examples / "teams.json").read_bytes(), name="teams.json")
     assert not [one for one in teams.workloads if one.traits.rolls_out]
     app = visit("rollout", teams)
     assert "Nothing to roll out" in said(app)

@@ -11,9 +11,9 @@ from planner.ground.records import replace
 from planner.inventory import snapshot_delta
 from planner.kubernetes.records import Snapshot
 from planner.pricing.price_book import PriceBook
-from planner.serve.processes import holder
-from planner.serve.processes.holder import Holder, Packed
-from planner.serve.processes.identity import identity, key_in_pool
+from planner.serve.processes import snapshot_process
+from planner.serve.processes.snapshot_fingerprint import identity, key_in_pool
+from planner.serve.processes.snapshot_process import Holder, Packed
 from planner.sources.prices import embedded_book
 from tests.builders.objects import node, snapshot
 
@@ -38,7 +38,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> list[Snapshot]:
             found.append(value)
         return dumps(value, protocol)
 
-    monkeypatch.setattr(holder.pickle, "dumps", noted)  # type: ignore[attr-defined]
+    monkeypatch.setattr(snapshot_process.pickle, "dumps", noted)  # type: ignore[attr-defined]
     return found
 
 
@@ -103,7 +103,7 @@ def test_a_mistake_carries_its_traceback_and_is_logged_where_nobody_else_does(
     caplog: pytest.LogCaptureFixture, is_logged: bool
 ) -> None:
     with pytest.raises(RuntimeError, match="KeyError") as raised:
-        holder.value_of(("other", "KeyError", "the traceback"), is_logged=is_logged)
+        snapshot_process.value_of(("other", "KeyError", "the traceback"), is_logged=is_logged)
     assert raised.value.__notes__ == ["the traceback"]
     assert ("the traceback" in caplog.text) == is_logged
 

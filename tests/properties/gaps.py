@@ -18,8 +18,8 @@ from planner.ground.exit_status import ExitStatus
 from planner.questions import question_called
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
-from planner.sources import kubectl
-from planner.sources.data_files import data_folder
+from planner.sources import cluster_dumps
+from planner.sources.shipped_files import data_folder
 
 Item = dict[str, Any]
 
@@ -51,7 +51,7 @@ def verdicts(data: bytes) -> dict[str, Verdict] | None:
     """Workload → verdict, where the overview is answered with exit status 0; else None."""
     overview = question_called("overview")
     try:
-        snapshot = kubectl.read_bytes(data, name="part.json")
+        snapshot = cluster_dumps.read_bytes(data, name="part.json")
         answer = overview.answer(snapshot, overview.settings(), Inputs())
     except HeadroomError:
         return None

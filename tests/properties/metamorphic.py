@@ -28,7 +28,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared_change import Scenario
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from tests.properties.random_rollouts import LISTED
 
 Items = list[dict[str, Any]]

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Run
+from planner.rollout.scheduling_queue import CLOCKS
 from tests.properties.random_rollouts import case_of, crowded, engine, reference
 from tests.quick import floor, seeds
 from tests.reference.flying_clusters import crowded_case, flying_case

@@ -15,9 +15,9 @@ from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.kinds import kind_called
+from planner.rollout.pod_durations import PodTimes
 from planner.rollout.prepared_change import Prepared
 from planner.rollout.run import Run, simulate
-from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 from tests.conformance.rollout_cases import revisions_of

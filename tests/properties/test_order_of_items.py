@@ -16,7 +16,7 @@ from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
 from planner.rollout.rollout_summary import glance, restarted
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from tests.properties.random_rollouts import LISTED, case_of
 from tests.quick import seeds
 from tests.reference.objects import Object

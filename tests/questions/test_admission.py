@@ -17,8 +17,7 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.rollout_summary import OwnRollout
-from planner.serve.limits import LIMITS
-from planner.serve.review import (
+from planner.serve.admission_review import (
     _STUCK,
     Silence,
     WebhookReview,
@@ -28,6 +27,7 @@ from planner.serve.review import (
     read_request,
     review,
 )
+from planner.serve.request_limits import LIMITS
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
 

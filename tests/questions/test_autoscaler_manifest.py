@@ -15,7 +15,7 @@ from planner.questions import gate, rollout
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 

@@ -20,7 +20,7 @@ from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot.fleet import FleetSavings, Move, fleet_savings
+from planner.spot.cluster_savings import FleetSavings, Move, fleet_savings
 
 BOOK = embedded_book()
 L4 = 1_875.71  # g2-standard-24 in Seoul, a month on demand

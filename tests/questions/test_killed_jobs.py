@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_grid import strategy_grid
 from tests.builders import objects
 
 

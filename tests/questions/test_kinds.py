@@ -23,7 +23,7 @@ from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
-from planner.rollout.policy import Failing, GateException, GatePolicy
+from planner.rollout.gate_policy import Failing, GateException, GatePolicy
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import read_items

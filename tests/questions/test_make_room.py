@@ -11,9 +11,9 @@ import pytest
 from planner.cli import main
 from planner.ground.records import replace
 from planner.kubernetes import shell_commands
-from planner.rollout.scripts import in_context
+from planner.rollout.resumable_scripts import in_context
 from planner.sources import demo
-from planner.sources.cluster import context_of
+from planner.sources.cluster_argument import context_of
 from tests.builders.objects import MOVED_WHOLE, Item
 from tests.capacity.test_making_room import four_halves
 from tests.questions.test_scripts import run

@@ -33,7 +33,7 @@ from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import SpotSettings
-from planner.spot.fleet import FleetSavings
+from planner.spot.cluster_savings import FleetSavings
 from tests.bench.crowd import snapshot as crowd
 from tests.history.histories import history
 from tests.pricing.books import book_with

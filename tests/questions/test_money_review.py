@@ -21,9 +21,9 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
-from planner.spot.inputs import assume, derive
 from planner.spot.purchase_options import Way, compare
-from planner.spot.workload import estimate
+from planner.spot.savings_inputs import assume, derive
+from planner.spot.workload_savings import estimate
 
 BOOK = embedded_book()
 WORKER = "Deployment/prod/ml-worker"

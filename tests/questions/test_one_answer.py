@@ -14,7 +14,7 @@ from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
-from planner.spot.fleet import fleet_savings
+from planner.spot.cluster_savings import fleet_savings
 from planner.spot.suitability import Fitness, check_workload
 from tests.seen import each
 

@@ -28,8 +28,8 @@ from planner.questions.savings import SavingsSettings
 from planner.remedies.price import price_of_nodes
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import fleet as fleet_savings
-from planner.spot import inputs as spot_inputs
+from planner.spot import cluster_savings as fleet_savings
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import SpotSettings
 from tests.builders.objects import read_items
 from tests.seen import each

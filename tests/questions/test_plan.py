@@ -35,7 +35,7 @@ from planner.remedies.price import price_of_nodes, remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy
-from planner.sources import demo, node_pools
+from planner.sources import demo, node_pool_files
 from planner.sources.prices import embedded_book
 from tests.bench import crowd
 from tests.builders.objects import MOVED_WHOLE, deployment, node, pod, pod_spec, snapshot
@@ -169,7 +169,7 @@ def test_moves_among_very_many_nodes_arent_looked_for_and_that_is_said(monkeypat
 
 def test_no_node_is_sold_where_others_can_lend_for_a_while() -> None:
     """With the pools' own limits: llm-canary at 0 meanwhile costs nothing. A loan of ml-worker wouldn't last: trainer gets a node."""
-    stated = node_pools.stated(demo.read())
+    stated = node_pool_files.stated(demo.read())
     found = answer(demo.read(), PlanSettings(), replace(PRICED, limits=stated))
     assert [(one.pool, one.workload) for one in found.measures if one.nodes] == [("gpu-t4", "Deployment/batch/trainer")]
     assert (found.nodes, found.ready_free, found.ready_all) == (1, 17, 18)

@@ -31,10 +31,10 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
-from planner.sources import demo, kubectl
+from planner.sources import cluster_dumps, demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Life, SpotSettings
-from planner.spot.own_history import from_files
+from planner.spot.fitted_node_lifetimes import from_files
 from tests.architecture.schemas import closed, document_schema
 from tests.architecture.tree import ROOT
 from tests.history.histories import history
@@ -66,7 +66,7 @@ def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
 
 def with_queues() -> Snapshot:
     """The demo has no Kueue."""
-    return kubectl.read_bytes((ROOT / "docs/examples/teams.json").read_bytes(), name="teams.json")
+    return cluster_dumps.read_bytes((ROOT / "docs/examples/teams.json").read_bytes(), name="teams.json")
 
 
 OWN = from_files(tuple(Life(hours=float(hours)) for hours in range(1, 15)), (Life(hours=1.0),), "lives.csv")

@@ -13,9 +13,9 @@ from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import inputs as spot_inputs
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import SETTINGS, Capacity, SpotSettings, Work
-from planner.spot.inputs import Derived
+from planner.spot.savings_inputs import Derived
 
 WORKER = "Deployment/prod/ml-worker"
 

@@ -17,7 +17,7 @@ from planner.remedies import rollouts
 from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import RemedyKind, Step, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.scripts import script
+from planner.rollout.resumable_scripts import script
 from planner.sources import demo
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 

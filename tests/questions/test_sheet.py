@@ -11,8 +11,8 @@ from planner.cli import COMMANDS, main
 from planner.ground.tables import as_csv
 from planner.questions import INDEX, question_called
 from planner.questions.in_flight import QUESTION, answer
-from planner.questions.wording import listed
-from planner.rollout.under_way import InFlightSettings
+from planner.questions.table_wording import listed
+from planner.rollout.in_flight_report import InFlightSettings
 from tests.builders.objects import deployment, node, snapshot
 from tests.rollout.test_in_flight import ONE_GPU, midway
 

@@ -27,8 +27,8 @@ from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers.nodes import added
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.strategy_grid import strategy_grid
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import ZONE, Item, deployment, node, pod, pod_spec, read_items, snapshot

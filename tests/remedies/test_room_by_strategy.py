@@ -14,10 +14,10 @@ from planner.questions.rollout import RolloutSettings
 from planner.remedies.room_by_strategy import cells_of, with_room
 from planner.remedies.without_cluster import tightest_cluster_of
 from planner.rollout.answers import RECREATE, Verdict
-from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.room_need import Need
 from planner.rollout.strategy_choice import Weights
+from planner.rollout.strategy_grid import strategy_grid
 from tests.remedies.test_room_without_cluster import HOST, ZONE, affinity, claim, need_of, rolling, spread, workload
 
 KEY = "Deployment/ml/app"

@@ -13,7 +13,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer
 from planner.rollout.answers import Verdict
 from planner.sources import demo
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from planner.cli.mcp import ask_within
 from planner.ground.words import short_name
 from planner.health.restarts.model import Loop
 from planner.health.restarts.report import findings, restarts
-from planner.serve.processes.pool import Pool
-from planner.sources.cluster import read_cluster
+from planner.serve.processes.process_pool import Pool
+from planner.sources.cluster_argument import read_cluster
 from tests.restarts.test_statuses import INPUTS
 from tests.seen import each
 

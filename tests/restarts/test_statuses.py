@@ -25,7 +25,7 @@ from planner.kubernetes.status_reasons import ROWS, UNTOLD, WORDS, StatusReason,
 from planner.questions import drift as plan_drift
 from planner.questions import restarts as plan_restarts
 from planner.rollout.answers import Verdict
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from tests.builders.records import amounts
 from tests.restarts.cases import MIB, NOW, RUNNING, Cluster, container, crashed, one_loop, single
 from tests.seen import each

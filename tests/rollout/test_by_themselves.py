@@ -25,7 +25,7 @@ from planner.questions.question import Inputs
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.conformance.rollout_cases import WHOLE_LISTS
 from tests.rollout.rollouts import WORKER, rolling
@@ -733,12 +733,12 @@ def test_the_webhook_goes_by_the_commonest_placement_as_the_gate_does(monkeypatc
     found = asked(snapshot)
     assert found.ties is not None
     assert found.verdict is Verdict.COMPLETES  # in most of so many
-    monkeypatch.setattr("planner.serve.review.RUNS", found.ties.runs)
+    monkeypatch.setattr("planner.serve.admission_review.RUNS", found.ties.runs)
     assert reviewed(snapshot, there)[0].silence is Silence.COMPLETES
 
 
 def test_placements_too_large_to_try_beside_a_review_may_decide_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
+    monkeypatch.setattr("planner.serve.admission_review._OTHERWISE_UNITS", 1)
     said, _ = reviewed(*by_chance())
     assert said.warning.startswith("headroom: this rollout would be stuck, but placement may decide otherwise: ")
 

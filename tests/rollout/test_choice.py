@@ -10,7 +10,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes import disruption_budgets
 from planner.kubernetes.records import Workload
 from planner.remedies import rollouts
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_choice import Choice, Weights, choose

@@ -17,8 +17,8 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
-from planner.rollout.durations import StartUps, draw_start_ups
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.rollout_duration_bands import StartUps, draw_start_ups
 from tests.builders.objects import WHOLE, Item, read_items
 from tests.rollout.clockwork import Born, rolling_update
 from tests.stories.objects import app, gpu_nodes, rolling

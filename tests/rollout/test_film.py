@@ -14,8 +14,8 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
 from planner.rollout.film import ELSEWHERE, Doing, Film, kept
-from planner.rollout.limits import LIMITS
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.simulation_limits import LIMITS
 from planner.sources import demo
 
 SNAPSHOT = demo.read()

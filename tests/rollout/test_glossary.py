@@ -6,7 +6,7 @@ import re
 
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glossary import TERMS, as_markdown
-from planner.rollout.wording import REASON, WORD, words
+from planner.rollout.verdict_wording import REASON, WORD, words
 
 WORDS = list(TERMS)
 

@@ -11,14 +11,14 @@ from planner.ground.well_known_names import CPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies import rollouts
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RemedyKind, RolloutResult, Verdict
-from planner.rollout.grid import FULL_UP_TO, axis, played_axis
+from planner.rollout.pod_durations import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import simulate
 from planner.rollout.strategy_choice import choose
+from planner.rollout.strategy_grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.tie_breaks import holds_in_every_placement, is_refused
-from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import POOL, WHOLE, Item, deployment, node, pod, pod_spec, snapshot

@@ -14,7 +14,7 @@ from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import Effect
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 from tests.builders.objects import WHOLE, Item, deployment, node, owner, pod, pod_spec
 from tests.builders.objects import snapshot as read
 from tests.rollout.rollouts import daemon_set
@@ -103,7 +103,7 @@ def of_kubelet(folder: Path, configuration: Item, spec: Item, *, node_name: str 
     (folder / "hosts" / node_name / "configz.json").write_text(json.dumps({"kubeletconfig": configuration}))
     manifest = copy.deepcopy(mine[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    found = kubectl.read(folder)
+    found = cluster_dumps.read(folder)
     return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Inputs(now=found.taken_at))
 
 

@@ -21,9 +21,9 @@ from planner.questions.rollout import RolloutSettings, first_answer
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.custom_strategies import rolling_way
-from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.rollout.race_doubts import OtherClocks, on_other_clocks
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from planner.sources import demo
 from tests.bench.webhook import plain
 from tests.builders.objects import NODE_CRITICAL, WHOLE, Item, deployment, node, owner, pod, pod_spec, snapshot
@@ -453,7 +453,7 @@ def test_time_that_is_up_on_other_clocks_takes_no_warning_away(monkeypatch: pyte
         begun.append(True)
         return on_other_clocks(*given, **named)
 
-    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
+    monkeypatch.setattr("planner.serve.admission_review.on_other_clocks", clocks)
     monkeypatch.setattr("planner.ground.work_budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
     said, _ = at_webhook(snapshot(*items), items[1], lambda: not begun)
     assert begun
@@ -473,16 +473,16 @@ def test_the_webhook_says_no_more_than_it_has_played_of_other_clocks(way: str, m
             return OtherClocks(is_proven=False, is_cut=True)
         raise too_large()
 
-    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
+    monkeypatch.setattr("planner.serve.admission_review.on_other_clocks", clocks)
     if way == "not begun":
-        monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
+        monkeypatch.setattr("planner.serve.admission_review._OTHERWISE_UNITS", 1)
     said, _ = at_webhook(snapshot(*items), items[1])
     assert (said.is_stuck, bool(begun)) == (True, way != "not begun")
     assert said.warning.startswith(OPEN)
 
 
 def test_where_nobody_else_waits_the_webhook_has_nothing_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
+    monkeypatch.setattr("planner.serve.admission_review._OTHERWISE_UNITS", 1)
     alone = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
     said, _ = at_webhook(snapshot(node("gpu-0", gpus=1), *alone), alone[0])
     assert said.warning.startswith("headroom: this rollout would be stuck: ")

@@ -12,7 +12,7 @@ import pytest
 
 from planner.ground.exit_status import ExitStatus
 from planner.rollout.answers import Reason, Verdict
-from planner.serve.review import Silence
+from planner.serve.admission_review import Silence
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, roll, stateful_set
 from tests.rules.manifest_doors import Doors, ask_doors

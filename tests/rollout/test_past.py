@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.rollout.past import PastCourse, latest_rollout
+from planner.rollout.past_rollouts import PastCourse, latest_rollout
 from planner.rollout.prepared_change import compiled
 from tests.builders.objects import node, owner, pod, pod_spec, read_items
 

@@ -22,10 +22,10 @@ from planner.questions.where import WhereSettings
 from planner.remedies.make_room import RoomRequest, make_room
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.policy import FAILING, Failing, GatePolicy, read_policy
+from planner.rollout.gate_policy import FAILING, Failing, GatePolicy, read_policy
+from planner.rollout.kueue_evictions import GROWTH_BESIDE
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.queue_evictions import GROWTH_BESIDE
-from planner.serve.review import Silence, read_request, review
+from planner.serve.admission_review import Silence, read_request, review
 from tests.capacity.teams import API, flavor, job, local, node, pod, queue, read, workload
 from tests.pages.visiting import visit
 from tests.rollout.test_queued import job as new_job

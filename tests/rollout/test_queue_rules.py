@@ -14,7 +14,7 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.capacity.teams import flavor, local, node, queue, read, workload
 from tests.rollout.test_queued import LABEL, asked, restarted, served_items, spec
 from tests.rollout.test_queued import job as new_job

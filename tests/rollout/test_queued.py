@@ -22,11 +22,11 @@ from planner.remedies.rollout_plans import Least, least
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
-from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.race_doubts import OtherClocks, on_other_clocks
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
-from planner.serve.review import Silence, read_request, review
+from planner.serve.admission_review import Silence, read_request, review
 from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, teams, workload
 from tests.pages.visiting import visit
 
@@ -354,8 +354,8 @@ def test_the_webhook_plays_again_what_kueue_let_in(snapshot: Snapshot, monkeypat
         played.extend(revisions)
         return find_remedies(cluster, revisions, *given)
 
-    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
-    monkeypatch.setattr("planner.serve.review.find_remedies", ways)
+    monkeypatch.setattr("planner.serve.admission_review.on_other_clocks", clocks)
+    monkeypatch.setattr("planner.serve.admission_review.find_remedies", ways)
     request = {
         "uid": "1", "operation": "CREATE", "namespace": "team-c", "name": "new", "object": job_set(16, 1), "oldObject": None,
         "resource": {"group": "jobset.x-k8s.io", "version": "v1alpha2", "resource": "jobsets"},

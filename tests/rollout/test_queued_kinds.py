@@ -18,7 +18,7 @@ from planner.questions.gate import GateSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 from tests.capacity.teams import GPU, flavor, local, node, pod, queue, read, workload
 from tests.collection.clusters import whole
 from tests.rollout.test_queued import LABEL, Object, asked, job, room

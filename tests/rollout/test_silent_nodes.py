@@ -32,7 +32,7 @@ from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.silent_nodes import evictions, toleration_seconds
 from planner.scheduling.cluster import Cluster
-from planner.serve.review import read_request, review
+from planner.serve.admission_review import read_request, review
 from tests.builders.objects import Item, deployment, node, pod, pod_spec
 from tests.builders.objects import snapshot as read
 from tests.builders.volumes import bound, csi_driver, using

@@ -25,7 +25,7 @@ from planner.rollout.doubts import Effect
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
-from planner.serve.review import read_request, review
+from planner.serve.admission_review import read_request, review
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec
 from tests.builders.objects import snapshot as read
 from tests.rollout.rollouts import daemon_set, rolling

@@ -22,7 +22,7 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.collection.clusters import whole
 from tests.stories.catalogue import _lws, new_lws
 from tests.stories.objects import Item, app, gpu_nodes, new_image, of_rollout

@@ -15,7 +15,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
-from planner.serve.review import WebhookReview, read_request, review
+from planner.serve.admission_review import WebhookReview, read_request, review
 from tests.builders.objects import Item
 
 NOW = 1_790_000_000.0  # 2026-09-21

@@ -12,9 +12,9 @@ from planner.pricing.price_book import PriceBook
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
-from planner.spot import inputs as spot_inputs
-from planner.spot.checks import Check, CheckResult, Status
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.suitability import check_workload
+from planner.spot.suitability_checks import Check, CheckResult, Status
 from tests.builders.drains import drain
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, roll

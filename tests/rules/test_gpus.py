@@ -23,10 +23,10 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
 from planner.questions.question import NOTHING, Inputs
 from planner.questions.rollout import RolloutSettings
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import Verdict
 from planner.rollout.certain_course import certain_course
-from planner.rollout.policy import GatePolicy
+from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.serve import cluster_metrics as metrics

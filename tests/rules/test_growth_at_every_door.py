@@ -22,9 +22,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview, rollout
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
+from planner.serve.admission_review import Silence, read_request, review
 from planner.serve.cluster_metrics import cluster_metrics
-from planner.serve.review import Silence, read_request, review
-from planner.sources import node_pools
+from planner.sources import node_pool_files
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance.rollout_cases import WHOLE_LISTS
@@ -35,7 +35,7 @@ SURGE: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge
 
 
 def read(value: Any) -> tuple[PoolLimits, ...]:
-    return node_pools.read_bytes(json.dumps(value).encode(), name="pools.json")
+    return node_pool_files.read_bytes(json.dumps(value).encode(), name="pools.json")
 
 
 def of_recording(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...]]:
@@ -43,7 +43,7 @@ def of_recording(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...
     items = case["cluster"]["items"]
     found = build_snapshot([Part(items=items, listed=WHOLE_LISTS)], source=name)
     files = [one for one in (case["node_pools"], case.get("instance_types")) if one]
-    return items, found, node_pools.stated(found, tuple(limit for one in files for limit in read(one)))
+    return items, found, node_pool_files.stated(found, tuple(limit for one in files for limit in read(one)))
 
 
 def alike() -> list[Item]:

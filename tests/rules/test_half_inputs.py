@@ -39,8 +39,8 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from planner.serve.cluster_metrics import cluster_metrics
-from planner.serve.review import Silence, WebhookReview, read_request, review
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot

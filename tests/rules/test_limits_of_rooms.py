@@ -10,9 +10,9 @@ import pytest
 
 from planner.capacity.work_limits import CapacityLimits
 from planner.inventory.reading_limits import ReadingLimits
-from planner.rollout.limits import RolloutLimits
-from planner.serve.limits import ServeLimits
-from planner.sources.limits import SourceLimits
+from planner.rollout.simulation_limits import RolloutLimits
+from planner.serve.request_limits import ServeLimits
+from planner.sources.source_limits import SourceLimits
 from tests.architecture.tree import ROOT, python_files
 from tests.seen import each
 

@@ -23,7 +23,7 @@ from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import Effect
-from planner.serve.review import Silence, read_request, review
+from planner.serve.admission_review import Silence, read_request, review
 from tests.builders.objects import NODE_CRITICAL, WHOLE, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.builders.volumes import alone_on_its_node, bound, csi_driver, only_room_elsewhere
 from tests.pages.visiting import said, visit

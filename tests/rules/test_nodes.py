@@ -7,7 +7,7 @@ import pytest
 from planner.history.snapshot_rows import rows_of
 from planner.kubernetes.nodes import is_gke, out_of_use
 from planner.rollout.admission import tolerates_extended_resources
-from planner.spot.windows import Provider, window_of
+from planner.spot.termination_notice import Provider, window_of
 from tests.builders.objects import node, snapshot
 
 

@@ -24,14 +24,14 @@ from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Sna
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import Provisioning
 from planner.pricing.strategy_cost import SpareTerms
-from planner.rollout.timing import learn_pod_times
+from planner.rollout.pod_durations import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import inputs as spot_inputs
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import SETTINGS, Assumptions
-from planner.spot.checks import Check
 from planner.spot.suitability import Suitability, check_workload
+from planner.spot.suitability_checks import Check
 from planner.ui import capacity_inputs
 from tests.pages.visiting import visit
 from tests.spot import clusters

@@ -18,7 +18,7 @@ from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.question import Fact, Inputs
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from planner.sources.prices import embedded_book
 from tests.browser.dashboard import pages
 from tests.builders import eks

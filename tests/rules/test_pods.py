@@ -17,9 +17,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import fleet
 from planner.rollout.admission import quota_covers
 from planner.scheduling.cluster import Cluster
-from planner.spot.checks import Check
 from planner.spot.repack import Packing
 from planner.spot.suitability import check_workload
+from planner.spot.suitability_checks import Check
 from tests.builders.drains import drain
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 

@@ -10,8 +10,8 @@ from planner.kubernetes.records import PriorityClass, Snapshot, Workload
 from planner.rollout.admission import Admission
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
-from planner.spot.checks import Check, Status
 from planner.spot.suitability import check_workload
+from planner.spot.suitability_checks import Check, Status
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 LISTED = (

@@ -23,9 +23,9 @@ from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Inputs
-from planner.rollout.policy import GatePolicy, read_policy
-from planner.serve.limits import LIMITS
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.rollout.gate_policy import GatePolicy, read_policy
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
+from planner.serve.request_limits import LIMITS
 from planner.serve.webhook import response
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
@@ -174,7 +174,7 @@ def test_who_has_no_time_looks_for_no_way_out_of_another_image_either(monkeypatc
         looked.append(asked)
         return "a way"
 
-    monkeypatch.setattr("planner.serve.review._way_out", way_out)
+    monkeypatch.setattr("planner.serve.admission_review._way_out", way_out)
     for tells, tail, number in ((False, "looks for ways out", 0), (False, "looks for ways out", 0), (True, "a way", 1)):
         found = review(cluster, read_request(body), tells_ways=tells)
         assert found.is_stuck

@@ -17,7 +17,7 @@ from planner.questions import gate, rollout
 from planner.questions.gate import GateSettings
 from planner.questions.question import NOTHING
 from planner.rollout.answers import Verdict
-from planner.serve.review import Silence, WebhookReview, read_request, review
+from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.builders.objects import deployment, node, owner, pod, pod_spec, snapshot
 
 Item = dict[str, Any]

@@ -20,7 +20,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import certificate, gate, make_room, overview, plan, rollout, survive, what_if
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import Verdict
-from planner.serve.review import read_request, review
+from planner.serve.admission_review import read_request, review
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.builders.volumes import alone_on_its_node, bound, csi_driver, only_room_elsewhere, rolling, using
 from tests.cli.test_mcp import asked

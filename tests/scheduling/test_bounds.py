@@ -12,7 +12,7 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
-from planner.scheduling.storage import StorageDemand, Volumes
+from planner.scheduling.volume_placement import StorageDemand, Volumes
 from tests.builders.objects import node, pod, pod_spec, read_items
 
 HUGE = 9 * 10**18

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.kubernetes.records import Device, FrozenMap, Version
-from planner.scheduling.cel import satisfies
 from planner.scheduling.cel_errors import CelError, NotEvaluated
+from planner.scheduling.device_selectors import satisfies
 
 GPU = Device(
     name="gpu-0",

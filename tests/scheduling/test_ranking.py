@@ -9,7 +9,7 @@ import pytest
 
 from planner.kubernetes.records import FrozenMap, LabelSelector
 from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.ranking import Ranking, ranking
+from planner.scheduling.node_score_classes import Ranking, ranking
 from planner.scheduling.scores import resource_scores, total_scores
 from planner.scheduling.shape import Shape, compile_shape
 from tests.builders.objects import node, pod_spec

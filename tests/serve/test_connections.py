@@ -18,8 +18,8 @@ from starlette.requests import ClientDisconnect
 from planner.ground.errors import InputError
 from planner.serve import connections
 from planner.serve.connections import BEGUN_BYTES, Connections, Quiet, listen, once_there
-from planner.serve.limits import LIMITS
-from planner.serve.server import Server
+from planner.serve.http_server import Server
+from planner.serve.request_limits import LIMITS
 from tests.bench.webhook import certificate
 
 Peer = tuple[str, int]

@@ -18,10 +18,10 @@ from planner.inventory.live_lists import Picture, WatchedChanges
 from planner.kubernetes.records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, observe
-from planner.serve import prediction_watch
-from planner.serve.limits import LIMITS
-from planner.serve.prediction_watch import PredictionWatch, predict
-from planner.sources.journal import Journal
+from planner.serve import prediction_recorder
+from planner.serve.prediction_recorder import PredictionWatch, predict
+from planner.serve.request_limits import LIMITS
+from planner.sources.append_only_journal import Journal
 from tests.builders.objects import node, owner, pod, pod_spec, read_items
 from tests.serve.test_predictions import InProcess, prediction
 
@@ -396,8 +396,8 @@ def test_what_the_webhook_is_asked_during_a_look_stays(
 
     cluster.webhook_asked(2, "refused")
     with monkeypatch.context() as patch:
-        patch.setattr(prediction_watch, "observe", slow)
-        cluster.look(prediction_watch.STORED_SECONDS + 1.0)
+        patch.setattr(prediction_recorder, "observe", slow)
+        cluster.look(prediction_recorder.STORED_SECONDS + 1.0)
     assert cluster.ends == {"d-2": "open" if is_asked_again else "not_seen"}
     cluster.write(2, "b")
     cluster.finish(2, "b", 2, began=cluster.now)
@@ -426,7 +426,7 @@ def test_what_began_and_ended_in_one_look_keeps_the_webhooks_verdict(cluster: Fo
 def test_only_those_that_are_played_beside_it_does_a_prediction_know_of(
     cluster: Followed, monkeypatch: pytest.MonkeyPatch, size: int, meanwhile: tuple[Meanwhile, ...]
 ) -> None:
-    monkeypatch.setattr(prediction_watch, "LIMITS", replace(LIMITS, predictions_together=size))
+    monkeypatch.setattr(prediction_recorder, "LIMITS", replace(LIMITS, predictions_together=size))
     cluster.write_other(1)
     cluster.look()
     cluster.write(2, "b")
@@ -477,7 +477,7 @@ def test_a_mistake_of_ours_costs_one_rollout_and_is_said_once(
             raise RuntimeError("KeyError")
         return observe(before, now, courses, *changes, **more)
 
-    monkeypatch.setattr(prediction_watch, "observe", failing)
+    monkeypatch.setattr(prediction_recorder, "observe", failing)
     cluster.write(2, "b")
     cluster.look()
     odd = replace(cluster.watch._courses["d-2"], workload="Deployment/ml/odd", uid="o")
@@ -487,7 +487,7 @@ def test_a_mistake_of_ours_costs_one_rollout_and_is_said_once(
     assert cluster.ends == {"d-2": "completed", "o-2": "not_seen"}
     assert cluster.watch.errors == 2  # of all, and of that one alone
     assert len(cluster.said) == 1
-    monkeypatch.setattr(prediction_watch.PredictionWatch, "_look", lambda _: dict[str, int]()["lost"])
+    monkeypatch.setattr(prediction_recorder.PredictionWatch, "_look", lambda _: dict[str, int]()["lost"])
     cluster.run(2, monkeypatch)
     assert (cluster.watch.errors, len(cluster.said)) == (4, 2)
 
@@ -510,7 +510,7 @@ def test_a_mistake_of_the_look_itself_ends_no_rollout(cluster: Followed, monkeyp
     cluster.write_other(2)
     cluster.look()
     with monkeypatch.context() as patch:
-        patch.setattr(prediction_watch, "observe", failing)
+        patch.setattr(prediction_recorder, "observe", failing)
         cluster.look()
     assert (cluster.ends, cluster.watch.errors) == ({"d-2": "open", "o-2": "open"}, 1)
     cluster.finish(2, "b", 2, began=cluster.now)
@@ -529,7 +529,7 @@ def test_a_rollout_that_cannot_be_played_costs_no_other_prediction(
             raise RuntimeError("AttributeError")
         return predict(before, changes, *more)
 
-    monkeypatch.setattr(prediction_watch, "predict", failing)
+    monkeypatch.setattr(prediction_recorder, "predict", failing)
     cluster.write_other(1)
     cluster.look()
     cluster.write(2, "b")
@@ -545,7 +545,7 @@ def test_a_look_that_ends_its_process_twice_is_not_tried_again(
     def killed(*_: Any) -> Any:
         raise EOFError
 
-    monkeypatch.setattr(prediction_watch, "Holder", lambda **_: InProcess())
+    monkeypatch.setattr(prediction_recorder, "Holder", lambda **_: InProcess())
     cluster.write(2, "b")
     with monkeypatch.context() as patch:
         patch.setattr(InProcess, "run", killed)

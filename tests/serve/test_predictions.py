@@ -36,19 +36,19 @@ from planner.inventory.live_lists import WatchedChanges
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse
-from planner.rollout.past import PastCourse
-from planner.serve import limits as serve_limits
-from planner.serve import prediction_watch
+from planner.rollout.past_rollouts import PastCourse
+from planner.serve import prediction_recorder
+from planner.serve import request_limits as serve_limits
+from planner.serve.admission_review import WebhookReview
 from planner.serve.metrics import Metrics
-from planner.serve.prediction_watch import PredictionWatch
-from planner.serve.review import WebhookReview
-from planner.serve.reviewers import _reviewed
+from planner.serve.prediction_recorder import PredictionWatch
+from planner.serve.review_processes import _reviewed
 from planner.serve.snapshot_refresher import Keeper
-from planner.sources import limits
-from planner.sources.connection import Connection
-from planner.sources.journal import Journal
-from planner.sources.live import LiveReader, Timing
+from planner.sources import source_limits
+from planner.sources.api_server_connection import Connection
+from planner.sources.append_only_journal import Journal
 from planner.sources.store import Store, StoredSnapshot
+from planner.sources.watched_cluster import LiveReader, Timing
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.quick import is_quick
@@ -345,7 +345,7 @@ def test_a_line_with_numbers_that_no_prediction_has_is_damaged(field: str, value
 
 def test_a_journal_is_bounded_and_forgets_old_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(str(tmp_path), "c")
-    monkeypatch.setattr("planner.sources.journal.LIMITS", replace(limits.LIMITS, journal_bytes=10))
+    monkeypatch.setattr("planner.sources.append_only_journal.LIMITS", replace(source_limits.LIMITS, journal_bytes=10))
     assert journal.append(b"12345678", AT)
     assert not journal.append(b"90", AT)
     assert journal.append(b"9", AT + 91 * 86_400)
@@ -449,7 +449,7 @@ def test_a_write_that_was_never_stored_is_not_seen(tmp_path: Path) -> None:
 
 
 def test_too_many_at_once_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction_watch, "LIMITS", replace(serve_limits.LIMITS, predictions_open=1))
+    monkeypatch.setattr(prediction_recorder, "LIMITS", replace(serve_limits.LIMITS, predictions_open=1))
     watch = following(tmp_path, lambda: (snapshot(), WatchedChanges()))
     for number in range(3):
         watch._open(prediction(id=f"u-{number}"), course())

@@ -24,15 +24,15 @@ from planner.cli.cluster_argument import read_cluster
 from planner.ground.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
-from planner.serve import review as admission
-from planner.serve import reviewers, webhook
-from planner.serve.callers import TOKENS
+from planner.serve import admission_review as admission
+from planner.serve import review_processes, webhook
+from planner.serve.admission_review import Silence
+from planner.serve.caller_authentication import TOKENS
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.endpoint_paths import REVIEWS
-from planner.serve.limits import LIMITS
-from planner.serve.review import Silence
-from planner.serve.reviewers import LARGE
-from planner.serve.server import _body, _Places
+from planner.serve.http_server import _body, _Places
+from planner.serve.request_limits import LIMITS
+from planner.serve.review_processes import LARGE
 from planner.serve.snapshot_refresher import Keeper
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
@@ -395,5 +395,5 @@ def test_the_event_loop_makes_no_objects_of_a_review() -> None:
         admission.read_request(body)
     with pytest.raises(InputError):
         admission.read_uid(body[:-3])
-    found = reviewers._reviewed(demo.read(), (), body, time.monotonic() + 60)
+    found = review_processes._reviewed(demo.read(), (), body, time.monotonic() + 60)
     assert found.silence is Silence.NOT_KNOWN

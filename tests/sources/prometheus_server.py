@@ -1,4 +1,4 @@
-"""A real Prometheus on localhost with backfilled data, for the tests of `planner.sources.prometheus`."""
+"""A real Prometheus on localhost with backfilled data, for the tests of `planner.sources.prometheus_usage`."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planner.ground.errors import InputError
-from planner.sources import access
-from planner.sources.access import Access, Person, Refused, judged, sees
+from planner.sources import dashboard_access
+from planner.sources.dashboard_access import Access, Person, Refused, judged, sees
 
 AUTH = """
 [auth]
@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_whole_file(tmp_path: Path) -> None:
     text = AUTH + '[access]\ngroups = ["sre"]\ndomains = ["@Example.com"]\n[access.namespaces]\nsre = ["*"]\n'
-    found = access.read(written(tmp_path, text))
+    found = dashboard_access.read(written(tmp_path, text))
     assert found.access == Access(groups=("sre",), domains=("example.com",), namespaces=(("sre", ("*",)),))
     assert found.providers == ()
     assert found.is_https
@@ -48,7 +48,7 @@ server_metadata_url = "https://accounts.google.com/.well-known/openid-configurat
 [access]
 domains = ["example.com"]
 """
-    found = access.read(written(tmp_path, text))
+    found = dashboard_access.read(written(tmp_path, text))
     assert found.providers == ("google",)
     assert not found.is_https
 
@@ -74,28 +74,28 @@ domains = ["example.com"]
 )
 def test_a_file_that_can_not_be_followed(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as seen:
-        access.read(written(tmp_path, text))
+        dashboard_access.read(written(tmp_path, text))
     assert seen.value.fix
     assert "hidden" not in str(seen.value), "no secret in a message"
 
 
 def test_where_it_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(access.VARIABLE, raising=False)
+    monkeypatch.delenv(dashboard_access.VARIABLE, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert access.configured() is None
+    assert dashboard_access.configured() is None
     (tmp_path / ".streamlit").mkdir()
     streamlits = tmp_path / ".streamlit" / "secrets.toml"
     streamlits.write_text('password = "other"\n')
-    assert access.configured() is None, "secrets of something else"
+    assert dashboard_access.configured() is None, "secrets of something else"
     streamlits.write_text(AUTH)
     with pytest.raises(InputError, match="anybody"):
-        access.configured()
+        dashboard_access.configured()
     streamlits.write_text(AUTH + "[access]\nanyone = true\n")
-    assert access.configured() is not None
-    monkeypatch.setenv(access.VARIABLE, str(tmp_path / "missing.toml"))
+    assert dashboard_access.configured() is not None
+    monkeypatch.setenv(dashboard_access.VARIABLE, str(tmp_path / "missing.toml"))
     with pytest.raises(InputError, match="can't be read"):
-        access.configured()
+        dashboard_access.configured()
 
 
 @pytest.mark.parametrize(
@@ -180,4 +180,4 @@ def test_patterns() -> None:
     ],
 )  # fmt: skip
 def test_addresses_of_this_machine(host: str, is_local: bool) -> None:
-    assert access.is_local(host) is is_local
+    assert dashboard_access.is_local(host) is is_local

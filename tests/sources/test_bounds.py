@@ -24,11 +24,11 @@ from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.reading_limits import LIMITS as READING
 from planner.kubernetes.records import Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
-from planner.sources import bounded, cluster, kubectl, kubernetes_api, node_pools, prices
-from planner.sources.connection import Connection
+from planner.sources import bounded_reading, cluster_argument, cluster_dumps, kubernetes_api, node_pool_files, prices
+from planner.sources.api_server_connection import Connection
 from planner.sources.kubernetes_api import Api
-from planner.sources.limits import LIMITS
-from planner.sources.prometheus import Bounds, Prometheus
+from planner.sources.prometheus_usage import Bounds, Prometheus
+from planner.sources.source_limits import LIMITS
 from tests.sources.api_server import Answer, Asked, api_server, as_recorded
 
 PODS = "/api/v1/pods"
@@ -53,10 +53,10 @@ def odd_paths(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "read",
     [
-        cluster.read_cluster,
-        kubectl.read,
-        bounded.read_text,
-        node_pools.read,
+        cluster_argument.read_cluster,
+        cluster_dumps.read,
+        bounded_reading.read_text,
+        node_pool_files.read,
         lambda path: prices.load_book([Path(path)]),
     ],
     ids=["cluster", "kubectl", "text", "pools", "prices"],
@@ -97,7 +97,7 @@ def test_a_pipe_that_a_shell_opened_is_read() -> None:
     reading, writing = os.pipe()
     os.write(writing, b'{"kind": "PodList", "apiVersion": "v1", "items": []}')
     os.close(writing)
-    assert kubectl.read(f"/dev/fd/{reading}").presence["Pod"]
+    assert cluster_dumps.read(f"/dev/fd/{reading}").presence["Pod"]
     os.close(reading)
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path, m
     monkeypatch.setattr(archives, "found_in", lambda *_, **__: pytest.fail("it was read"))
     said = "it has 10 GiB, more than 4 GiB: reading it would take up to 20 GiB of memory and about 3 min 35 s"
     with pytest.raises(InputError, match=said):
-        kubectl.read(large, limit_bytes=4 * 2**30)
+        cluster_dumps.read(large, limit_bytes=4 * 2**30)
 
 
 def test_a_folder_whose_files_are_too_large_together_is_refused_before_one_is_read(
@@ -123,13 +123,15 @@ def test_a_folder_whose_files_are_too_large_together_is_refused_before_one_is_re
         unread.setattr(archives, "found_in", lambda *_, **__: pytest.fail("it was read"))
         said = "it has 6 GiB, more than 4 GiB: reading it would take up to 12 GiB of memory and about 2 min 9 s"
         with pytest.raises(InputError, match=said) as refused:
-            kubectl.read(tmp_path, limit_bytes=4 * 2**30)
+            cluster_dumps.read(tmp_path, limit_bytes=4 * 2**30)
     assert refused.value.where == str(tmp_path)
     for name in ("a.json", "deeper/b.yaml"):
         (tmp_path / name).write_text(
             '{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "NAME"}}'.replace("NAME", name[-6])
         )
-    assert len(kubectl.read(tmp_path, limit_bytes=2**20).nodes) == 2, "what is hidden or no document doesn't count"
+    assert len(cluster_dumps.read(tmp_path, limit_bytes=2**20).nodes) == 2, (
+        "what is hidden or no document doesn't count"
+    )
 
 
 def test_a_folder_of_too_many_files_is_not_walked_to_its_end_first(
@@ -137,7 +139,7 @@ def test_a_folder_of_too_many_files_is_not_walked_to_its_end_first(
 ) -> None:
     for number in range(9):
         (tmp_path / f"{number}.png").touch()
-    for module in (archives, kubectl):
+    for module in (archives, cluster_dumps):
         monkeypatch.setattr(module, "LIMITS", replace(READING, files=3))
     seen: list[str] = []
 
@@ -147,7 +149,7 @@ def test_a_folder_of_too_many_files_is_not_walked_to_its_end_first(
 
     monkeypatch.setattr(archives, "is_hidden", is_hidden)
     with pytest.raises(InputError, match="more than 3 files"):
-        kubectl.read(tmp_path)
+        cluster_dumps.read(tmp_path)
     assert len(seen) == 7, "three to sum them up, four while they are read"
 
 
@@ -165,7 +167,7 @@ def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFi
             main(["--unpacked-limit", "64Ki", *argv])
         assert ended.value.code == 1
         assert "64 KiB" in capsys.readouterr().err, argv
-    assert bounded.limit_bytes() > 2**17, "it held for one command only"
+    assert bounded_reading.limit_bytes() > 2**17, "it held for one command only"
 
 
 # ── live clusters ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -336,8 +338,8 @@ def test_errors_of_another_kind_come_through() -> None:
         raise HeadroomError("so")
 
     with pytest.raises(HeadroomError, match="so"):
-        bounded.within(5, fail)
-    assert bounded.within(5, lambda: 7) == 7
+        bounded_reading.within(5, fail)
+    assert bounded_reading.within(5, lambda: 7) == 7
 
 
 # ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -361,20 +363,20 @@ def test_the_limit_of_the_cgroup(tmp_path: Path, told: str, files: dict[str, str
         (tmp_path / "fs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "fs" / name).write_text(text)
     (tmp_path / "cgroup").write_text(told)
-    assert bounded.cgroup_memory_bytes(tmp_path / "cgroup", tmp_path / "fs") == limit
-    assert bounded.cgroup_memory_bytes(tmp_path / "none", tmp_path / "fs") is None
+    assert bounded_reading.cgroup_memory_bytes(tmp_path / "cgroup", tmp_path / "fs") == limit
+    assert bounded_reading.cgroup_memory_bytes(tmp_path / "none", tmp_path / "fs") is None
 
 
 def test_no_more_is_unpacked_than_a_third_of_what_the_cgroup_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "cgroup_memory_bytes", lambda: 3 * 2**30)
-    assert bounded.limit_bytes() == 2**30
-    assert bounded.limit_bytes("2Gi") == 2**31, "who says how much is meant"
-    monkeypatch.setattr(bounded, "cgroup_memory_bytes", lambda: None)
-    assert bounded.limit_bytes() == LARGEST_UNPACKED_BYTES
+    monkeypatch.setattr(bounded_reading, "cgroup_memory_bytes", lambda: 3 * 2**30)
+    assert bounded_reading.limit_bytes() == 2**30
+    assert bounded_reading.limit_bytes("2Gi") == 2**31, "who says how much is meant"
+    monkeypatch.setattr(bounded_reading, "cgroup_memory_bytes", lambda: None)
+    assert bounded_reading.limit_bytes() == LARGEST_UNPACKED_BYTES
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much there is")
 def test_what_needs_more_memory_than_it_may_have_is_an_error() -> None:
-    with pytest.raises(InputError, match="more memory"), bounded.memory(2**28):
+    with pytest.raises(InputError, match="more memory"), bounded_reading.memory(2**28):
         bytearray(2**30)
     assert len(bytearray(2**29)) == 2**29, "the bound stayed"

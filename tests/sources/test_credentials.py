@@ -16,8 +16,8 @@ from kubernetes.config import incluster_config, kube_config
 
 from planner.ground.errors import SourceError
 from planner.inventory import input_report
-from planner.sources import cluster, kubeconfig, kubernetes_api
-from planner.sources.connection import Connection
+from planner.sources import cluster_argument, kubeconfig, kubernetes_api
+from planner.sources.api_server_connection import Connection
 from planner.sources.kubernetes_api import Api
 from tests.bench.webhook import certificate
 from tests.builders.certificates import DAY
@@ -72,7 +72,7 @@ def test_a_token_file(tmp_path: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch)
     file.write_text("from-a-file")
     with api_server(only("from-a-file"), tls) as (configuration, _):
         use(monkeypatch, tmp_path / "config", configuration.host, {"tokenFile": str(file)}, tls)
-        assert len(cluster.read_cluster("context:edu").pods) == 133
+        assert len(cluster_argument.read_cluster("context:edu").pods) == 133
 
 
 def test_a_plugin_gives_the_token_with_its_environment_and_arguments(
@@ -81,7 +81,7 @@ def test_a_plugin_gives_the_token_with_its_environment_and_arguments(
     user = plugin(tmp_path, CREDENTIAL % 'os.environ["GIVEN"] + sys.argv[1]')
     with api_server(only("yesget-token"), tls) as (configuration, _):
         use(monkeypatch, tmp_path / "config", configuration.host, user, tls)
-        assert len(cluster.read_cluster("context:edu").pods) == 133
+        assert len(cluster_argument.read_cluster("context:edu").pods) == 133
 
 
 def test_a_token_that_expires_in_the_middle_is_asked_of_the_plugin_again_once(
@@ -98,7 +98,7 @@ def test_a_token_that_expires_in_the_middle_is_asked_of_the_plugin_again_once(
 
     with api_server(only(valid), tls) as (configuration, _):
         use(monkeypatch, tmp_path / "config", configuration.host, plugin(tmp_path, body), tls)
-        assert len(cluster.read_cluster("context:edu").pods) == 133
+        assert len(cluster_argument.read_cluster("context:edu").pods) == 133
     assert runs.read_text() == "xx"
 
 
@@ -110,7 +110,7 @@ def test_credentials_that_are_new_and_still_refused_end_it(
     with api_server(only("another"), tls) as (configuration, asked):
         use(monkeypatch, tmp_path / "config", configuration.host, plugin(tmp_path, body), tls)
         with pytest.raises(SourceError, match=r"credentials aren't accepted: Unauthorized.*Log in again"):
-            cluster.read_cluster("context:edu")
+            cluster_argument.read_cluster("context:edu")
     assert (runs.read_text(), len(asked)) == ("xx", 2)
 
 
@@ -154,10 +154,10 @@ def test_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         use(
             monkeypatch, tmp_path / "config", configuration.host, {"client-certificate": str(cert), "client-key": str(key)}, server
         )  # fmt: skip
-        assert len(cluster.read_cluster("context:edu").pods) == 133
+        assert len(cluster_argument.read_cluster("context:edu").pods) == 133
         use(monkeypatch, tmp_path / "config", configuration.host, {}, server)
         with pytest.raises(SourceError, match=r"refuses our certificate|broke the secure connection off"):
-            cluster.read_cluster("context:edu")
+            cluster_argument.read_cluster("context:edu")
 
 
 # ── in a pod ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -180,7 +180,7 @@ def address(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
 def test_the_service_account_of_a_pod(pod: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch) -> None:
     with api_server(only("of-the-pod"), tls) as (configuration, _):
         address(monkeypatch, configuration.host)
-        found = cluster.read_cluster("context:in-cluster")
+        found = cluster_argument.read_cluster("context:in-cluster")
     assert len(found.pods) == 133
     assert found.source == "in-cluster"
 

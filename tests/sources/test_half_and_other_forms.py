@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planner.ground.errors import InputError
-from planner.sources import kubectl
+from planner.sources import cluster_dumps
 
 DESCRIBED = "Name:               gpu-0\nRoles:              <none>\nLabels:             kubernetes.io/arch=amd64\n"
 TABLE = "NAMESPACE     NAME      READY   STATUS    RESTARTS   AGE   IP         NODE\nkube-system   dns-1     1/1     Running   0   1d   10.0.0.2   n\n"
@@ -26,7 +26,7 @@ def event(told: str, item: dict[str, Any]) -> str:
 
 
 def read(text: str, name: str = "given.json") -> Any:
-    return kubectl.read_uploads([(name, text.encode())])
+    return cluster_dumps.read_uploads([(name, text.encode())])
 
 
 @pytest.mark.parametrize("name", ["nodes.txt", "nodes.yaml", "nodes"])
@@ -42,7 +42,7 @@ def test_a_saved_refusal_says_what_was_refused() -> None:
     with pytest.raises(InputError, match="nodes is forbidden: no"):
         read(json.dumps(REFUSED))
     beside = json.dumps({"apiVersion": "v1", "kind": "Node", **node("n")})
-    found = kubectl.read_uploads([("a.json", beside.encode()), ("b.json", json.dumps(REFUSED).encode())])
+    found = cluster_dumps.read_uploads([("a.json", beside.encode()), ("b.json", json.dumps(REFUSED).encode())])
     assert [one.what for one in found.problems if "forbidden" in one.what]
 
 
@@ -52,7 +52,7 @@ def test_an_archive_of_empty_files_says_so() -> None:
         for name in ("a.json", "b.yaml"):
             packed.addfile(tarfile.TarInfo(name), io.BytesIO())
     with pytest.raises(InputError, match="every file in it is empty"):
-        kubectl.read_uploads([("dump.tgz", data.getvalue())])
+        cluster_dumps.read_uploads([("dump.tgz", data.getvalue())])
 
 
 def test_of_a_watch_the_last_event_of_each_object_counts() -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from planner.ground.errors import InputError
 from planner.kubernetes.records import Presence
-from planner.sources import cluster, demo, kubectl, pod_logs
+from planner.sources import cluster_argument, cluster_dumps, demo, pod_logs
 from tests.inventory.objects import a_list, named, node, pod, workload
 
 LIST = a_list(node(), pod(), workload())
@@ -48,21 +48,21 @@ def dump(tmp_path: Path) -> Path:
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json.gz"
     path.write_bytes(gzip.compress(json.dumps(LIST).encode()))
-    snapshot = kubectl.read(path)
+    snapshot = cluster_dumps.read(path)
     assert (len(snapshot.nodes), len(snapshot.pods), len(snapshot.workloads)) == (1, 1, 1)
     assert snapshot.source == "cluster.json.gz"
-    assert cluster.read_cluster(str(path)) == snapshot
+    assert cluster_argument.read_cluster(str(path)) == snapshot
 
 
 def test_standard_input() -> None:
     data = yaml.safe_dump(LIST).encode()
-    snapshot = cluster.read_cluster("-", stdin=io.BytesIO(data))
+    snapshot = cluster_argument.read_cluster("-", stdin=io.BytesIO(data))
     assert snapshot.source == "standard input"
     assert len(snapshot.pods) == 1
 
 
 def test_a_dump_folder_with_its_logs(dump: Path) -> None:
-    snapshot = kubectl.read(dump)
+    snapshot = cluster_dumps.read(dump)
     assert (len(snapshot.nodes), len(snapshot.pods), len(snapshot.workloads)) == (1, 1, 1)
     assert snapshot.problems == ()
     assert [(log.namespace, log.pod, log.container, log.lines) for log in snapshot.logs] == [
@@ -75,7 +75,7 @@ def test_a_dump_folder_with_its_logs(dump: Path) -> None:
 
 def test_a_broken_file_of_a_dump_is_named_and_the_others_are_read(dump: Path) -> None:
     (dump / "prod" / "deployments.json").write_bytes(b"\x00\x01")
-    snapshot = kubectl.read(dump)
+    snapshot = cluster_dumps.read(dump)
     assert (len(snapshot.pods), len(snapshot.workloads)) == (1, 0)
     [problem] = snapshot.problems
     assert problem.what.startswith("prod/deployments.json: left out")
@@ -83,7 +83,7 @@ def test_a_broken_file_of_a_dump_is_named_and_the_others_are_read(dump: Path) ->
 
 def test_logs_that_are_too_much_cost_only_the_logs(dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_logs, "LARGEST_BYTES", 3)
-    snapshot = kubectl.read(dump)
+    snapshot = cluster_dumps.read(dump)
     assert len(snapshot.pods) == 1
     assert snapshot.logs == ()
     assert [problem.code for problem in snapshot.problems] == ["document-unreadable"]
@@ -92,7 +92,7 @@ def test_logs_that_are_too_much_cost_only_the_logs(dump: Path, monkeypatch: pyte
 def test_several_places_joined(dump: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.json"
     more.write_text(json.dumps(a_list(pod(), named("ResourceQuota", namespace="prod", spec={}))))
-    snapshot = kubectl.read([dump, more])
+    snapshot = cluster_dumps.read([dump, more])
     assert len(snapshot.pods) == 1  # the same pod in both
     assert len(snapshot.resource_quotas) == 1
     assert snapshot.source == "dump, more.json"
@@ -101,11 +101,11 @@ def test_several_places_joined(dump: Path, tmp_path: Path) -> None:
 
 def test_places_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file") as missing:
-        kubectl.read(tmp_path / "none.json")
+        cluster_dumps.read(tmp_path / "none.json")
     assert str(tmp_path / "none.json") == missing.value.where
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="no JSON or YAML file"):
-        kubectl.read(tmp_path / "folder")
+        cluster_dumps.read(tmp_path / "folder")
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_places_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_an_upload_with_nothing_of_use(data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what) as refused:
-        kubectl.read_bytes(data, name="upload.json")
+        cluster_dumps.read_bytes(data, name="upload.json")
     assert refused.value.where == "upload.json"
     assert refused.value.fix
 
 
 def test_a_standard_input_without_end() -> None:
     with pytest.raises(InputError, match="more than 100 bytes"):
-        kubectl.read("-", stdin=io.BytesIO(b"x" * 1000), limit_bytes=100)
+        cluster_dumps.read("-", stdin=io.BytesIO(b"x" * 1000), limit_bytes=100)
 
 
 def test_uploaded_logs() -> None:
@@ -138,7 +138,7 @@ def test_uploaded_logs() -> None:
         "==== START logs for container b of pod dev/app-2 ====\nthree\n"
     )
     files = [("c.json", json.dumps(LIST).encode()), ("logs.txt", logs.encode())]
-    snapshot = kubectl.read_uploads(files)
+    snapshot = cluster_dumps.read_uploads(files)
     assert [(log.pod, log.container, log.lines) for log in snapshot.logs] == [
         ("app-1", "a", ("one", "two")),
         ("app-2", "b", ("three",)),
@@ -148,7 +148,7 @@ def test_uploaded_logs() -> None:
 
 # ── what comes with the planner ──────────────────────────────────────────────────────────────────────────────────────
 def test_the_demo() -> None:
-    snapshot = cluster.read_cluster("demo")
+    snapshot = cluster_argument.read_cluster("demo")
     assert snapshot == demo.read()
     assert (len(snapshot.nodes), len(snapshot.pods), len(snapshot.pod_metrics)) == (24, 133, 131)
     assert sum(node.allocatable.get("nvidia.com/gpu", 0) for node in snapshot.nodes) == 27
@@ -159,7 +159,7 @@ def test_the_demo() -> None:
 
 
 def test_the_large_example() -> None:
-    snapshot = cluster.read_cluster("openb")
+    snapshot = cluster_argument.read_cluster("openb")
     assert (len(snapshot.nodes), len(snapshot.pods)) == (1523, 5074)
     gpus = sum(node.allocatable.get("nvidia.com/gpu", 0) for node in snapshot.nodes)
     held = sum(pod.spec.containers[0].requests.get("nvidia.com/gpu", 0) for pod in snapshot.pods if pod.node_name)

@@ -14,8 +14,8 @@ from kubernetes.config import kube_config
 
 from planner.ground.errors import SourceError
 from planner.kubernetes.records import Presence, Severity
-from planner.sources import cluster, kubeconfig, kubectl, kubernetes_api
-from planner.sources.connection import Connection
+from planner.sources import cluster_argument, cluster_dumps, kubeconfig, kubernetes_api
+from planner.sources.api_server_connection import Connection
 from planner.sources.kubernetes_api import ATTEMPTS, Api
 from tests.sources.api_server import Answer, Asked, Play, api_server, as_recorded, recorded, recordings
 
@@ -62,7 +62,7 @@ def test_gives_what_the_same_answers_give_as_files() -> None:
         for name, one in recordings().items()
         if one["status"] == 200 and not name.startswith("expired") and "items" in one["body"]
     ]
-    files = kubectl.read_uploads([(f"{i}.json", json.dumps(body).encode()) for i, body in enumerate(answers)])
+    files = cluster_dumps.read_uploads([(f"{i}.json", json.dumps(body).encode()) for i, body in enumerate(answers)])
     assert live.digest == files.digest
     assert set(live.pods) == set(files.pods)
     assert set(live.workloads) == set(files.workloads)
@@ -314,7 +314,7 @@ def test_a_context_of_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyP
         _kubeconfig(file, configuration.host)
         before = file.read_bytes()
         assert kubeconfig.contexts() == ("edu", "other")
-        snapshot = cluster.read_cluster("context:edu")
+        snapshot = cluster_argument.read_cluster("context:edu")
     assert len(snapshot.pods) == 133
     assert {one.authorization for one in asked} == {"Bearer made-up-token"}
     assert file.read_bytes() == before

@@ -11,7 +11,7 @@ import pytest
 from planner.ground.errors import InputError
 from planner.inventory import input_report
 from planner.kubernetes.records import Presence, Severity, Snapshot
-from planner.sources import bounded, cluster, kubectl
+from planner.sources import bounded_reading, cluster_argument, cluster_dumps
 from tests.builders.objects import read_items
 from tests.inventory.objects import a_list, named, node, pod, workload
 from tests.sources import layouts
@@ -37,7 +37,7 @@ def check_same(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_folder_of_each_layout(layout: str, tmp_path: Path) -> None:
-    snapshot = kubectl.read(on_disk(LAYOUTS[layout](), tmp_path / "given"))
+    snapshot = cluster_dumps.read(on_disk(LAYOUTS[layout](), tmp_path / "given"))
     check_same(snapshot)
     check_account(snapshot, len(OBJECTS) + (layout == "support bundle"))  # its own kind SupportBundle
     assert [one.name for one in snapshot.services] == ["app"]
@@ -50,9 +50,9 @@ def test_an_archive_of_each_kind(layout: str, name: str, tmp_path: Path) -> None
     path = tmp_path / name
     path.write_bytes(data)
     for snapshot in (
-        kubectl.read(path),
-        kubectl.read_uploads([(name, data)]),
-        kubectl.read("-", stdin=io.BytesIO(data)),
+        cluster_dumps.read(path),
+        cluster_dumps.read_uploads([(name, data)]),
+        cluster_dumps.read("-", stdin=io.BytesIO(data)),
     ):
         check_same(snapshot)
         check_account(snapshot, len(OBJECTS) + (layout == "support bundle"))
@@ -61,14 +61,14 @@ def test_an_archive_of_each_kind(layout: str, name: str, tmp_path: Path) -> None
 def test_an_archive_in_a_folder_is_read_too(tmp_path: Path) -> None:
     (tmp_path / "case").mkdir()
     (tmp_path / "case" / "must-gather.tar.gz").write_bytes(layouts.tar(layouts.must_gather(), "w:gz"))
-    check_same(kubectl.read(tmp_path))
+    check_same(cluster_dumps.read(tmp_path))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("write", [as_json, as_yaml])
 def test_a_dump_written_to_one_file_has_logs_between_its_lists(encoding: str, write: object) -> None:
     data = layouts.dump_stream(write)  # type: ignore[arg-type]
-    snapshot = kubectl.read_bytes(data.decode().encode(encoding), name="dump.txt")
+    snapshot = cluster_dumps.read_bytes(data.decode().encode(encoding), name="dump.txt")
     assert snapshot.digest == WHOLE.digest
     assert snapshot.problems == ()
     check_account(snapshot, len(OBJECTS))
@@ -77,7 +77,7 @@ def test_a_dump_written_to_one_file_has_logs_between_its_lists(encoding: str, wr
 
 def test_a_dump_that_is_cut_off_in_a_log_says_so() -> None:
     data = layouts.dump_stream()
-    snapshot = kubectl.read_bytes(data[: data.index(b"==== END")], name="dump.json")
+    snapshot = cluster_dumps.read_bytes(data[: data.index(b"==== END")], name="dump.json")
     assert len(snapshot.nodes) == 2
     assert snapshot.presence["Pod"] is Presence.ABSENT
     [problem] = snapshot.problems
@@ -97,7 +97,7 @@ KINDLESS = {
 
 @pytest.mark.parametrize("form", KINDLESS)
 def test_the_kind_is_told_by_the_fields(form: str) -> None:
-    snapshot = kubectl.read_bytes(KINDLESS[form], name="api.json")
+    snapshot = cluster_dumps.read_bytes(KINDLESS[form], name="api.json")
     assert snapshot.digest == WHOLE.digest
     check_account(snapshot, len(OBJECTS))
     assert len(snapshot.services) == 1
@@ -107,7 +107,7 @@ def test_the_kind_is_told_by_the_fields(form: str) -> None:
 
 def test_what_nothing_tells_is_named() -> None:
     odd = {"metadata": {"name": "odd"}, "spec": {"colour": "red"}}
-    snapshot = kubectl.read_bytes(as_json([bare(pod("p")), odd]), name="api.json")
+    snapshot = cluster_dumps.read_bytes(as_json([bare(pod("p")), odd]), name="api.json")
     check_account(snapshot, 2)
     assert [problem.code for problem in snapshot.problems] == ["object-unreadable", "kind-by-shape"]
 
@@ -116,7 +116,7 @@ def test_what_nothing_tells_is_named() -> None:
 def test_old_api_versions_are_read_and_said() -> None:
     old = workload() | {"apiVersion": "extensions/v1beta1"}
     ingress = {"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": {"name": "i"}}
-    snapshot = kubectl.read_bytes(as_json(a_list(old, ingress)), name="old.json")
+    snapshot = cluster_dumps.read_bytes(as_json(a_list(old, ingress)), name="old.json")
     assert [one.key for one in snapshot.workloads] == ["Deployment/prod/app"]
     assert snapshot.other_kinds == {"Ingress": 1}
     [problem] = snapshot.problems
@@ -126,7 +126,7 @@ def test_old_api_versions_are_read_and_said() -> None:
 
 def test_a_repeated_key_counts_as_it_was_given_last_and_is_said() -> None:
     text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  nodeName: x\n  nodeName: y\n  containers: []\n"
-    snapshot = kubectl.read_bytes(text.encode(), name="pod.yaml")
+    snapshot = cluster_dumps.read_bytes(text.encode(), name="pod.yaml")
     assert [one.node_name for one in snapshot.pods] == ["y"]
     [problem] = snapshot.problems
     assert '"nodeName" (line 6)' in problem.what
@@ -140,7 +140,7 @@ def test_unrelated_files_are_told_in_one_sentence(tmp_path: Path) -> None:
         "notes.md": b"# x",
         "cluster.json": as_json(a_list(node())),
     }
-    snapshot = kubectl.read(on_disk(files, tmp_path))
+    snapshot = cluster_dumps.read(on_disk(files, tmp_path))
     codes = sorted((problem.code, problem.severity) for problem in snapshot.problems)
     assert codes == [("document-unreadable", Severity.ERROR), ("no-kubernetes-object", Severity.INFO)]
     assert any("42 files hold" in problem.what for problem in snapshot.problems)
@@ -160,7 +160,7 @@ def test_hundreds_of_oddities_are_five_and_a_number() -> None:
 def test_what_kubectl_said_among_the_documents_is_told() -> None:
     said = b'Warning: v1 ComponentStatus is deprecated\nError from server (Forbidden): nodes is forbidden: User "x"\n'
     for data in (said + as_json(a_list(pod())), as_json(a_list(pod())) + said, said + as_yaml(a_list(pod()))):
-        snapshot = kubectl.read_bytes(data, name="dump.json")
+        snapshot = cluster_dumps.read_bytes(data, name="dump.json")
         assert len(snapshot.pods) == 1
         [problem] = snapshot.problems
         assert "kubectl said: Warning: v1 ComponentStatus" in problem.what
@@ -171,19 +171,19 @@ def test_places_joined_by_commas(tmp_path: Path) -> None:
         {"a.json": as_json(a_list(node())), "b.json": as_json(a_list(pod())), "c,d.json": as_json(a_list(node()))},
         tmp_path,
     )
-    snapshot = cluster.read_cluster(f"{tmp_path}/a.json,{tmp_path}/b.json")
+    snapshot = cluster_argument.read_cluster(f"{tmp_path}/a.json,{tmp_path}/b.json")
     assert (len(snapshot.nodes), len(snapshot.pods)) == (1, 1)
-    assert len(cluster.read_cluster(f"{tmp_path}/c,d.json").nodes) == 1
+    assert len(cluster_argument.read_cluster(f"{tmp_path}/c,d.json").nodes) == 1
 
 
 def test_a_folder_without_anything_of_use(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no JSON or YAML file"):
-        kubectl.read(on_disk({"a/readme.md": b"# x"}, tmp_path))
+        cluster_dumps.read(on_disk({"a/readme.md": b"# x"}, tmp_path))
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_account_in_words() -> None:
-    snapshot = kubectl.read_bytes(as_json(a_list(pod(), pod(), workload(), named("Lease"))), name="all.json")
+    snapshot = cluster_dumps.read_bytes(as_json(a_list(pod(), pod(), workload(), named("Lease"))), name="all.json")
     assert input_report.read_sentence(snapshot) == (
         "read 1 file: 4 objects, 2 used; not used: 1 Lease; there more than once: 1"
     )
@@ -199,8 +199,8 @@ def test_the_account_in_words() -> None:
 def test_the_limit_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "1Ki")
     with pytest.raises(InputError, match="more than 1 KiB"):
-        kubectl.read_bytes(b" " * 2000, name="a")
-    assert bounded.limit_bytes("8Gi") == 8 * 2**30
+        cluster_dumps.read_bytes(b" " * 2000, name="a")
+    assert bounded_reading.limit_bytes("8Gi") == 8 * 2**30
     monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "much")
     with pytest.raises(InputError, match="not a Kubernetes quantity"):
-        bounded.limit_bytes()
+        bounded_reading.limit_bytes()

@@ -26,10 +26,10 @@ from planner.inventory.live_lists import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import doctor
-from planner.sources import kubernetes_api, live, watches
-from planner.sources.connection import Connection, Pace, requests_last_minute
-from planner.sources.limits import LIMITS
-from planner.sources.live import LiveReader, Timing
+from planner.sources import kubernetes_api, kubernetes_watch, watched_cluster
+from planner.sources.api_server_connection import Connection, Pace, requests_last_minute
+from planner.sources.source_limits import LIMITS
+from planner.sources.watched_cluster import LiveReader, Timing
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
 from tests.builders.certificates import DAY
@@ -241,7 +241,7 @@ def test_gone_for_an_hour_the_last_good_snapshot_stays(cluster: LivingCluster) -
 def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to it hangs for a minute before it fails, and a watch is silent for as long before that is noticed."""
     now = [1_000_000.0]
-    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
+    monkeypatch.setattr("planner.sources.watched_cluster.time.time", lambda: now[0])
     with api_server(lambda _: status(503, "gone")) as (configuration, _):
         reader = LiveReader(
             "test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name)
@@ -261,7 +261,7 @@ def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypat
 def test_the_age_never_falls_while_the_server_is_dead(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Whichever watch notices first, whatever the pulse hears, and however often it is tried again."""
     now, chance = [1_000_000.0], random.Random(seed)
-    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
+    monkeypatch.setattr("planner.sources.watched_cluster.time.time", lambda: now[0])
     with api_server(lambda _: status(503, "gone")) as (configuration, _):
         reader = LiveReader(
             "test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name)
@@ -316,7 +316,7 @@ def test_what_may_be_listed_and_not_watched_is_listed_every_so_often(
 
 
 def test_a_busy_server_is_asked_again_when_it_says() -> None:
-    wait = live._Wait(Timing(first_wait=0.5, longest_wait=30.0))
+    wait = watched_cluster._Wait(Timing(first_wait=0.5, longest_wait=30.0))
     assert 0.25 <= wait.next() <= 0.5
     assert wait.next(20.0) == 20.0
     assert wait.next(3600.0) == 30.0, "within the bound"
@@ -345,7 +345,7 @@ def test_what_a_watch_is_refused_with_is_told(cluster: LivingCluster, seconds: f
     with api_server(lambda _: Answer(status=503, body="", headers=headers)) as (configuration, _):
         connection = Connection(configuration, name="edu")
         with pytest.raises(SourceError, match="status 503") as told:
-            watches.opened(connection, PODS, "1", seconds=1, silence_seconds=1.0)
+            kubernetes_watch.opened(connection, PODS, "1", seconds=1, silence_seconds=1.0)
     assert getattr(told.value, "seconds", 0.0) == seconds
 
 
@@ -562,7 +562,7 @@ def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:
 def made_by_hand(monkeypatch: pytest.MonkeyPatch, *items: Item) -> tuple[LiveReader, list[float]]:
     """A reader that no thread keeps, what it knows, and its clock."""
     now = [1_000_000.0]
-    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
+    monkeypatch.setattr("planner.sources.watched_cluster.time.time", lambda: now[0])
     reader = LiveReader("test", connect=lambda name: Connection(client.Configuration(), name=name))
     for kind in wire.READ:
         reader._picture.take(kind, [item for item in items if item["kind"] == kind])
@@ -583,7 +583,7 @@ def test_in_a_quiet_cluster_a_list_that_lacks_something_counts_in_time(monkeypat
     reader, now = made_by_hand(monkeypatch, node("n0"), node("n1"), pod("p0", on="n0"))
     reader._picture.fold("Node", "DELETED", node("n0"))
     assert [at(reader, now, 3.0).presence["Node"] for _ in range(2)] == [Presence.PRESENT] * 2
-    assert at(reader, now, live.GAP_SECONDS - 4.0).presence["Node"] is Presence.PRESENT
+    assert at(reader, now, watched_cluster.GAP_SECONDS - 4.0).presence["Node"] is Presence.PRESENT
     partial = at(reader, now, 2.0)
     assert partial.presence["Node"] is Presence.PARTIAL
     assert at(reader, now, 3.0) is partial, "and nothing is made anew for it again"
@@ -616,7 +616,7 @@ def test_one_reader_for_all_who_ask(cluster: LivingCluster, monkeypatch: pytest.
     with api_server(cluster.play) as (configuration, asked):
         monkeypatch.setattr(kubernetes_api, "log_in", lambda _: configuration)
         found: list[LiveReader] = []
-        threads = [threading.Thread(target=lambda: found.append(live.reader("shared"))) for _ in range(10)]
+        threads = [threading.Thread(target=lambda: found.append(watched_cluster.reader("shared"))) for _ in range(10)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -625,10 +625,10 @@ def test_one_reader_for_all_who_ask(cluster: LivingCluster, monkeypatch: pytest.
             assert len({id(one) for one in found}) == 1
             found[0].wait(60)
             assert lists(asked, PODS) == 1
-            assert live.running("shared") is found[0]
+            assert watched_cluster.running("shared") is found[0]
         finally:
             found[0].stop()
-        assert live.running("shared") is None
+        assert watched_cluster.running("shared") is None
 
 
 # ── recordings ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -639,17 +639,17 @@ def recorded(name: str) -> Play:
     return lambda _: Answer(stream=iter([json.dumps(line).encode() + b"\n" for line in one["lines"]]))
 
 
-def opened(name: str) -> tuple[list[watches.WatchEvent], Connection]:
+def opened(name: str) -> tuple[list[kubernetes_watch.WatchEvent], Connection]:
     with api_server(recorded(name)) as (configuration, _):
         connection = Connection(configuration, name="test")
-        _, events = watches.opened(connection, "/watched", "169", seconds=6, silence_seconds=5)
+        _, events = kubernetes_watch.opened(connection, "/watched", "169", seconds=6, silence_seconds=5)
         return list(events), connection
 
 
 def test_a_recorded_watch_folds_into_its_last_state() -> None:
     events, _ = opened("deployments from a resourceVersion, closed by timeoutSeconds")
-    assert {one.type for one in events} == {"MODIFIED", watches.BOOKMARK}
-    assert watches.version_in(events[-1].object) == "185"
+    assert {one.type for one in events} == {"MODIFIED", kubernetes_watch.BOOKMARK}
+    assert kubernetes_watch.version_in(events[-1].object) == "185"
     streamed, _ = opened("streaming list")
     folded, taken = Picture(), Picture()
     for event in events:
@@ -682,7 +682,7 @@ def test_a_status_in_place_of_a_stream_is_told() -> None:
 # ── a real cluster ───────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.skipif(not REAL, reason="HEADROOM_TEST_CONTEXT names no context")
 def test_a_real_cluster_is_watched_as_it_is_listed() -> None:
-    reader = live.reader(REAL)
+    reader = watched_cluster.reader(REAL)
     try:
         assert reader.wait(300).nodes
         eventually(lambda: reader.wait().digest == kubernetes_api.read(REAL).digest, 300)

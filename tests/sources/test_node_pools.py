@@ -14,7 +14,7 @@ from google.cloud import container_v1
 
 from planner.ground.errors import InputError, SourceError
 from planner.inventory.pool_limits import LimitSource, UpgradeStrategy, parse_typed_limits
-from planner.sources import demo, gcloud, node_pools
+from planner.sources import demo, gcloud_node_pools, node_pool_files
 
 NEW_STATUS = """
 time: 2026-07-16 10:52:04 +0000 UTC
@@ -49,11 +49,11 @@ def config_map(status: str) -> bytes:
 
 def read(value: Any) -> Any:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return node_pools.read_bytes(data, name="pools.json")
+    return node_pool_files.read_bytes(data, name="pools.json")
 
 
 def test_the_demos_pools() -> None:
-    found = {pool.name: pool for pool in node_pools.read(demo.node_pools_file())}
+    found = {pool.name: pool for pool in node_pool_files.read(demo.node_pools_file())}
     assert list(found) == ["default", "web", "gpu-t4", "gpu-l4", "gpu-l4-spot", "gpu-a100"]
     assert (found["default"].minimum, found["default"].maximum, found["default"].maximum_per_zone) == (3, 9, 3)
     assert (found["web"].minimum, found["web"].maximum, found["web"].maximum_per_zone) == (2, 8, None)
@@ -138,7 +138,7 @@ def test_what_is_no_list_of_pools_is_said_so(data: bytes) -> None:
 
 def test_a_missing_file_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="can't be read"):
-        node_pools.read(tmp_path / "none.json")
+        node_pool_files.read(tmp_path / "none.json")
 
 
 def test_limits_typed_by_a_person() -> None:
@@ -184,16 +184,16 @@ def gke() -> Iterator[str]:
 
 
 def test_live_pools_are_read_like_gclouds(gke: str) -> None:
-    (pool,) = gcloud.read_live(CLUSTER, endpoint=gke)
+    (pool,) = gcloud_node_pools.read_live(CLUSTER, endpoint=gke)
     assert (pool.name, pool.source, pool.minimum, pool.maximum) == ("gpu", LimitSource.GKE_API, 1, 5)
     assert (pool.provisioning, pool.machine_type) == ("spot", "g2-standard-24")
 
 
 def test_a_refusal_of_the_api_is_a_sentence(gke: str) -> None:
     with pytest.raises(SourceError, match=r"container\.clusters\.get is missing"):
-        gcloud.read_live(f"{CLUSTER}-other", endpoint=gke)
+        gcloud_node_pools.read_live(f"{CLUSTER}-other", endpoint=gke)
 
 
 def test_a_cluster_is_named_in_full() -> None:
     with pytest.raises(InputError, match="projects/PROJECT"):
-        gcloud.read_live("my-cluster")
+        gcloud_node_pools.read_live("my-cluster")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError, SourceError
-from planner.sources.prometheus import Bounds, Prometheus, _stretches, container_usage
+from planner.sources.prometheus_usage import Bounds, Prometheus, _stretches, container_usage
 from tests.ports import dead
 from tests.sources.prometheus_server import END, MIB, SCRAPE_SECONDS, START, running
 

@@ -14,10 +14,10 @@ from planner.questions.idle import IdleSettings
 from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.sources.prometheus import Bounds, Prometheus
 from planner.sources.prometheus_gpus import gpu_use
 from planner.sources.prometheus_nodes import nodes_before
-from planner.spot.own_history import own_history, spells_of
+from planner.sources.prometheus_usage import Bounds, Prometheus
+from planner.spot.fitted_node_lifetimes import own_history, spells_of
 from tests.sources.nodes_and_gpus import END, HOUR, START, metrics
 from tests.sources.prometheus_server import running
 

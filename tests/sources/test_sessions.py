@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from planner.ground.errors import InputError
-from planner.sources import sessions
-from planner.sources.sessions import SignedOut, identity
+from planner.sources import signed_out_sessions
+from planner.sources.signed_out_sessions import SignedOut, identity
 
 MINE: dict[str, Any] = {"iss": "https://login.example", "sub": "ann", "iat": 1_000, "exp": 9_000_000_000}
 FAR = time.time() + 1e6
@@ -85,12 +85,12 @@ def test_a_sign_out_that_cannot_be_kept_holds_here(tmp_path: Path, capsys: pytes
 
 def test_a_folder_that_cannot_be_used_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv(sessions.VARIABLE, str(tmp_path / "file"))
+    monkeypatch.setenv(signed_out_sessions.VARIABLE, str(tmp_path / "file"))
     with pytest.raises(InputError, match="can't be used"):
-        sessions.configured()
-    monkeypatch.setenv(sessions.VARIABLE, str(tmp_path / "new"))
-    assert sessions.configured().secret("x") == SignedOut(tmp_path / "new").secret("x")
+        signed_out_sessions.configured()
+    monkeypatch.setenv(signed_out_sessions.VARIABLE, str(tmp_path / "new"))
+    assert signed_out_sessions.configured().secret("x") == SignedOut(tmp_path / "new").secret("x")
     (tmp_path / "new" / "key").write_bytes(b"")
     with pytest.raises(InputError, match="isn't a key"):
-        sessions.configured()
-    assert os.environ[sessions.VARIABLE]
+        signed_out_sessions.configured()
+    assert os.environ[signed_out_sessions.VARIABLE]

@@ -34,7 +34,7 @@ from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkloa
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources import store as stores
-from planner.sources.cluster import read_cluster
+from planner.sources.cluster_argument import read_cluster
 from planner.sources.store import ORPHAN_SECONDS, Store
 from tests.history import killed
 from tests.sources.object_stores import GCS, S3, ObjectStore

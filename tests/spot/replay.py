@@ -1,6 +1,6 @@
 """A month replayed minute by minute: the slow and plain way, written apart from the planner's lives.
 
-Nothing of `planner.spot.months` or `planner.spot.checkpoint` is used. Time goes in steps of one minute; in each a node
+Nothing of `planner.spot.monte_carlo` or `planner.spot.checkpoint` is used. Time goes in steps of one minute; in each a node
 may be lost, a zone may be lost, a gap may end, and a place in the pool works, waits or starts. All runs and
 places go through the same minute together, which is the only cleverness.
 """

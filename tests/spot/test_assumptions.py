@@ -5,8 +5,8 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.spot.assumptions import COUNTED, SETTINGS, Assumptions
-from planner.spot.inputs import AssumptionRow
-from planner.spot.rows import ASSUMPTION
+from planner.spot.savings_columns import ASSUMPTION
+from planner.spot.savings_inputs import AssumptionRow
 
 
 def make(**changed: Any) -> Assumptions:

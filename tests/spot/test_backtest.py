@@ -8,7 +8,7 @@ import pytest
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Fallback, Life, Work
 from planner.spot.economics import band, savings
-from planner.spot.months import simulate
+from planner.spot.monte_carlo import simulate
 
 WINDOWS = 1_000
 MEAN_LIFE, MEAN_GAP = 10.5, 1.1

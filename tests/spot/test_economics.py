@@ -18,9 +18,9 @@ from planner.spot.economics import (
     expected_saved_usd,
     savings,
 )
-from planner.spot.environment import BulkLosses, most_losses
 from planner.spot.interruption import lives_of
-from planner.spot.months import LARGEST_POOL, simulate
+from planner.spot.monte_carlo import LARGEST_POOL, simulate
+from planner.spot.zone_wide_losses import BulkLosses, most_losses
 from tests.quick import examples
 from tests.spot.daly import wall_hours
 
@@ -328,7 +328,7 @@ def test_where_zones_are_lost_all_the_time_few_runs_are_drawn_at_once(monkeypatc
             drawn.append(rows * most_losses(per_hour, more[0]))
             super().__init__(rng, rows, 0.0, *more)
 
-    monkeypatch.setattr("planner.spot.months.BulkLosses", Counted)
+    monkeypatch.setattr("planner.spot.monte_carlo.BulkLosses", Counted)
     simulate(replace(BASE, runs=200, zones=9, nodes=9, zone_losses_per_month=1000.0, hours_per_month=8760.0))
     assert sum(drawn) > 40_000_000
     assert max(drawn) <= 8_000_000

@@ -14,9 +14,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources.prices import embedded_book
-from planner.spot import rows
+from planner.spot import savings_columns
 from planner.spot.assumptions import Capacity, SpotSettings
-from planner.spot.checks import Check, CheckResult, Status
+from planner.spot.suitability_checks import Check, CheckResult, Status
 from tests.builders.objects import Item, read_items
 
 CASE: Final = Path(__file__).parent / "data" / "h100-train.json.gz"  # eight a3-highgpu-8g, a gang of one pod each
@@ -66,9 +66,9 @@ def test_retries_that_the_listed_policy_saves_are_not_counted(counted: SavingsAn
 def test_the_line_says_what_the_policy_alone_is_worth(counted: SavingsAnswer) -> None:
     found = line(counted, Check.RETRIES)
     assert found.worth_usd == pytest.approx(WORTH, abs=1)
-    assert "Alone it is worth $288,405 a month." in rows.checked(found)
+    assert "Alone it is worth $288,405 a month." in savings_columns.checked(found)
     assert line(counted, Check.PLACEMENT).worth_usd == pytest.approx(SAVED, abs=1)
-    assert "It changes no figure of the estimate." in rows.checked(line(counted, Check.GRACE_PERIOD))
+    assert "It changes no figure of the estimate." in savings_columns.checked(line(counted, Check.GRACE_PERIOD))
     assert line(counted, Check.CONTROLLER).worth_usd is None
 
 

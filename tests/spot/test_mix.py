@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import savings
-from planner.spot.mix import mix
-from planner.spot.months import simulate
+from planner.spot.monte_carlo import simulate
+from planner.spot.spot_on_demand_mix import mix
 from tests.quick import examples
 from tests.seen import each
 from tests.spot.test_economics import BASE, cases

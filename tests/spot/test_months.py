@@ -8,7 +8,7 @@ import pytest
 
 from planner.ground.work_budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed
 from planner.spot.assumptions import SETTING, Assumptions
-from planner.spot.months import simulate
+from planner.spot.monte_carlo import simulate
 
 
 def _asked(**asked: Any) -> Assumptions:

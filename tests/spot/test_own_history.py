@@ -10,8 +10,8 @@ import pytest
 from planner.ground.work_budget import allowed
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, NodeSign, Watch, together, until
 from planner.spot.assumptions import Life
+from planner.spot.fitted_node_lifetimes import from_files, gaps_of_spells, own_history, rate_band, spells_of
 from planner.spot.interruption import life_table
-from planner.spot.own_history import from_files, gaps_of_spells, own_history, rate_band, spells_of
 
 HOUR = 3_600.0
 POOL = "spot"

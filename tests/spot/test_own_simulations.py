@@ -16,7 +16,7 @@ from planner.questions.savings import SavingsSettings, answer, detail_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Capacity, SpotSettings
-from planner.spot.checks import Check, Status
+from planner.spot.suitability_checks import Check, Status
 from tests.builders.objects import read_items
 
 HERE: Final = Path(__file__).parent

@@ -1,4 +1,4 @@
-from planner.spot.programs import PROGRAMS, Signal, known
+from planner.spot.sigterm_behavior import PROGRAMS, Signal, known
 
 
 def test_every_program_has_what_it_does_and_where_that_is_written() -> None:

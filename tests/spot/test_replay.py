@@ -8,7 +8,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Fallback, Work
-from planner.spot.months import Months, simulate
+from planner.spot.monte_carlo import Months, simulate
 from tests.spot.replay import Replayed, replay
 
 BASE = Assumptions(

@@ -21,8 +21,8 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
-from planner.spot.checks import Check, CheckResult
 from planner.spot.suitability import Suitability, check_workload
+from planner.spot.suitability_checks import Check, CheckResult
 from tests.builders.objects import Item, read_items
 
 CASE = (

@@ -26,10 +26,10 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.sources import demo
-from planner.spot import checks
+from planner.spot import suitability_checks
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECK_NAME, OUTCOMES, Check, CheckResult, Status, in_sentence
 from planner.spot.suitability import Fitness, check_workload, guess_work, pods_by_workload
+from planner.spot.suitability_checks import CHECK_NAME, OUTCOMES, Check, CheckResult, Status, in_sentence
 from tests.spot import clusters
 from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
 
@@ -49,7 +49,7 @@ def test_the_checklist_has_every_point_once() -> None:
 
 def test_every_outcome_of_the_checklist_is_one_that_a_check_says() -> None:
     """A name in `checks.py` that the table lacks, or a row that nothing says, is a slip of the pen."""
-    tree = ast.parse(Path(checks.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(suitability_checks.__file__).read_text(encoding="utf-8"))
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "say"]
     said = {
         text.value

@@ -1,7 +1,7 @@
 import pytest
 
 from planner.spot.assumptions import Capacity
-from planner.spot.windows import Provider, window_of
+from planner.spot.termination_notice import Provider, window_of
 from tests.spot import clusters
 from tests.spot.clusters import node
 

@@ -12,7 +12,7 @@ from planner.ground.records import replace
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot import inputs as spot_inputs
+from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings
 from tests.prices_of_a_day import shipped

@@ -12,8 +12,7 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Assumptions, Capacity, Life, SpotSettings
 from planner.spot.economics import savings
-from planner.spot.months import simulate
-from planner.spot.own_history import (
+from planner.spot.fitted_node_lifetimes import (
     GAP_DRIFT,
     LIFE_DRIFT,
     FittedLives,
@@ -25,6 +24,7 @@ from planner.spot.own_history import (
     own_history,
     spells_of,
 )
+from planner.spot.monte_carlo import simulate
 from tests.seen import each
 from tests.spot.worlds import MONTH, PROCESSES, Process, happened, learnt, means, told, watched
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from planner.inventory.spot_node_lifetimes import NodeSeen, Watch
 from planner.spot.assumptions import Assumptions, Fallback, Work
-from planner.spot.months import simulate
-from planner.spot.own_history import fit, gaps_of_spells, spells_of
+from planner.spot.fitted_node_lifetimes import fit, gaps_of_spells, spells_of
+from planner.spot.monte_carlo import simulate
 
 MONTH: Final = 730.0
 NODES: Final = 6

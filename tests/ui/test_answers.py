@@ -16,7 +16,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION
 from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Inputs
-from planner.serve.processes.pool import Pool
+from planner.serve.processes.process_pool import Pool
 from planner.sources import demo
 from planner.ui import answers, cache
 from planner.ui.answers import NOTHING, Answers

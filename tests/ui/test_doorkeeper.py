@@ -16,10 +16,10 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
-from planner.serve.callers import CERTIFIED, TOKENS
+from planner.serve.caller_authentication import CERTIFIED, TOKENS
 from planner.serve.endpoint_paths import METRICS, REVIEWS
-from planner.sources.access import Access, Person, SignIn
-from planner.sources.sessions import SignedOut
+from planner.sources.dashboard_access import Access, Person, SignIn
+from planner.sources.signed_out_sessions import SignedOut
 from planner.ui.doorkeeper import Doorkeeper, claims_of, is_open, is_own_place
 
 Message = MutableMapping[str, Any]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from planner.sources.access import Person
+from planner.sources.dashboard_access import Person
 from planner.ui import sign_in, upload_cache
 from planner.ui.upload_cache import UploadCache
 from planner.ui.web import BROWSER

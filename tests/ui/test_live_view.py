@@ -11,8 +11,8 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.serve.processes import pool
-from planner.sources import demo, live
+from planner.serve.processes import process_pool
+from planner.sources import demo, watched_cluster
 from planner.ui import live_view
 
 CONTEXT = "edu"
@@ -50,7 +50,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def offered(reader: Reader) -> Snapshot | None:
-    return live_view._offered_of(CONTEXT, cast("live.LiveReader", reader))
+    return live_view._offered_of(CONTEXT, cast("watched_cluster.LiveReader", reader))
 
 
 def prepared() -> None:
@@ -70,7 +70,7 @@ def test_nothing_is_offered_before_the_first_reading() -> None:
 
 def test_a_newer_one_is_offered_once_a_process_is_ready_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = Processes()
-    monkeypatch.setattr(pool, "current", lambda: processes)
+    monkeypatch.setattr(process_pool, "current", lambda: processes)
     first, second = demo.read(), replace(demo.read(), source="a moment later")
     reader = Reader(first)
     assert offered(reader) is first
@@ -89,7 +89,7 @@ def test_a_newer_one_is_offered_once_a_process_is_ready_for_it(monkeypatch: pyte
 
 
 def test_without_processes_it_is_offered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "current", lambda: None)
+    monkeypatch.setattr(process_pool, "current", lambda: None)
     first, second = demo.read(), replace(demo.read(), source="a moment later")
     reader = Reader(first)
     offered(reader)

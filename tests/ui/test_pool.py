@@ -18,10 +18,10 @@ from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import NOTHING
-from planner.serve.processes import holder, pool
-from planner.serve.processes.limits import LIMITS
-from planner.serve.processes.pool import Pool
-from planner.serve.processes.worker import HeldValues, error_of
+from planner.serve.processes import process_pool, snapshot_process
+from planner.serve.processes.process_limits import LIMITS
+from planner.serve.processes.process_pool import Pool
+from planner.serve.processes.snapshot_worker import HeldValues, error_of
 from planner.sources import demo
 
 
@@ -96,7 +96,7 @@ def test_our_errors_come_back_whole_and_others_by_name(processes: Pool) -> None:
 
 @pytest.mark.parametrize("work", [never_ends_politely, never_ends])
 def test_work_that_nobody_waits_for_ends(work: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holder, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(snapshot_process, "_GRACE_SECONDS", 0.3)
     one = Pool(1)
     before = one.run(number_of_process, demo.read())
     with pytest.raises(UnwantedError):
@@ -126,7 +126,7 @@ def _hold(one: Pool, leave: threading.Event) -> None:
 
 
 def test_work_without_an_end_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holder, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(snapshot_process, "LONGEST_SECONDS", 0.3)
     one = Pool(1)
     with pytest.raises(NotKnownError, match="too large"):
         one.run(never_ends, demo.read())
@@ -142,7 +142,7 @@ def test_a_process_that_dies_is_an_error_and_the_next_is_a_new_one() -> None:
 
 
 def test_a_process_that_has_grown_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LIMITS", replace(LIMITS, resident_bytes=1))
+    monkeypatch.setattr(process_pool, "LIMITS", replace(LIMITS, resident_bytes=1))
     one = Pool(1)
     assert one.run(number_of_process) != one.run(number_of_process)
     one.close()

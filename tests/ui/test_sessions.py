@@ -13,7 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 from planner.ground.records import replace
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
 from planner.questions.question import Inputs
-from planner.serve.processes.identity import identity
+from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import demo
 from planner.ui import cache, session, uploads
 from tests.pages.visiting import said, visit

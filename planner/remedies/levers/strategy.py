@@ -21,11 +21,11 @@ from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
 from planner.rollout.controllers.statefulset import takes_max_unavailable
 from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way, rolling_way
-from planner.rollout.grid import axis, play_cell
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.run import Revision
 from planner.rollout.strategy_choice import Weights, choose
+from planner.rollout.strategy_grid import axis, play_cell
 from planner.rollout.tie_breaks import is_too_large_for_its_node
 from planner.scheduling.cluster import Cluster
 

@@ -19,10 +19,10 @@ from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
+from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
-from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape

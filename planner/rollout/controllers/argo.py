@@ -24,8 +24,8 @@ from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner
+from planner.rollout.pods_by_state import ENDING, READY
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import ENDING, READY
 
 _AT_ONCE_SECONDS = 1.5  # a delay that is over before a quiet moment is
 

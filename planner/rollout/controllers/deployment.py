@@ -16,8 +16,8 @@ from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.pod_counts import Numbers
+from planner.rollout.pods_by_state import AVAILABLE, BOUND, ENDING, READY
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY
 
 
 def _restarted(workload: Workload, simulation: Simulation) -> Workload:

@@ -13,8 +13,8 @@ from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS
 from planner.kubernetes.records import FrozenMap, ReplicaSet
 from planner.rollout.clock import LONGEST_RETRY_MS, Controller
 from planner.rollout.controllers.deletion_order import DeletionOrder
+from planner.rollout.pods_by_state import AVAILABLE, BOUND, ENDING, READY, Tally
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY, Tally
 from planner.scheduling.pod import LivePod
 
 _FIRST_BATCH = 1  # controller.SlowStartInitialBatchSize

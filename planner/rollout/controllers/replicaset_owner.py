@@ -11,8 +11,8 @@ from planner.kubernetes.records import FrozenMap, Owner, ReplicaSet, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.pods_by_state import ENDING
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import ENDING
 from planner.scheduling.pod import LivePod
 
 NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet

@@ -22,8 +22,8 @@ from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
+from planner.rollout.pods_by_state import ENDING
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import ENDING
 from planner.scheduling.pod import LivePod
 
 # labels that the controller adds, and the API server when a pod is bound (admission plugin PodTopologyLabels)

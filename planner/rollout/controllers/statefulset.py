@@ -18,11 +18,11 @@ from planner.rollout.admission import volume_claim_usage
 from planner.rollout.controllers.ordinals import Ordinals
 from planner.rollout.controllers.revisions import OverRevisions, unused_revision, used_again
 from planner.rollout.ownership import template_of_revision
+from planner.rollout.pods_by_state import ENDING, READY
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import ENDING, READY
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.scheduling.storage import claims_by_key
+from planner.scheduling.volume_placement import claims_by_key
 
 
 class StatefulSetController(OverRevisions):

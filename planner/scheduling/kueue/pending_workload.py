@@ -11,7 +11,7 @@ from planner.ground.records import Record
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import PodSpec, QueuedSet
 from planner.kubernetes.requests import pod_requests
-from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Use
+from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Use
 
 
 def spare(queued_set: QueuedSet) -> int:

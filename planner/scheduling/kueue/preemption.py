@@ -9,7 +9,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from planner.scheduling.kueue.candidates import (
+from planner.scheduling.kueue.cohort_tree import (
+    AdmittedWorkload,
+    FlavorResource,
+    Queue,
+    QuotaNode,
+    Tree,
+    Use,
+    lowest_that_fits,
+)
+from planner.scheduling.kueue.fair_sharing import fair_targets
+from planner.scheduling.kueue.pending_workload import Possible, PreemptionTarget, Wanting
+from planner.scheduling.kueue.preemption_candidates import (
     IN_QUEUE,
     RECLAIM,
     RECLAIM_BORROWING,
@@ -18,17 +29,6 @@ from planner.scheduling.kueue.candidates import (
     fill_back,
     order,
     restore,
-)
-from planner.scheduling.kueue.fair import fair_targets
-from planner.scheduling.kueue.pending_workload import Possible, PreemptionTarget, Wanting
-from planner.scheduling.kueue.tree import (
-    AdmittedWorkload,
-    FlavorResource,
-    Queue,
-    QuotaNode,
-    Tree,
-    Use,
-    lowest_that_fits,
 )
 
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from planner.ground.records import replace
 from planner.kubernetes.records import QueuedWorkload, Snapshot
-from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import QuotaState
-from planner.scheduling.kueue.flavors import Flavors
+from planner.scheduling.kueue.admission_cycle import QuotaState
+from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Queue, QuotaNode, Tree
+from planner.scheduling.kueue.flavor_assignment import Flavors
 from planner.scheduling.kueue.pending_workload import Wanting
+from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.topology import TopologyNodes
-from planner.scheduling.kueue.tree import AdmittedWorkload, FlavorResource, Queue, QuotaNode, Tree
 
 RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
 _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")

@@ -17,8 +17,8 @@ from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, QueuedSet, ResourceFlavor
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.scheduling.kueue.cohort_tree import Queue
 from planner.scheduling.kueue.pending_workload import NO_PLACES, Assignment, Lack, Mode, Wanting
-from planner.scheduling.kueue.tree import Queue
 
 Place = tuple[str, ...]
 """The values of a domain's labels, from the highest level to its own."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from planner.serve.processes.limits import LIMITS
+from planner.serve.processes.process_limits import LIMITS
 
 VARIABLE: Final = "HEADROOM_WORKERS"
 """How many processes work things out; 0: none beside the one that is asked."""

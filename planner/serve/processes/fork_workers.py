@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 from planner.ground import garbage_collector, parallel_parts
 from planner.ground.work_budget import WorkBudget, current
 from planner.serve.processes import workers
-from planner.serve.processes.limits import LIMITS
+from planner.serve.processes.process_limits import LIMITS
 
 _ALONE_SECONDS: Final = 1.0  # of this process since it was asked, reading included, before copies are made
 _NUMBER: Final = 4  # bytes of a bundle's number in the pipe

@@ -20,9 +20,9 @@ from planner.questions.plan import PlanSettings
 from planner.questions.question import Fact, Inputs, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.savings import SavingsSettings
-from planner.rollout import grid as grids
+from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RUNS, StrategyGrid
-from planner.serve.processes.limits import LIMITS
+from planner.serve.processes.process_limits import LIMITS
 from planner.spot.assumptions import SpotSettings
 
 ASKED: Final = ("rollout", "grid", "plan", "savings")

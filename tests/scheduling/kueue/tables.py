@@ -18,13 +18,13 @@ from planner.inventory.snapshot_parser import read_object
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
-from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import CycleStatus, QuotaState, run
-from planner.scheduling.kueue.fair import STRATEGIES
-from planner.scheduling.kueue.flavors import Assigner, fewer
+from planner.scheduling.kueue.admission_cycle import CycleStatus, QuotaState, run
+from planner.scheduling.kueue.admission_cycles import over_its_limit
+from planner.scheduling.kueue.fair_sharing import STRATEGIES
+from planner.scheduling.kueue.flavor_assignment import Assigner, fewer
 from planner.scheduling.kueue.pending_workload import Mode, Possible, Wanting, asked_of
-from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
+from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.queue_state import in_order, state_of, waits, wanting
 
 TABLES = Path(__file__).parent / "tables"

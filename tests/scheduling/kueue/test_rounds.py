@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.scheduling.kueue import play
-from planner.scheduling.kueue.play import AdmissionOutcome
+from planner.scheduling.kueue import admission_cycles
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 
 
 def test_who_waits_after_the_last_round_isnt_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ def test_who_waits_after_the_last_round_isnt_known(monkeypatch: pytest.MonkeyPat
         made.aside = [one]
         return True
 
-    monkeypatch.setattr(play, "_until_still", sets_it_aside_after_somebody_went)
-    play._cycles(made)
-    assert len(rounds) == play.ROUNDS
+    monkeypatch.setattr(admission_cycles, "_until_still", sets_it_aside_after_somebody_went)
+    admission_cycles._cycles(made)
+    assert len(rounds) == admission_cycles.ROUNDS
     assert told == [(one, AdmissionOutcome.UNKNOWN)]
