@@ -80,12 +80,15 @@ class Journal:
         """All lines of the days from `since` on, the oldest first; () where there is no journal."""
         for path in self._files():
             if _day(path) >= snapshot_names.day_of(since):
-                with suppress(OSError):
-                    yield from (line for line in path.read_bytes().split(b"\n") if line)
+                with suppress(OSError), path.open("rb") as file:
+                    yield from (line for line in file.read(2 * LIMITS.journal_bytes).split(b"\n") if line)
 
     def _files(self) -> list[Path]:
         place = f"cluster={snapshot_names.encoded(self._cluster)}" if self._cluster else "cluster=*"
-        return sorted(self._root.glob(f"{place}/day=*.jsonl"), key=lambda path: (path.parent.name, path.name))
+        files = (
+            path for path in self._root.glob(f"{place}/day=*.jsonl") if path.is_file()
+        )  # no pipe, which has no end
+        return sorted(files, key=lambda path: (path.parent.name, path.name))
 
     def _delete_before(self, at: float) -> None:
         for path in self._files():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import sys
 import time
@@ -350,6 +351,11 @@ def test_a_journal_is_bounded_and_forgets_old_days(tmp_path: Path, monkeypatch: 
     assert not journal.append(b"90", AT)
     assert journal.append(b"9", AT + 91 * 86_400)
     assert [*journal.lines()] == [b"9"]
+    folder = next(tmp_path.rglob("*.jsonl")).parent
+    with (folder / "day=2099-01-01.jsonl").open("wb") as file:
+        file.truncate(100 * 2**30)  # which takes no room on the disk
+    os.mkfifo(folder / "day=2099-01-02.jsonl")
+    assert [len(line) for line in journal.lines()] == [1, 20], "as much as a day may have, twice"
     with pytest.raises(InputError, match="bucket"):
         Journal("s3://bucket/path", "c")
 
