@@ -101,7 +101,7 @@ def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
         if leaving:
             stages.append(Stage(evicts=leaving, shut=frozenset(shut)))
         shut -= targets
-        if targets:
+        if targets and shut:  # `replay` opens the last ones
             stages.append(Stage(shut=frozenset(shut)))
     return tuple(stages)
 
@@ -198,7 +198,7 @@ def replay(
     for number, stage in enumerate((*stages, Stage()), 1):
         nodes = cluster.remember(_closed, stage.shut)
         now = cluster.remember(_begun, stage.shut) if snapshot is first else _tried(snapshot, nodes)
-        here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
+        here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)} if stage.evicts else {}
         evicted_pods = [here[first.pods[pod].uid] for pod in stage.evicts if first.pods[pod].uid in here]
         # Every stage of every draw breaks ties anew: the prime keeps their seeds apart.
         run = evict(now, these(evicted_pods), seed=draw * 10_007 + number, watch=watch)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
+from functools import lru_cache
 from typing import Final
 
 from planner.ground.quantity import format_amount
@@ -22,6 +23,7 @@ from planner.ground.well_known_names import (
     is_extended_resource,
 )
 from planner.kubernetes.clouds import clouds_of
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
 from planner.kubernetes.priorities import class_called, class_name, class_of, classes_in, tells_default
@@ -207,6 +209,12 @@ _TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seco
 
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
+    return _tolerating(Same(spec))
+
+
+@lru_cache(maxsize=4096)  # where pods are moved, one cluster after another has the same templates
+def _tolerating(of: Same[PodSpec]) -> PodSpec:
+    spec = of.value
     extended_resources = {
         name
         for container in spec.containers + spec.init_containers
