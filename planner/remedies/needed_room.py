@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations_with_replacement, groupby, islice, product
 from typing import Any, Final
 
@@ -26,11 +27,13 @@ from planner.kubernetes.pod_autoscalers import autoscalers_of, lowest
 from planner.kubernetes.records import FrozenMap, Snapshot, Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import limits
+from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
+from planner.remedies.levers.template import in_template, near_its_own_pods
 from planner.remedies.rollouts import rollout
-from planner.remedies.scenario import other_draws
+from planner.remedies.scenario import fewest_of, other_draws
 from planner.remedies.tightest_cluster import Files, RoomPlace, Stand
 from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
-from planner.rollout.custom_strategies import own_ways, recreate_way, rolling_way
+from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
 from planner.rollout.run import Revision, Run, simulate
@@ -58,13 +61,7 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
         return (max(1, workload.replicas),)
     least = max(1, min(map(lowest, scaling)))
     most = max(least, *(autoscaler.maximum for autoscaler in scaling))
-    if most <= limits.REPLICAS_EACH.most:
-        return tuple(range(least, most + 1))
-    return tuple(
-        dict.fromkeys(
-            (*range(least, limits.REPLICAS_EACH.most + 1), most) if least < limits.REPLICAS_EACH.most else (least, most)
-        )
-    )
+    return tuple(dict.fromkeys((least, *range(least, min(most, limits.REPLICAS_EACH.most) + 1), most)))
 
 
 def asked(files: Files, key: str, *, with_cures: bool = True) -> WorkloadNeed:
@@ -110,31 +107,35 @@ def _at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
         if rollout_result.reason in _BY_HAND:
             why, advice = rollout_result.workloads[0].headline, _BY_HAND[rollout_result.reason]
             return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result, why=why, advice=advice)
-        if rollout_result.verdict is not Verdict.STUCK or (
-            rollout_result.ties is not None and rollout_result.ties.completed_runs
-        ):  # in some draws
-            return WorkloadNeed(
-                need=RoomNeed(need=Need.UNKNOWN),
-                result=rollout_result,
-                why=Text("no room was found with which it completes in every draw"),
-            )
-        return WorkloadNeed(need=RoomNeed(need=Need.NEVER, replicas=number), result=rollout_result)
+        ties = rollout_result.ties
+        if rollout_result.verdict is Verdict.STUCK and not (ties and ties.completed_runs):
+            return WorkloadNeed(need=RoomNeed(need=Need.NEVER, replicas=number), result=rollout_result)
+        why = Text("no room was found with which it completes in every draw")
+        return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result, why=why)
     rollout_result, places = fewest_places
     if rollout_result.verdict is Verdict.UNKNOWN:
         return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result)
     is_same = bool(stand.one_node_claims) and not _completes(
         files.cluster(counts, places=(), rooms_elsewhere=[key]), {key: ""}
     )
-    need = RoomNeed(
+    need = _need(files, stand, number, places, rollout_result, is_same=is_same)
+    return WorkloadNeed(need=need, result=rollout_result, places=places)
+
+
+def _need(
+    files: Files, stand: Stand, replicas: int, places: Sequence[RoomPlace], outcome: RolloutResult, *, is_same: bool
+) -> RoomNeed:
+    """The need of a rollout that completes with these places; `is_same`: only on the node of its volume."""
+    lowest = next(part.lowest_ready for part in outcome.workloads if part.workload == stand.workload.key)
+    return RoomNeed(
         need=Need.SAME_NODE if is_same else Need.ROOM if places else Need.NOTHING,
         places=len(places), unit="pod" if len(stand.unit) == 1 else "group", pods=_pods(files, stand, len(places)),
         is_per_node=stand.workload.traits.is_per_node, is_on_its_node=bool(places) and places[0].host is not None,
         in_other_zone=any(place.domain >= stand.domains for place in places),
-        needs_same_node=is_same, shares_one_node=is_same and number > 1, claims=stand.one_node_claims if is_same else (),
-        is_proven=bool(rollout_result.ties and rollout_result.ties.proven) and not stand.one_node_claims and not any(pod.devices for pod in stand.unit),
-        lowest_ready=rollout_result.workloads[0].lowest_ready, replicas=number, size=len(stand.unit), seconds=rollout_result.seconds,
+        needs_same_node=is_same, shares_one_node=is_same and replicas > 1, claims=stand.one_node_claims if is_same else (),
+        is_proven=bool(outcome.ties and outcome.ties.proven) and not stand.one_node_claims and not any(pod.devices for pod in stand.unit),
+        lowest_ready=lowest, replicas=replicas, size=len(stand.unit), seconds=outcome.seconds,
     )  # fmt: skip
-    return WorkloadNeed(need=need, result=rollout_result, places=places)
 
 
 def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
@@ -146,13 +147,11 @@ def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
     times = places if len(stand.unit) == 1 else 1
     return tuple(
         PodsToPlace(
-            count=number * times,
-            role=role,
-            requests=requests,
+            count=number * times, role=role, requests=requests,
             words=Text(", ".join((*devices, *filter(None, [str(request_words(units, requests))])))),
         )
         for (role, requests, devices), number in alike.items()
-    )
+    )  # fmt: skip
 
 
 # ── the search ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,15 +163,8 @@ def _fewest(
     today = _result(files.cluster(counts), [key])
     if today.verdict is Verdict.UNKNOWN or _is_sure(today):
         return today, ()
-    best, most = _with(files, stand, counts, 1), most_places(stand, counts[key])
-    if best is not None or most == 1 or (best := _with(files, stand, counts, most)) is None:
-        return best
-    too_few, enough = 1, most
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        fewer = _with(files, stand, counts, middle)
-        too_few, enough, best = (middle, enough, best) if fewer is None else (too_few, middle, fewer)
-    return best
+    fewest = fewest_of(range(1, most_places(stand, counts[key]) + 1), partial(_with, files, stand, counts))
+    return fewest[1] if fewest is not None else None
 
 
 def _with(
@@ -281,44 +273,34 @@ def needed_by_change(files: Files, snapshot: Snapshot, scenario: Scenario, keys:
         return {}
     trial = replace(scenario, with_remedies=False, runs=RUNS)
     counts = {key: stand.daemon_nodes or max(1, stand.workload.replicas) for key, stand in stands.items()}
-
-    def enough(numbers: Mapping[str, int]) -> tuple[RolloutResult, dict[str, tuple[RoomPlace, ...]]] | None:
-        ways = (distributions(stands[key], counts[key], number) for key, number in numbers.items())
-        for every in islice(product(*(list(way) for way in ways)), limits.DISTRIBUTIONS.most):
-            outcome = rollout(roomier(files, snapshot, [place for places in every for place in places]), trial)
-            if _is_sure(outcome):
-                return outcome, dict(zip(numbers, every, strict=True))
-        return None
-
     numbers = {
         key: 1 if stand.workload.traits.is_per_node else counts[key] + most_places(stand, counts[key])
         for key, stand in stands.items()
     }
-    if (best := enough(numbers)) is None:
+
+    def enough(changed: str, number: int) -> tuple[RolloutResult, dict[str, tuple[RoomPlace, ...]]] | None:
+        ways = (distributions(stands[key], counts[key], number if key == changed else numbers[key]) for key in stands)
+        for every in islice(product(*(list(way) for way in ways)), limits.DISTRIBUTIONS.most):
+            outcome = rollout(roomier(files, snapshot, [place for places in every for place in places]), trial)
+            if _is_sure(outcome):
+                return outcome, dict(zip(stands, every, strict=True))
+        return None
+
+    best = None
+    for key in keys:  # the numbers of those before stay as small as they were found
+        fewest = fewest_of(range(1, numbers[key] + 1), partial(enough, key))
+        if fewest is None:
+            return {}
+        numbers[key], best = fewest
+    if best is None:
         return {}
-    # By halving, one workload after the other: with more room a rollout that completes still completes, and the numbers of
-    # those before stay as small as they were found.
-    for key in keys:
-        too_few = 0
-        while numbers[key] - too_few > 1:
-            middle = (too_few + numbers[key]) // 2
-            fewer = enough({**numbers, key: middle})
-            best, numbers[key], too_few = (best, numbers[key], middle) if fewer is None else (fewer, middle, too_few)
     outcome, places_of = best
-    parts = {part.workload: part for part in outcome.workloads}
     room_needs = {}
     for key, stand in stands.items():
         # More places than its pods, old and new, can fill, but none on its own node: only the volume can keep it back then.
         elsewhere = [RoomPlace(workload=key)] * (2 * counts[key] + 2) if stand.one_node_claims else []
         is_same = bool(elsewhere) and not _is_sure(rollout(roomier(files, snapshot, elsewhere), trial))
-        room_needs[key] = RoomNeed(
-            need=Need.SAME_NODE if is_same else Need.ROOM, places=numbers[key], unit="pod" if len(stand.unit) == 1 else "group",
-            pods=_pods(files, stand, numbers[key]), is_per_node=stand.workload.traits.is_per_node,
-            is_on_its_node=places_of[key][0].host is not None, in_other_zone=any(place.domain >= stand.domains for place in places_of[key]),
-            needs_same_node=is_same, shares_one_node=is_same and counts[key] > 1, claims=stand.one_node_claims if is_same else (),
-            is_proven=bool(outcome.ties and outcome.ties.proven) and not stand.one_node_claims,
-            lowest_ready=parts[key].lowest_ready, replicas=counts[key], size=len(stand.unit), seconds=outcome.seconds,
-        )  # fmt: skip
+        room_needs[key] = _need(files, stand, counts[key], places_of[key], outcome, is_same=is_same)
     return room_needs
 
 
@@ -461,7 +443,6 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
     with room on others too. At each number of replicas that needs something: the fewest are told."""
     if need.need not in (Need.ROOM, Need.SAME_NODE, Need.NEVER):
         return ()
-    workload = stand.workload
     numbers = [step.first for step in need.by_replicas if step.need is not Need.NOTHING] or [need.replicas]
     cures = []
     for title, patch in _patches(stand, need):
@@ -476,11 +457,18 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
             lowest_of.append((number, fewest))
         if len(lowest_of) == len(numbers):
             replicas, fewest = min(lowest_of, key=lambda lowest_pair: lowest_pair[1])
-            cures.append(
-                ManifestCure(title=title, lowest_ready=fewest, replicas=replicas * len(stand.unit), manifest=as_yaml(_written(patch)),
-                     kustomize=_kustomize(stand, workload, patch))
-            )  # fmt: skip
+            cures.append(_cure(stand, title, patch, fewest, replicas * len(stand.unit)))
     return tuple(cures)
+
+
+def _cure(stand: Stand, title: str, patch: dict[str, Any], lowest_ready: int, replicas: int) -> ManifestCure:
+    workload = stand.workload
+    head = {"apiVersion": stand.document["apiVersion"], "kind": workload.traits.name,
+            "metadata": {"name": workload.name, "namespace": workload.namespace}}  # fmt: skip
+    inner = "".join(f"    {line}\n" for line in as_yaml({**head, **patch}).splitlines())
+    return ManifestCure(
+        title=title, lowest_ready=lowest_ready, replicas=replicas, manifest=as_yaml(_written(patch)), kustomize=f"patches:\n- patch: |-\n{inner}"
+    )  # fmt: skip
 
 
 def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], units: Units) -> ManifestCure | None:
@@ -500,11 +488,8 @@ def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], unit
         return None
     requests = {name: format_amount(amount, name) for name, amount in less.items()}
     container = {"name": spec.containers[0].name, "resources": {"requests": requests}}
-    patch = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    return ManifestCure(
-        title=f"requests of at most {request_words(units, less)}, which a node always has free (spare)", lowest_ready=need.lowest_ready or 0,
-        replicas=need.replicas, manifest=as_yaml(patch), kustomize=_kustomize(stand, stand.workload, patch),
-    )  # fmt: skip
+    title = f"requests of at most {request_words(units, less)}, which a node always has free (spare)"
+    return _cure(stand, title, in_template({"containers": [container]}), need.lowest_ready or 0, need.replicas)
 
 
 def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | None:
@@ -523,39 +508,21 @@ def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | 
 def _patches(stand: Stand, need: RoomNeed) -> Iterator[tuple[str, dict[str, Any]]]:
     """What to try, the least change first."""
     workload = stand.workload
-    ways = list(_ways(replace(workload, replicas=max(1, need.replicas))))
-    near = _near(workload) if need.shares_one_node else None
-    if near is None:
-        yield from ((title, {"spec": {workload.traits.strategy_field: patch}}) for title, patch in ways)
-        return
-    description = "required podAffinity to its own pods"
-    yield description, {"spec": near}
-    for title, patch in ways:
-        yield f"{description}, {title}", {"spec": {workload.traits.strategy_field: patch, **near}}
+    near = near_its_own_pods(workload) if need.shares_one_node else None
+    if near is not None:
+        yield "required podAffinity to its own pods", near
+    for way in _ways(replace(workload, replicas=max(1, need.replicas))):
+        patch = patch_of(workload, way)
+        if near is None:
+            yield way.title, patch
+        else:
+            yield f"required podAffinity to its own pods, {way.title}", {"spec": patch["spec"] | near["spec"]}
 
 
-def _ways(workload: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
+def _ways(workload: Workload) -> list[OwnWay]:
     if workload.traits.name == DEPLOYMENT.name:
-        for way in (rolling_way((0, 1)), *recreate_way(workload)):
-            yield way.title, way.patch
-        return
-    yield from ((way.title, way.patch) for way in own_ways(workload))
-    if workload.traits.is_per_node:
-        yield (
-            "maxSurge 0, maxUnavailable 1",
-            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
-        )
-
-
-def _near(workload: Workload) -> dict[str, Any] | None:
-    """New pods go where pods of the workload are."""
-    selector = workload.selector
-    if not selector.match_labels or selector.match_expressions:
-        return None
-    term = {"labelSelector": {"matchLabels": dict(selector.match_labels)}, "topologyKey": HOSTNAME}
-    return {
-        "template": {"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
-    }
+        return [ONE_BY_ONE, *recreate_way(workload)]
+    return [*own_ways(workload), *([ONE_BY_ONE] if workload.traits.is_per_node else [])]
 
 
 def _written(patch: Any) -> Any:
@@ -563,10 +530,3 @@ def _written(patch: Any) -> Any:
     if isinstance(patch, dict):
         return {key: _written(value) for key, value in patch.items() if value is not None}
     return patch
-
-
-def _kustomize(stand: Stand, workload: Workload, patch: dict[str, Any]) -> str:
-    head = {"apiVersion": stand.document["apiVersion"], "kind": workload.traits.name,
-            "metadata": {"name": workload.name, "namespace": workload.namespace}}  # fmt: skip
-    inner = "".join(f"    {line}\n" for line in as_yaml({**head, **patch}).splitlines())
-    return f"patches:\n- patch: |-\n{inner}"

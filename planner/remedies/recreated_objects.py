@@ -20,7 +20,7 @@ from planner.kubernetes.records import PodsAlike
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.needed_room import WorkloadNeed
 from planner.remedies.rollouts import rollout
-from planner.remedies.tightest_cluster import Files
+from planner.remedies.tightest_cluster import Files, owner_of
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.room_need import Need, PodsToPlace, RoomNeed, request_words
@@ -49,14 +49,11 @@ def asked_anew(files: Files, placed: PlacedWorkload, document: Object) -> Worklo
         return WorkloadNeed(need=_need(Need.NOTHING, (), full), result=full)
     places_by_role = {alike.role: alike.count * placed.placed.groups for alike in sets}
     rollout_result = _played(files, row, document, sets, places_by_role)
-    fewer = [
-        _played(files, row, document, sets, places_by_role | {role: number - 1})
-        for role, number in places_by_role.items()
-        if number
-    ]
-    if rollout_result.verdict is not Verdict.COMPLETES or any(
-        outcome.verdict is Verdict.COMPLETES for outcome in fewer
-    ):
+    fewer = (
+        _played(files, row, document, sets, places_by_role | {role: number - 1}).verdict
+        for role, number in places_by_role.items() if number
+    )  # fmt: skip
+    if rollout_result.verdict is not Verdict.COMPLETES or Verdict.COMPLETES in fewer:
         why = Text("no list of its pods was found of which none can be left out")
         return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result, why=why)
     units = units_of(files.cluster({}))
@@ -79,13 +76,7 @@ def _played(
     new_document = _on_own_nodes(row, document)
     live_object = copy.deepcopy(new_document)
     live_object["metadata"] |= {"uid": "made", "generation": 1}
-    by = {
-        "apiVersion": new_document["apiVersion"],
-        "kind": new_document["kind"],
-        "name": new_document["metadata"]["name"],
-        "uid": "made",
-        "controller": True,
-    }
+    by = owner_of(live_object)
     items = [live_object]
     templates = {pod_set.role: pod_set.template for pod_set in found_sets(row, new_document)}
     for alike in sets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
 
 from planner.ground.records import Record
 from planner.ground.words import count, plural
@@ -12,6 +13,8 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
+
+T = TypeVar("T")
 
 
 class PlanCase(Record):
@@ -70,20 +73,26 @@ def holds_under_chance(
 
 
 def fewest(numbers: Sequence[int], attempt: Callable[[int, bool], Run | None]) -> tuple[int, Run] | None:
-    """The fewest of `numbers` (ascending) with which a rollout completes, whatever chance decides: where the most don't do, fewer
-    don't either. Searched in one placement (False), then tried in others (True), since each costs as much again."""
-    too_few, enough = -1, len(numbers) - 1
-    for place in (0, enough) if numbers else ():
-        if attempt(numbers[place], False) is not None:
-            enough = place
+    """`fewest_of` with which a rollout completes, whatever chance decides. Searched in one placement (False), then tried in others (True),
+    since each costs as much again."""
+    enough = fewest_of(numbers, lambda number: attempt(number, False))
+    run = attempt(enough[0], True) if enough is not None else None
+    return None if enough is None or run is None else (enough[0], run)
+
+
+def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None]) -> tuple[int, T] | None:
+    """The fewest of `numbers` (ascending) that are enough, and what the attempt gives: where the most don't do, fewer don't either. The
+    first and the last are tried, then by halving."""
+    too_few, best = -1, None
+    for place in dict.fromkeys((0, len(numbers) - 1)) if numbers else ():
+        if (found := attempt(numbers[place])) is not None:
+            best = place, found
             break
         too_few = place
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if attempt(numbers[middle], False) is None:
+    while best is not None and best[0] - too_few > 1:
+        middle = (too_few + best[0]) // 2
+        if (found := attempt(numbers[middle])) is None:
             too_few = middle
         else:
-            enough = middle
-    if not numbers or too_few == enough or (run := attempt(numbers[enough], True)) is None:
-        return None
-    return numbers[enough], run
+            best = middle, found
+    return None if best is None else (numbers[best[0]], best[1])

@@ -86,6 +86,8 @@ _NOT_MADE: Final = frozenset({NODE.name, POD.name, "Event", "PodMetrics", "Servi
                               *(kind.name for kind in (*WORKLOADS, *PARTS))})  # fmt: skip
 _DRIVERS: Final = typed_json.decode(table_beside(__name__, "tightest_cluster.json"), dict[str, dict[str, str]])
 """Provisioners that attach no volume to a node, ``shared`` and ``local``, each → where it says so: what `attaching.ATTACHING` is not."""
+_REPLICAS: Final = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
+_DAEMONS: Final = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable", "updatedNumberScheduled")  # fmt: skip
 _CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -168,35 +170,29 @@ class Files:
             for document in objects_in(text, namespace)
             if not helm_hooks.events(document) or helm_hooks.stays(document)
         ]
-        self.manifest: Manifest = read_manifest(
-            text, self._snapshot([], is_base=True), namespace=namespace, unread=unread
-        )
+        self.manifest: Manifest = read_manifest(text, self.read([], is_base=True), namespace=namespace, unread=unread)
         self.documents = {_key(document): document for document in self.objects}
-        self.workloads = {
-            applied_workload.after.key: applied_workload.after for applied_workload in self.manifest.workloads
-        }
+        self.workloads = {applied.after.key: applied.after for applied in self.manifest.workloads}
         custom = [
-            document
-            for document in self.objects
-            if kind_called(document["kind"]) in PLAYED and _key(document) not in self.workloads
-        ]
-        custom = [
-            document
-            for document in custom
-            if document["apiVersion"].startswith(f"{kind_called(document['kind']).group}/")
-        ]
-        self.workloads |= {record.key: record for record in self._snapshot(custom).workloads} if custom else {}
+            document for key, document in self.documents.items()
+            if (kind := kind_called(document["kind"])) in PLAYED and key not in self.workloads
+            and document["apiVersion"].startswith(f"{kind.group}/")
+        ]  # fmt: skip
+        self.workloads |= {record.key: record for record in self.read(custom).workloads} if custom else {}
         self.beside = [
             document for document in self.objects if document["kind"] in wire.READ and document["kind"] not in _NOT_MADE
         ]
+        self._claims = {_called(document): document for document in self._all("PersistentVolumeClaim")}
         self.assumed: list[str] = []
         self.beside += self._assumed()
-        self._given = self._snapshot(self.beside)
+        self._given = self.read(self.beside)
         self._admission = Admission(self._given)
         self.priorities = {priority.name: priority.value for priority in self._given.priority_classes}
-        self.stands: dict[str, Stand] = {}
-        for key, workload in self.workloads.items():
-            self.stands[key] = self._stand(workload)
+        self.stands = {key: self._stand(workload) for key, workload in self.workloads.items()}
+
+    def _all(self, kind: str) -> Iterator[Object]:
+        """The objects of a kind."""
+        return (document for document in self.objects if document["kind"] == kind)
 
     # ── what is taken to be there ────────────────────────────────────────────────────────────────────────────────────
     def _assumed(self) -> list[Object]:
@@ -209,25 +205,21 @@ class Files:
 
         def take(kind: str, name: str, document: Object) -> None:
             if name and (kind, name) not in named and (kind, name) not in object_by_name:
-                object_by_name[kind, name] = {
-                    "kind": kind,
-                    "metadata": {"name": name, **document.pop("metadata", {})},
-                    **document,
-                }
+                object_by_name[kind, name] = {**document, "kind": kind, "metadata": {"name": name, **document.get("metadata", {})}}  # fmt: skip
 
         for namespace, spec in specs:
             take("Namespace", namespace, {"apiVersion": "v1"})
             value = _CRITICAL.get(spec.priority_class_name, 0)
             take("PriorityClass", spec.priority_class_name, {"apiVersion": SCHEDULING_API, "value": value})
             take("RuntimeClass", spec.runtime_class_name, {"apiVersion": "node.k8s.io/v1", "handler": "made"})
-        classes = [claim["spec"].get("storageClassName") for claim in self._claims().values()]
+        classes = [claim["spec"].get("storageClassName") for claim in self._claims.values()]
         for workload in self.workloads.values():
             every = [volume.claim_template for volume in workload.template.spec.volumes if volume.claim_template]
             classes += [claim_template.storage_class_name for claim_template in (*workload.claim_templates, *every)]
         late = {"apiVersion": STORAGE_API, "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
         is_default = any("is-default-class" in str(document["metadata"].get("annotations")) for document in self.beside)
         for name in classes:
-            take("StorageClass", name or "", dict(late))
+            take("StorageClass", name or "", late)
         # A claim without a class gets the default one; a class named "" means none, which a volume made by hand has.
         if None in classes and not is_default:
             note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
@@ -258,13 +250,6 @@ class Files:
         for kind, name in names:
             if name and f"{kind}/{namespace}/{name}" not in self.documents:
                 yield f"{kind} {name}"
-
-    def _claims(self) -> dict[tuple[str, str], Object]:
-        return {
-            (document["metadata"].get("namespace", ""), document["metadata"]["name"]): document
-            for document in self.objects
-            if document["kind"] == "PersistentVolumeClaim"
-        }
 
     # ── what a workload stands on ────────────────────────────────────────────────────────────────────────────────────
     def _stand(self, workload: Workload) -> Stand:
@@ -312,7 +297,7 @@ class Files:
                          "Give the manifest of that workload too: -f FILE")  # fmt: skip
             (same_node if term.topology_key == HOSTNAME else near).extend(others[:1])
         for volume in spec.volumes:
-            if volume.kind == "persistentVolumeClaim" and (workload.namespace, volume.claim_name) not in self._claims():
+            if volume.kind == "persistentVolumeClaim" and (workload.namespace, volume.claim_name) not in self._claims:
                 what = f"PersistentVolumeClaim {volume.claim_name} isn't in the files, so whether it attaches to one node isn't known"
                 lacks = (
                     what,
@@ -340,9 +325,8 @@ class Files:
 
     def _one_node_claims(self, workload: Workload, spec: PodSpec) -> Iterator[str]:
         """Claims that all its pods share, with a volume that one node has at a time; a cloud's disk that its pods name themselves."""
-        claims = self._claims()
         for volume in spec.volumes:
-            claim = claims.get((workload.namespace, volume.claim_name)) if volume.claim_name else None
+            claim = self._claims.get((workload.namespace, volume.claim_name)) if volume.claim_name else None
             if claim is not None and self._is_for_one_node(claim):
                 yield volume.claim_name
             elif volume.disk_id and volume.kind in IN_TREE_DRIVERS and not volume.read_only:
@@ -355,14 +339,10 @@ class Files:
 
     def _volume_of(self, claim: Object) -> Object | None:
         """The PersistentVolume of the files that the claim names, or that names it."""
-        names = claim["metadata"].get("namespace", ""), claim["metadata"]["name"]
-        for document in self.objects:
-            if document["kind"] == "PersistentVolume":
-                ref = document["spec"].get("claimRef") or {}
-                if document["metadata"]["name"] == claim["spec"].get("volumeName") or names == (
-                    ref.get("namespace", ""), ref.get("name"),
-                ):  # fmt: skip
-                    return document
+        for document in self._all("PersistentVolume"):
+            is_named = document["metadata"]["name"] == claim["spec"].get("volumeName")
+            if is_named or _called(claim) == _called({"metadata": document["spec"].get("claimRef") or {}}):
+                return document
         return None
 
     def driver_of(self, claim: Object) -> str | None:
@@ -379,38 +359,29 @@ class Files:
                 return _DISK if spec.get("iscsi") or spec.get("fc") else None
         else:
             name = claim["spec"].get("storageClassName")
-            classes = [document for document in self.objects if document["kind"] == "StorageClass"]
-            storage_class = next(
-                (
-                    candidate
-                    for candidate in classes
-                    if candidate["metadata"]["name"] == name or (name is None and _is_default(candidate))
-                ),
-                None,
-            )
+            provisioners = (
+                str(storage_class.get("provisioner") or "") for storage_class in self._all("StorageClass")
+                if storage_class["metadata"]["name"] == name or (name is None and _is_default(storage_class))
+            )  # fmt: skip
             # Without its StorageClass a claim is taken for a disk that attaches to one node, which is the tightest that
             # it can be.
-            provisioner = str(storage_class.get("provisioner") or "") if storage_class is not None else _DISK
+            provisioner = next(provisioners, _DISK)
             driver = IN_TREE_PROVISIONERS.get(provisioner, provisioner)
         for sort in ("shared", "local"):
             if driver in _DRIVERS[sort] or any(driver.endswith(f"/{suffix}") for suffix in _DRIVERS[sort]):
                 return sort
-        csi_drivers = [
-            document
-            for document in self.objects
-            if document["kind"] == "CSIDriver" and document["metadata"]["name"] == driver
-        ]
-        return "shared" if any(document["spec"].get("attachRequired") is False for document in csi_drivers) else driver
+        attaches = (
+            csi["spec"].get("attachRequired") for csi in self._all("CSIDriver") if csi["metadata"]["name"] == driver
+        )
+        return "shared" if False in attaches else driver
 
     def _read_slice(self, document: Object) -> ResourceSlice:
-        return self._snapshot([document]).resource_slices[0]
+        return self.read([document]).resource_slices[0]
 
     def claim_template(self, namespace: str, name: str) -> Object:
         """A ResourceClaimTemplate of the files."""
         return next(
-            document
-            for document in self.objects
-            if document["kind"] == "ResourceClaimTemplate" and _called(document) == (namespace, name)
+            document for document in self._all("ResourceClaimTemplate") if _called(document) == (namespace, name)
         )
 
     def companions(self, keys: Iterable[str]) -> tuple[str, ...]:
@@ -456,18 +427,14 @@ class Files:
         self, counts: Mapping[str, int], places: Sequence[RoomPlace] = (), *, rooms_elsewhere: Iterable[str] = ()
     ) -> Snapshot:
         """The same, read."""
-        return self._snapshot(self.items(counts, places, rooms_elsewhere=rooms_elsewhere))
-
-    def read(self, items: list[Object]) -> Snapshot:
-        """Objects as the whole of a cluster."""
-        return self._snapshot(items)
+        return self.read(self.items(counts, places, rooms_elsewhere=rooms_elsewhere))
 
     def node(self, name: str, labels: Mapping[str, str], amounts: Mapping[str, int]) -> Object:
         """A node with exactly so much, and pod slots ample."""
         return _node(name, {HOSTNAME: name, ZONE: "zone-1", **labels}, amounts, self.minor)
 
-    def _snapshot(self, items: list[Object], *, is_base: bool = False) -> Snapshot:
-        """Every list was given, and most are empty: nothing else is there. Without `is_base` namespaces are told, too."""
+    def read(self, items: list[Object], *, is_base: bool = False) -> Snapshot:
+        """Objects as the whole of a cluster: every list was given, and most are empty. Without `is_base` namespaces are told, too."""
         listed = tuple(kind for kind in wire.READ if not (is_base and kind == "Namespace"))
         base = [_node("made", {}, {}, self.minor)] if is_base else []
         part = Part(where=SOURCE, items=[*items, *base], listed=listed)
@@ -509,15 +476,16 @@ class _Making:
     def __init__(self, files: Files, counts: Mapping[str, int]) -> None:
         self.files, self.counts = files, counts
         self.hosts: list[_Host] = []
-        standing = files.companions(counts)
-        self.keys = tuple(dict.fromkeys(key for workload_key in standing for key in files.stands[workload_key].keys))
+        self.standing = [files.stands[key] for key in files.companions(counts)]
+        self.keys = tuple(dict.fromkeys(key for stand in self.standing for key in stand.keys))
         self.of: dict[str, list[list[_Host]]] = {}  # workload → of each of its units the nodes of its pods
         self.items: list[Object] = []
         self._claims: dict[tuple[str, str], _Host] = {}
 
     def made(self, places: Sequence[RoomPlace], rooms_elsewhere: Iterable[str]) -> list[Object]:
-        for key in self.files.companions(self.counts):
-            self._place(self.files.stands[key], self.counts.get(key, self._of_today(key)))
+        for stand in self.standing:
+            today = stand.daemon_nodes or max(1, stand.workload.replicas)
+            self._place(stand, self.counts.get(stand.workload.key, today))
         for place in places:
             self._add(place)
         for key in rooms_elsewhere:
@@ -531,9 +499,6 @@ class _Making:
             self._objects(self.files.stands[key])
         nodes = [_node(host.name, host.labels, host.amounts, self.files.minor) for host in self.hosts]
         return [*nodes, *(document for host in self.hosts for document in host.slices()), *self._beside(), *self.items]
-
-    def _of_today(self, key: str) -> int:
-        return self.files.stands[key].daemon_nodes or max(1, self.files.stands[key].workload.replicas)
 
     def _place(self, stand: Stand, count: int) -> None:
         units: list[list[_Host]] = []
@@ -604,13 +569,12 @@ class _Making:
                 if document["kind"] != "PersistentVolume":
                     yield document
                 continue
-            names = document["metadata"].get("namespace", ""), document["metadata"]["name"]
-            host = self._claims.get(names)
+            host = self._claims.get(_called(document))
             yield from self._bound(document, host) if host is not None else [document]
 
     def _bound(self, claim: Object, host: _Host) -> Iterator[Object]:
         """A claim with its volume, attached to the node of its pod where its driver does so."""
-        namespace, name = claim["metadata"].get("namespace", ""), claim["metadata"]["name"]
+        namespace, name = _called(claim)
         volume, driver = self.files._volume_of(claim), self.files.driver_of(claim)
         spec = claim["spec"]
         called = volume["metadata"]["name"] if volume is not None else f"pv-{namespace}-{name}"
@@ -632,13 +596,8 @@ class _Making:
         if volume is None and is_tied:
             term = {"matchExpressions": [{"key": key, "operator": "In", "values": [host.labels[key]]}]}
             volume_spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
-        yield {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": called},
-            "spec": volume_spec,
-            "status": {"phase": "Bound"},
-        }
+        metadata = {"name": called}
+        yield {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": volume_spec, "status": {"phase": "Bound"}}  # fmt: skip
         if "csi" in volume_spec and is_for_one_node(volume_spec["accessModes"]) and driver != "shared":
             attachment_spec = {"attacher": driver, "nodeName": host.name, "source": {"persistentVolumeName": called}}
             yield {"apiVersion": STORAGE_API, "kind": "VolumeAttachment", "metadata": {"name": f"at-{called}"},
@@ -649,24 +608,13 @@ class _Making:
         workload, units = stand.workload, self.of[stand.workload.key]
         count, kind = len(units), workload.traits
         document = copy.deepcopy(stand.document)
-        uid = workload.key
-        document["metadata"] |= {"uid": uid, "generation": 1}
-        replica_status = {
-            "replicas": count,
-            "readyReplicas": count,
-            "availableReplicas": count,
-            "updatedReplicas": count,
+        document["metadata"] |= {"uid": workload.key, "generation": 1}
+        document["status"] = {
+            "observedGeneration": 1,
+            **dict.fromkeys(_DAEMONS if kind.is_per_node else _REPLICAS, count),
         }
-        document["status"] = {"observedGeneration": 1, **replica_status}
         if kind.is_per_node:
-            numbers = (
-                "desiredNumberScheduled",
-                "currentNumberScheduled",
-                "numberReady",
-                "numberAvailable",
-                "updatedNumberScheduled",
-            )
-            document["status"] = {"observedGeneration": 1, "numberMisscheduled": 0, **dict.fromkeys(numbers, count)}
+            document["status"]["numberMisscheduled"] = 0
         else:
             document["spec"]["replicas"] = count
         self.items.append(document)
@@ -688,7 +636,7 @@ class _Making:
         selected["matchLabels"] = {**(selected.get("matchLabels") or {}), kind.part_hash_label: _HASH}
         self.items.append({
             "apiVersion": "apps/v1", "kind": REPLICA_SET.name,
-            "metadata": {**_named(workload, name, uid), "labels": labels, "ownerReferences": [_owner(document)],
+            "metadata": {**_named(workload, name, uid), "labels": labels, "ownerReferences": [owner_of(document)],
                          "annotations": {REVISION: "1"}},
             "spec": {"replicas": count, "selector": selected, "template": _with_labels(template, labels)},
             "status": {"replicas": count, "readyReplicas": count, "availableReplicas": count, "observedGeneration": 1},
@@ -747,7 +695,7 @@ class _Making:
         """A StatefulSet of a LeaderWorkerSet: of its leaders, or of one leader's workers."""
         replica_set = {
             "apiVersion": "apps/v1", "kind": STATEFUL_SET.name,
-            "metadata": {**_named(workload, name, f"set-{workload.namespace}-{name}"), "ownerReferences": [_owner(by)],
+            "metadata": {**_named(workload, name, f"set-{workload.namespace}-{name}"), "ownerReferences": [owner_of(by)],
                          "labels": {LWS_NAME: workload.name, LWS_REVISION: _HASH}},
             "spec": {"replicas": count, "serviceName": workload.name, "selector": {"matchLabels": dict(labels)},
                      "ordinals": {"start": start}, "template": _with_labels(template, {**_labels_in(template), **labels})},
@@ -772,7 +720,7 @@ class _Making:
                 self._claim(stand, f"{name}-{volume['name']}", volume["ephemeral"]["volumeClaimTemplate"]["spec"], host)
         pod_document: Object = {
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {**_named(stand.workload, name, f"pod-{namespace}-{name}"), "labels": dict(labels), "ownerReferences": [_owner(by)],
+            "metadata": {**_named(stand.workload, name, f"pod-{namespace}-{name}"), "labels": dict(labels), "ownerReferences": [owner_of(by)],
                          "annotations": (template.get("metadata") or {}).get("annotations") or {}},
             "spec": spec, "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         }  # fmt: skip
@@ -791,7 +739,7 @@ class _Making:
             template = self.files.claim_template(stand.workload.namespace, device_sets[0].template)
             self.items.append({
                 "apiVersion": template["apiVersion"], "kind": "ResourceClaim",
-                "metadata": {**_named(stand.workload, name, f"claim-{stand.workload.namespace}-{name}"), "ownerReferences": [_owner(pod)]},
+                "metadata": {**_named(stand.workload, name, f"claim-{stand.workload.namespace}-{name}"), "ownerReferences": [owner_of(pod)]},
                 "spec": copy.deepcopy(template["spec"]["spec"]),
                 "status": {"allocation": {"devices": {"results": results}}, "reservedFor": [reservation]},
             })  # fmt: skip
@@ -827,34 +775,26 @@ def _node(name: str, labels: Mapping[str, str], amounts: Mapping[str, int], mino
 
 
 def _key(document: Object) -> str:
-    metadata = document["metadata"]
-    return "/".join(filter(None, (document["kind"], metadata.get("namespace", ""), metadata.get("name", ""))))
+    return "/".join(filter(None, (document["kind"], *_called(document))))
 
 
 def _named(workload: Workload, name: str, uid: str) -> Object:
     return {"name": name, "namespace": workload.namespace, "uid": uid}
 
 
-def _owner(document: Object) -> Object:
-    metadata = document["metadata"]
-    return {
-        "apiVersion": document["apiVersion"],
-        "kind": document["kind"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-    }
+def owner_of(document: Object) -> Object:
+    """The reference to it that what it makes has."""
+    names = {name: document["metadata"][name] for name in ("name", "uid")}
+    return {"apiVersion": document["apiVersion"], "kind": document["kind"], **names, "controller": True}
 
 
 def _template_of(document: Object, workload: Workload) -> Object:
     """The template of its pods, of a LeaderWorkerSet that of its leaders."""
     spec = document.get("spec") or {}
-    if workload.groups is not None:
-        parts = spec["leaderWorkerTemplate"]
-        template = parts.get("leaderTemplate") or parts["workerTemplate"]
-    else:
-        template = spec.get("template") or {}
-    return dict(template)
+    if workload.groups is None:
+        return dict(spec.get("template") or {})
+    parts = spec["leaderWorkerTemplate"]
+    return dict(parts.get("leaderTemplate") or parts["workerTemplate"])
 
 
 def _labels_in(template: Object) -> dict[str, str]:
@@ -893,41 +833,38 @@ def _labels_for(spec: PodSpec) -> Labels | None:
             elif requirement.operator == "Exists":
                 labels.setdefault(requirement.key, "true")
             elif requirement.operator in ("Gt", "Lt"):
-                labels.setdefault(
-                    requirement.key, str((as_integer(value) or 0) + (1 if requirement.operator == "Gt" else -1))
-                )
+                more = 1 if requirement.operator == "Gt" else -1
+                labels.setdefault(requirement.key, str((as_integer(value) or 0) + more))
         if node_affinity_matches(spec, {OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, spec.node_name):
             return FrozenMap(labels)
     return None
 
 
+def _required(spec: PodSpec, key: str, *operators: str) -> list[tuple[str, ...]]:
+    """The values of each requirement of the pod's node affinity that has one of these operators on a label."""
+    terms = spec.node_affinity.required or ()
+    every = (requirement for term in terms for requirement in term.match_expressions if requirement.key == key)
+    return [requirement.values for requirement in every if requirement.operator in operators]
+
+
+def _selected(spec: PodSpec, key: str) -> tuple[str, ...]:
+    return (spec.node_selector[key],) if key in spec.node_selector else ()
+
+
 def _values_of(spec: PodSpec, key: str) -> tuple[str, ...]:
     """The values of a label that the pod's required node affinity allows; () where it names none."""
-    for term in spec.node_affinity.required or ():
-        for requirement in term.match_expressions:
-            if requirement.key == key and requirement.operator == "In":
-                return requirement.values
-    return (spec.node_selector[key],) if key in spec.node_selector else ()
+    return next(iter(_required(spec, key, "In")), _selected(spec, key))
 
 
 def _hosts_of(spec: PodSpec) -> tuple[str, ...]:
     """The names of the only nodes that it may run on, by its selector and each term of its required node affinity; () where a term leaves
     others open."""
-    names = [
-        requirement.values
-        for term in spec.node_affinity.required or ()
-        for requirement in term.match_expressions
-        if requirement.key == HOSTNAME and requirement.operator == "In"
-    ]
-    if HOSTNAME in spec.node_selector or len(names) < len(spec.node_affinity.required or ()):
-        return (spec.node_selector[HOSTNAME],) if HOSTNAME in spec.node_selector else ()
+    names, selected = _required(spec, HOSTNAME, "In"), _selected(spec, HOSTNAME)
+    if selected or len(names) < len(spec.node_affinity.required or ()):
+        return selected
     return tuple(dict.fromkeys(name for values in names for name in values))
 
 
 def _forbids(spec: PodSpec, key: str) -> bool:
     """Whether a label keeps the pod away."""
-    return any(
-        requirement.key == key and requirement.operator in ("NotIn", "DoesNotExist")
-        for term in spec.node_affinity.required or ()
-        for requirement in term.match_expressions
-    )
+    return bool(_required(spec, key, "NotIn", "DoesNotExist"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.well_known_names import HOSTNAME
 from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.patches import Object
 from planner.kubernetes.records import FrozenMap, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.levers.stuck_rollout import StuckRollout
@@ -57,7 +57,7 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
             f"Ask for {text} {name} instead of {format_amount(request, name)}",
             f"{case.at_worst(run)}; only if the program can live with it",
             run,
-            patch=_patch({"containers": [{"name": container, "resources": resources}]}),
+            patch=in_template({"containers": [{"name": container, "resources": resources}]}),
         )
 
 
@@ -81,7 +81,7 @@ def other_selector(case: StuckRollout) -> Iterator[Remedy]:
                 f"Without nodeSelector {key}={spec.node_selector[key]}",
                 f"no usable node has that label; {case.at_worst(run)}",
                 run,
-                patch=_patch({"nodeSelector": {key: None}}),
+                patch=in_template({"nodeSelector": {key: None}}),
             )
             return
 
@@ -91,22 +91,27 @@ def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
     workload = revision.after
     if why.reason is not Reason.VOLUME_ATTACHED:
         return
-    selector = workload.selector
-    if selector.match_labels and not selector.match_expressions:
-        term = {"labelSelector": {"matchLabels": dict(selector.match_labels)}, "topologyKey": HOSTNAME}
-        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    if (near := near_its_own_pods(workload)) is not None:
         title = f"Give its pods required podAffinity to themselves ({HOSTNAME}), so that all are on the node that has the volume"
-        yield from _with(workload, title, {"affinity": affinity})
+        yield from _with(workload, title, near)
     holders = {place for wait in volume_waits(run, workload.key) for place in wait.holders}
     name = run.simulation.cluster.nodes[min(holders)].labels.get(HOSTNAME, "") if len(holders) == 1 else ""
     if name:
         title = f"Select the node that has the volume: nodeSelector {HOSTNAME}={name}"
-        yield from _with(workload, title, {"nodeSelector": {HOSTNAME: name}})
+        yield from _with(workload, title, in_template({"nodeSelector": {HOSTNAME: name}}))
 
 
-def _with(workload: Workload, title: str, spec: dict[str, Any]) -> Iterator[LeverPosition]:
+def near_its_own_pods(workload: Workload) -> Object | None:
+    """A patch with which new pods go where pods of the workload are; None where its selector is more than labels."""
+    selector = workload.selector
+    if not selector.match_labels or selector.match_expressions:
+        return None
+    term = {"labelSelector": {"matchLabels": dict(selector.match_labels)}, "topologyKey": HOSTNAME}
+    return in_template({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
+
+
+def _with(workload: Workload, title: str, patch: Object) -> Iterator[LeverPosition]:
     """Nothing where the patch doesn't apply."""
-    patch = _patch(spec)
     try:
         template = apply_change(workload, WorkloadChange(workload=workload.key, patch=json.dumps(patch)))[0].template
     except HeadroomError:
@@ -114,5 +119,6 @@ def _with(workload: Workload, title: str, spec: dict[str, Any]) -> Iterator[Leve
     yield LeverPosition(title=title, template=template, patch=patch, kind=RemedyKind.SAME_NODE)
 
 
-def _patch(spec: dict[str, Any]) -> dict[str, Any]:
+def in_template(spec: Object) -> Object:
+    """A patch of a workload that sets this of its pods' spec."""
     return {"spec": {"template": {"spec": spec}}}
