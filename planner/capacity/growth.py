@@ -44,16 +44,18 @@ from planner.scheduling.state import State
 
 
 class PoolGrowth(Record, eq=False):
-    """A pool that grows by so many nodes."""
+    """A pool that grows by so many nodes; `like`: of which of its nodes they are like, where these aren't alike."""
 
     pool: NodePool
     nodes: int
+    like: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """``pool gpu-t4 grows by 1 node (5 → 6, max 8)``."""
         now = self.pool.node_count
-        return f"pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {limit_of(self.pool)})"
+        nodes = f"{count(self.nodes, 'node')}{f' like {listing(list(self.like))}' if self.like else ''}"
+        return f"pool {self.pool.name} grows by {nodes} ({now} → {now + self.nodes}, {limit_of(self.pool)})"
 
 
 class Growth(Record, eq=False):
@@ -228,10 +230,11 @@ def tied_to(stuck: Run, revisions: Sequence[Revision]) -> str:
 
 
 class _New(Record, eq=False):
-    """A node that comes."""
+    """A node that comes; `like`: see `NodeGroup`."""
 
     pool: NodePool
     node: Node
+    like: str = ""
 
 
 class _GrowthRequest:
@@ -381,7 +384,8 @@ class _Scaling:
 
     def _made(self, group: NodeGroup, number: int) -> _New:
         self.grown.add(group)
-        return _New(pool=group.pool, node=bare_copy(group.template, self._name(group.template.name, number)))
+        node = bare_copy(group.template, self._name(group.template.name, number))
+        return _New(pool=group.pool, node=node, like=group.like)
 
     def _name(self, like: str, number: int) -> str:
         number += len(self.new) + 1
@@ -487,9 +491,14 @@ class _Scaling:
 
 
 def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
-    pools = {new_node.pool.name: new_node.pool for new_node in new}
-    counted = Counter(new_node.pool.name for new_node in new)
-    return tuple(PoolGrowth(pool=pools[name], nodes=nodes) for name, nodes in counted.items())
+    pools: dict[str, list[_New]] = {}
+    for new_node in new:
+        pools.setdefault(new_node.pool.name, []).append(new_node)
+    likes = [tuple(dict.fromkeys(one.like for one in some if one.like)) for some in pools.values()]
+    return tuple(
+        PoolGrowth(pool=some[0].pool, nodes=len(some), like=like)
+        for some, like in zip(pools.values(), likes, strict=True)
+    )
 
 
 def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:

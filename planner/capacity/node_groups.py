@@ -21,12 +21,14 @@ from planner.scheduling.empty_node import bare_copy
 
 
 class NodeGroup(Record, eq=False):
-    """The nodes of a pool in one zone, `size` of them now; `template` is a node as the next would be, nothing on it."""
+    """The nodes of a pool in one zone, `size` of them now; `template` is a node as the next would be, nothing on it; `like`: the name of one
+    that it is like, where the pool has others too."""
 
     pool: NodePool
     zone: str
     template: Node
     size: int
+    like: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,12 +57,26 @@ def node_groups(cluster: Cluster, pools: Sequence[NodePool]) -> tuple[tuple[Node
             *(zone_name for zone_name in (pool.stated.zones if pool.stated else ()) if zone_name not in sizes),
         ] or [""]
         for place in sorted(zones):
-            template = _template(cluster, pool, members, place)
-            if isinstance(template, Node):
-                groups.append(NodeGroup(pool=pool, zone=place, template=template, size=sizes[place]))
-            elif template not in missing:
-                missing.append(template)
+            kinds = _kinds([node for node in members if zone(node) == place] or members)
+            for alike in kinds:
+                template = _template(cluster, pool, alike, place)
+                if isinstance(template, Node):
+                    like = template.name if len(kinds) > 1 else ""
+                    groups.append(NodeGroup(pool=pool, zone=place, template=template, size=sizes[place], like=like))
+                elif template not in missing:
+                    missing.append(template)
     return tuple(groups), tuple(missing)
+
+
+def _kinds(members: Sequence[Node]) -> list[Sequence[Node]]:
+    """Of a role, whose nodes no one template makes, those of each machine and number of GPUs: the autoscaler grows the group that takes the
+    pod. Of a pool, and where there are none, all."""
+    if not members or not is_chosen_for_the_pod(members[0]):
+        return [members]
+    kinds: dict[tuple[str, int], list[Node]] = {}
+    for node in members:
+        kinds.setdefault((machine_type(node), gpu_count(node)), []).append(node)
+    return list(kinds.values())
 
 
 def template_of(nodes: Sequence[Node]) -> Node:

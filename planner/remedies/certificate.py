@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from planner.capacity.node_pools import NodePool, capacity_of
+from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
 from planner.ground.work_budget import TooLargeError
@@ -182,10 +182,7 @@ class _Writer:
         return ""
 
     def _title(self, outcome: PlanOutcome, case_knobs: Knobs) -> str:
-        parts = [
-            nodes.more_nodes(pool.new.template, number, pool.new.machine, pool.new.place)
-            for pool, number in case_knobs.grown(outcome.plan)
-        ]
+        parts = [more.words for more in outcome.nodes]
         if outcome.plan.quota:
             parts.append("a larger quota")
         if moves := case_knobs.moves_of(outcome.plan):
@@ -212,7 +209,7 @@ class _Writer:
         """What each pool's limit says to so many more nodes in all of its places: a Karpenter NodePool's counts what its nodes have by
         now."""
         counts = case_knobs.by_pool(outcome.plan)
-        for limit in {pool.pool: pool.limit for pool, _ in case_knobs.grown(outcome.plan)}.values():
+        for limit in {pool.pool: pool.limit for pool in case_knobs.pools if counts[pool.pool]}.values():
             if limit is not None and (text := words(limit, counts[limit.name], capacity_of(self.case.cluster, limit))):
                 yield text
 
@@ -229,7 +226,7 @@ class _Writer:
             title=title[:1].upper() + title[1:] if title == "as it is" else title,
             sentence=Text("; ".join(self._costs(outcome, case_knobs, least))), lowest_ready=least.lowest_ready,
             replicas=least.replicas, kept=availabilities, seconds=outcome.seconds, down_seconds=outcome.down_seconds, usd=outcome.usd,
-            is_kept=outcome.is_kept, kept_nodes=sum(outcome.kept), usd_per_month=outcome.price.usd_per_month if outcome.price else None,
+            is_kept=outcome.kept > 0, kept_nodes=outcome.kept, usd_per_month=outcome.price.usd_per_month if outcome.price else None,
             usd_per_rollout=outcome.price.usd_per_rollout if outcome.price else None, nodes=sum(outcome.plan.nodes), pools=pools, disturbed=outcome.disturbed, left=outcome.left,
             is_proven=outcome.is_proven, runs=outcome.runs, steps=tuple(self._steps(outcome, case_knobs)),
         )  # fmt: skip
@@ -239,7 +236,7 @@ class _Writer:
         if outcome.down_seconds:
             yield f"none for {duration(outcome.down_seconds)}"
         yield f"about {duration(outcome.seconds)}"
-        if outcome.new_nodes:
+        if outcome.nodes:
             yield _price(outcome)
             yield from self._limit_words(outcome, case_knobs, NodePool.grows)
         if outcome.left:
@@ -268,12 +265,10 @@ class _Writer:
         for namespace in dict.fromkeys(space for space, *_ in every):
             yield quota.raise_quotas(namespace, [hard[1:] for hard in every if hard[0] == namespace])
         already = Counter[str]()
-        for pool, number in case_knobs.grown(outcome.plan):
-            new = pool.new
-            yield nodes.added(
-                cluster, new.template, number, machine=new.machine, place=new.place, already=already[pool.pool]
-            )
-            already[pool.pool] += number
+        for more in outcome.nodes:
+            pool = pool_key(more.like)
+            yield nodes.added(cluster, more, already=already[pool])
+            already[pool] += more.number
         if moves := case_knobs.moves_of(outcome.plan):
             yield from moves.steps
         for lender, replicas_left in outcome.lent:
@@ -327,9 +322,9 @@ def _price(outcome: PlanOutcome) -> str:
     """``$9.24 while it rolls out``; ``$11,825 a month, since 1 of 2 nodes stays in use afterwards, and $9.24 while it rolls out``."""
     month, once = (outcome.price.usd_per_month, outcome.price.usd_per_rollout) if outcome.price else (None, None)
     going = "" if once is None else f"{usd(once)} while it rolls out"
-    if not outcome.is_kept:
+    if not outcome.kept:
         return going or "no price while it rolls out"
-    stay, number = sum(outcome.kept), len(outcome.new_nodes)
+    stay, number = outcome.kept, sum(outcome.plan.nodes)
     which = plural(number, "the node", "the nodes") if stay == number else f"{stay:,} of {count(number, 'node')}"
     price = "no price" if month is None else f"{usd(month)} a month"
     which += plural(stay, " stays", " stay")

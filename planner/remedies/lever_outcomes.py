@@ -11,7 +11,8 @@ from planner.ground.words import Text
 from planner.ground.work_budget import part
 from planner.kubernetes.records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
-from planner.remedies.levers import lending, nodes, quota
+from planner.remedies.levers import lending, quota
+from planner.remedies.levers.nodes import MoreNodes, grown
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.rollout_summary import OwnRollout, OwnRollouts, glance
@@ -33,10 +34,10 @@ class LeveredCluster:
 
     def __init__(
         self, cluster: Cluster, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
-        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        nodes: tuple[MoreNodes, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
         turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
     ) -> None:  # fmt: skip
-        self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas or {}, templates
+        self._base, self.strategies, self.quotas, self.nodes = cluster, strategies, quotas or {}, nodes
         self.loans = loans  # workload → who is scaled to what while it rolls out
         self.turns = turns  # workload → who is rolled out before it, in that order, and what share each keeps
         self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
@@ -44,7 +45,12 @@ class LeveredCluster:
 
     @cached_property
     def cluster(self) -> Cluster:
-        return nodes.grown(quota.with_bounds(self._base, self.quotas), self.templates)
+        return grown(quota.with_bounds(self._base, self.quotas), self.likes)
+
+    @property
+    def likes(self) -> list[Node]:
+        """Of each node that was added one like it."""
+        return [more.like for more in self.nodes for _ in range(more.number)]
 
     def revision(self, key: str) -> Revision:
         """The workload's own rollout, with the strategy that it has then."""
@@ -55,19 +61,19 @@ class LeveredCluster:
 
     def with_room(self, after: Cluster) -> LeveredCluster:
         """Once pods were moved."""
-        return LeveredCluster(after, self.strategies, self.quotas, self.templates, self.loans, self.turns)
+        return LeveredCluster(after, self.strategies, self.quotas, self.nodes, self.loans, self.turns)
 
     def more(
         self, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
-        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        nodes: tuple[MoreNodes, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
         turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
     ) -> LeveredCluster:  # fmt: skip
         """With these beside what is applied already, or in its place."""
         other = LeveredCluster(
-            self._base, {**self.strategies, **strategies}, {**self.quotas, **(quotas or {})}, (*self.templates, *templates),
+            self._base, {**self.strategies, **strategies}, {**self.quotas, **(quotas or {})}, (*self.nodes, *nodes),
             {**self.loans, **loans}, {**self.turns, **turns},
         )  # fmt: skip
-        if not (quotas or templates) and "cluster" in self.__dict__:
+        if not (quotas or nodes) and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
             other._answers, other._known = self._answers, self._known
         return other

@@ -16,7 +16,7 @@ from planner.ground.records import Record
 from planner.remedies.levers import lending, nodes, order, pods, strategy, template
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.moves import Moved
-from planner.remedies.levers.nodes import Growing
+from planner.remedies.levers.nodes import Growing, MoreNodes
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import PlanCase
 from planner.rollout.verdict import explain
@@ -79,9 +79,10 @@ class Knobs(Record):
         """Of each change its own."""
         return [ways[position] for ways, position in zip(self.ways, plan.ways, strict=True)]
 
-    def grown(self, plan: Plan) -> list[tuple[Growing, int]]:
-        """The pools that get nodes, and how many."""
-        return [(pool, number) for pool, number in zip(self.pools, plan.nodes, strict=True) if number]
+    def more_nodes(self, plan: Plan, kept: Sequence[int] = ()) -> tuple[MoreNodes, ...]:
+        """The nodes that it adds; `kept`: of each pool those that pods stay on."""
+        each = zip(self.pools, plan.nodes, kept or (0,) * len(self.pools), strict=True)
+        return tuple(pool.new.more(number, stay) for pool, number, stay in each if number)
 
     def by_pool(self, plan: Plan) -> Counter[str]:
         """Nodes of each pool, in all of its places."""

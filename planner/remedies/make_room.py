@@ -196,17 +196,10 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
         When it costs more than a question may.
     """
     put, found, plan = _planned(snapshot, what)
-    made = _described(snapshot, put, found, plan, what.least, is_of_places=what.is_of_places)
-    keeps = "keeps back" if put.is_queue_known else "may keep back"
-    more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
-    made = replace(
-        made, unread=_unread(snapshot), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
-        asks_no_quota=bool(what.shape) and kueue_managed_pods.is_there(snapshot),
-    )  # fmt: skip
     after = plan.replays[0].snapshot
-    if not what.is_of_places:
-        return made, after
-    return made, replace(after, pods=tuple(pod for pod in after.pods if not pod.uid.startswith(f"{_PLACE}-")))
+    if what.is_of_places:
+        after = replace(after, pods=tuple(pod for pod in after.pods if not pod.uid.startswith(f"{_PLACE}-")))
+    return _described(snapshot, what, put, found, plan), after
 
 
 def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
@@ -275,7 +268,7 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
         like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
     places = ((like, what.number),) if like else places
     cluster = _with_pods(cluster, places) if places else cluster
-    pod_numbers = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(put.queued))
+    pod_numbers = _asked(cluster, what.workload, is_of_places=bool(places), is_queued=bool(put.queued))
     return put._replace(cluster=cluster, asked=pod_numbers)
 
 
@@ -356,12 +349,12 @@ def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *place_pods)))
 
 
-def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = False) -> list[int]:
+def _asked(cluster: Cluster, workload: str, *, is_of_places: bool, is_queued: bool) -> list[int]:
     """The waiting pods that are meant, without those that kube-scheduler never tries."""
     snapshot, keys, world = cluster.snapshot, workload_keys(cluster.snapshot), Simulation(cluster)
     waiting = [number for number in cluster.waiting if not world.pods.live(number).is_gated]
-    if place:
-        return [number for number in waiting if snapshot.pods[number].uid.startswith(f"{place}-")]
+    if is_of_places:
+        return [number for number in waiting if snapshot.pods[number].uid.startswith(f"{_PLACE}-")]
     if not workload:
         return waiting
     own = [number for number in waiting if keys[snapshot.pods[number].uid] == workload]
@@ -373,11 +366,9 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _described(
-    today: Snapshot, put: _Put, movable_pods: Movable, plan: MovesPlan, least: MoveObjective, *, is_of_places: bool
-) -> MadeRoom:  # fmt: skip
+def _described(today: Snapshot, what: RoomRequest, put: _Put, movable_pods: Movable, plan: MovesPlan) -> MadeRoom:
     """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
-    cluster, pod_numbers = put.cluster, put.asked
+    cluster, pod_numbers, least, is_of_places = put.cluster, put.asked, what.least, what.is_of_places
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
     named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in pod_numbers if is_of_places}
     first, holds = plan.replays[0], plan.held > 0
@@ -418,9 +409,14 @@ def _described(
         seconds=first.seconds + sum(moving.in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=moving.steps(cluster, plan, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
         curve=tuple(Places(places=i, moves=cost / unit) for i, cost in enumerate(plan.moves.curve * is_of_places, 1)),
+        queued=put.queued,
+        unread=_unread(today),
+        asks_no_quota=bool(what.shape) and kueue_managed_pods.is_there(today),
         doubts=doubts,
     )
-    return replace(room_plan, sentence=Text(_sentence(room_plan, is_of_places=is_of_places)))
+    keeps = "keeps back" if put.is_queue_known else "may keep back"
+    more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
+    return replace(room_plan, sentence=Text(f"{_sentence(room_plan, is_of_places=is_of_places)}{more}"))
 
 
 _QUEUES: Final = decisive(

@@ -18,7 +18,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOSTNAME, is_extended_resource
 from planner.ground.words import Text
-from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.change import WorkloadChange
 from planner.kubernetes.accelerator_units import Units, units_of
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.owners import workload_keys
@@ -36,7 +36,7 @@ from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
 from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
 
 
@@ -75,13 +75,11 @@ def asked(files: Files, key: str, *, with_cures: bool = True) -> WorkloadNeed:
     grave = max(every, key=lambda replica_need: (_GRAVITY.index(replica_need.need.need), replica_need.need.places))
     if len(every) == 1:
         return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave
-    steps = []
-    for (need, places), group in groupby(
-        zip(counts, every, strict=True), lambda pair: (pair[1].need.need, pair[1].need.places)
-    ):
-        numbers = [number for number, _ in group]
+    steps, needs = [], {number: (one.need.need, one.need.places) for number, one in zip(counts, every, strict=True)}
+    for (kind, places), group in groupby(counts, needs.__getitem__):
+        numbers = list(group)
         last = None if numbers[-1] == counts[-1] else numbers[-1]
-        steps.append(NeedAtReplicas(first=numbers[0], last=last, need=need, places=places))
+        steps.append(NeedAtReplicas(first=numbers[0], last=last, need=kind, places=places))
     need = replace(grave.need, by_replicas=tuple(steps), is_proven=all(need_at.need.is_proven for need_at in every))
     return replace(grave, need=replace(need, cures=_cures(files, stand, need) if with_cures else ()))
 
@@ -115,9 +113,7 @@ def _at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
     rollout_result, places = fewest_places
     if rollout_result.verdict is Verdict.UNKNOWN:
         return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), result=rollout_result)
-    is_same = bool(stand.one_node_claims) and not _completes(
-        files.cluster(counts, places=(), rooms_elsewhere=[key]), {key: ""}
-    )
+    is_same = bool(stand.one_node_claims) and not _completes(files.cluster(counts, rooms_elsewhere=[key]), [key])
     need = _need(files, stand, number, places, rollout_result, is_same=is_same)
     return WorkloadNeed(need=need, result=rollout_result, places=places)
 
@@ -174,7 +170,7 @@ def _with(
     key = stand.workload.key
     for places in distributions(stand, counts[key], number):
         snapshot = files.cluster(counts, places)
-        if _completes(snapshot, {key: ""}) and _is_sure(rollout_result := _result(snapshot, [key])):
+        if _completes(snapshot, [key]) and _is_sure(rollout_result := _result(snapshot, [key])):
             return rollout_result, places
     return None
 
@@ -233,33 +229,24 @@ def _is_sure(outcome: RolloutResult) -> bool:
     return outcome.verdict is Verdict.COMPLETES and (ties is None or ties.proven or ties.completed_runs == ties.runs)
 
 
-def _played(snapshot: Snapshot, patches: Mapping[str, str]) -> Iterator[Run]:
-    """The rollouts of these workloads in every draw, each with its patch ("" for none)."""
-    cluster = compiled(snapshot)
-    changes = tuple(WorkloadChange(workload=key) for key in patches)
-    revisions = [
-        _patched(revision, patches[revision.after.key])
-        for revision in prepare(snapshot, Scenario(changes=changes, with_remedies=False)).revisions
-    ]
+def _played(snapshot: Snapshot, keys: Sequence[str], patch: str = "") -> Iterator[Run]:
+    """The rollouts of these workloads in every draw, each with the patch."""
+    cluster, changes = compiled(snapshot), tuple(WorkloadChange(workload=key, patch=patch) for key in keys)
+    prepared = prepare(snapshot, Scenario(changes=changes, with_remedies=False))
+    # What the manifest is applied for is a new template, beside the patch of its strategy.
+    revisions = [replace(revision, has_new_template=True) for revision in prepared.revisions]
     run = simulate(cluster, revisions)
     yield run
     if run.completed and not holds_in_every_placement(run.whole(), revisions):
         yield from other_draws(cluster, revisions, run)
 
 
-def _patched(revision: Revision, patch: str) -> Revision:
-    if not patch:
-        return revision
-    after = apply_change(revision.after, WorkloadChange(workload=revision.after.key, patch=patch))[0]
-    return replace(revision, after=after, has_new_template=True)
-
-
-def _completes(snapshot: Snapshot, patches: Mapping[str, str]) -> bool:
+def _completes(snapshot: Snapshot, keys: Sequence[str], patch: str = "") -> bool:
     """In every draw, with a node for each pod: LeaderWorkerSet 0.8 calls a group available while its workers are still pending, since
     another rollout's pod took the node that they gave up."""
     return all(
-        run.completed and all(pod.is_bound for key in patches for pod in run.pods[key])
-        for run in _played(snapshot, patches)
+        run.completed and all(pod.is_bound for key in keys for pod in run.pods[key])
+        for run in _played(snapshot, keys, patch)
     )
 
 
@@ -344,11 +331,9 @@ def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> Workloa
     if not 2 <= len(keys) <= limits.TOGETHER.most:
         return None
     counts = {key: singles[key].need.replicas for key in keys}
-    own = {
-        key: singles[key].places or next(distributions(files.stands[key], counts[key], 1)) for key in keys
-    }  # where a place of each is
+    # where a place of each is
+    own = {key: singles[key].places or next(distributions(files.stands[key], counts[key], 1)) for key in keys}
     needs = {key: len(singles[key].places) for key in keys}
-    patches = dict.fromkeys(keys, "")
     roomiest = next(
         (key for key in keys if all(_holds(files.stands[key], files.stands[other_key]) for other_key in keys)), ""
     )
@@ -357,11 +342,11 @@ def asked_together(files: Files, singles: Mapping[str, WorkloadNeed]) -> Workloa
     for total in range(max(needs.values()), sum(max(1, number) for number in needs.values()) + 1):
         # Places of the roomiest kind take a pod of any of them. Where so many of these don't do, no mix does, and none
         # is tried.
-        if roomiest and not _completes(_with_places(files, counts, own, {roomiest: total})[0], patches):
+        if roomiest and not _completes(_with_places(files, counts, own, {roomiest: total})[0], keys):
             continue
         for numbers in _shares(files, needs, total, roomiest):
             snapshot, places = _with_places(files, counts, own, numbers)
-            if not _completes(snapshot, patches):
+            if not _completes(snapshot, keys):
                 continue
             rollout_result = _result(snapshot, keys, limits.DRAWS.most)
             if _is_sure(rollout_result):
@@ -495,13 +480,11 @@ def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], unit
 def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | None:
     """Ready pods at the worst moment with that patch; None where it needs room or the same node all the same."""
     key = stand.workload.key
-    runs = list(_played(files.cluster({key: number}), {key: patch}))
+    runs = list(_played(files.cluster({key: number}), [key], patch))
     if not all(run.completed for run in runs):
         return None
-    if stand.one_node_claims:
-        elsewhere = files.cluster({key: number}, rooms_elsewhere=[key])
-        if not _completes(elsewhere, {key: patch}):
-            return None
+    if stand.one_node_claims and not _completes(files.cluster({key: number}, rooms_elsewhere=[key]), [key], patch):
+        return None
     return min(run.lowest_ready(key) for run in runs)
 
 

@@ -185,11 +185,11 @@ class Planner:
         nodes = [measure for measure in measures if measure.kind is MeasureKind.NODES]
         each = (self.state.now, for_nothing, self.state.states)
         numbers = [sum(s.keeps(self.state.share) for s in some.values()) for some in each]
-        month = total_of([node.usd_per_month for node in nodes])
-        staying = [node for node in nodes if node.is_kept]  # then the month holds the other measures' nodes, too
-        once = total_of([node.usd_per_rollout for node in nodes])
-        if staying:
-            once = total_of([node.usd_per_rollout or 0.0 for node in staying]) or None
+        # As of one plan (`price.together`): a month of the nodes that pods stay on, where there are any, and the others' time.
+        staying = [node for node in nodes if node.is_kept]
+        month = total_of([node.usd_per_month for node in staying or nodes])
+        going = [node.usd_per_rollout for node in nodes if node.kept_nodes < node.nodes]
+        once = total_of(going) if going or not nodes else None
         order, is_order_played = self._order(measures)
         of_nodes = list(dict.fromkeys(key for node in nodes for key in node.makes))
         bounds = [self.nodes.at_least(key) for key in of_nodes]
@@ -299,7 +299,7 @@ def _least_words(plan: PlanAnswer) -> str:
     """How far that is from the least: what no plan for the same workloads can do without."""
     sure = " (proven)" if is_proven(plan.doubts, ()) else ", as far as is known"
     # as the bound does, kept all month
-    counts_peak = all(measure.kept_nodes in (0, measure.nodes) for measure in plan.measures)
+    counts_peak = sum(measure.kept_nodes for measure in plan.measures) in (0, plan.nodes)
     if counts_peak and plan.usd_per_month is not None and (plan.at_least_usd or 0.0) >= plan.usd_per_month - _CENT:
         return f"no plan for them costs less{sure}"
     if plan.at_least_nodes >= plan.nodes:
@@ -316,9 +316,8 @@ def _node_price(plan: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     """``$438 a month, or $4.57 if added for each of 20 rollouts``; of nodes that pods stay on, only the month."""
     if plan.usd_per_month is None:
         return "without a known price"
-    if any(node.is_kept for node in nodes):
-        going = sum(node.nodes - node.kept_nodes for node in nodes if node.is_kept)
-        on = f"{plan.nodes - going:,} of them" if going else plural(plan.nodes, "it", "them")
+    if stay := sum(node.kept_nodes for node in nodes):
+        on = f"{stay:,} of them" if stay < plan.nodes else plural(plan.nodes, "it", "them")
         each = "" if plan.usd_per_rollout is None else f", and {usd(plan.usd_per_rollout)} for one rollout"
         return f"{usd(plan.usd_per_month)} a month, since pods that have no other node stay on {on}{each}"
     once = 0.0 if plan.usd_per_rollout is None else plan.usd_per_rollout

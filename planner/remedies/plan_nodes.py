@@ -18,29 +18,31 @@ from planner.kubernetes.records import Node
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import nodes
+from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_search import FreeMeasures
 from planner.remedies.plan_state import PlanState
-from planner.remedies.price import price_of_nodes
-from planner.rollout.answers import RemedyKind, Step
+from planner.remedies.price import AddedNodes, NodesPrice, price_of_nodes, together
+from planner.rollout.answers import RemedyKind
 
 COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
 
 
-class _Offer(Record, kw_only=False):
-    """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there; `places`:
-    of each its machine and place (`NewNode`), where they were told."""
+class _Offer(Record):
+    """More nodes, each with its price, and what is done first."""
 
     changes: tuple[Change, ...]
-    nodes: tuple[tuple[Node, int], ...]
-    seconds: float
-    kept: tuple[int, ...]
-    usd_per_month: float | None
-    places: tuple[tuple[str, str], ...] = ()
+    nodes: tuple[MoreNodes, ...]
+    prices: tuple[NodesPrice | None, ...]
 
     @property
     def number(self) -> int:
-        return sum(number for _, number in self.nodes)
+        return sum(more.number for more in self.nodes)
+
+    @property
+    def usd_per_month(self) -> float | None:
+        price = together(self.prices)
+        return None if price is None else price.usd_per_month
 
     @property
     def rank(self) -> tuple[bool, float, int, bool]:
@@ -61,24 +63,23 @@ class SpareNodes:
         offers = []
         for changes in ([], *([change] for change in self.free.strategies_that_wait(key))):
             for remedy in self.state.remedies(key, RemedyKind.ADD_NODE, with_all(self.state.world, changes)):
-                nodes = [(node_of[remedy.node_template], remedy.extra_nodes)]
-                offer = self._offer(changes, nodes, remedy.seconds - remedy.arrival_seconds, [remedy.kept_nodes])
-                offers.append(replace(offer, places=((remedy.machine, remedy.place),)))
+                more = MoreNodes(
+                    like=node_of[remedy.node_template], number=remedy.extra_nodes, kept=remedy.kept_nodes,
+                    machine=remedy.machine, place=remedy.place,
+                )  # fmt: skip
+                offers.append(self._offer(changes, [more], remedy.seconds - remedy.arrival_seconds))
         taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
             """How many of them cost less than what is found already; of a pool without known prices, fewer."""
-            numbers = range(1, limits.NODES.most + 1)
-            cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
+            alike = (MoreNodes(like=template, number=n) for n in range(1, limits.NODES.most + 1))
+            cheaper = (more.number for more in alike if taken is None or self._offer([], [more], 0.0).rank < taken.rank)
             return max(cheaper, default=0)
 
-        plans = (plan for plan in self.free.least(key, worth) if plan.nodes)
         searched = [
-            replace(
-                self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds, plan.kept), places=plan.places
-            )
-            for plan in plans
-        ]
+            self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds - plan.arrival_seconds)
+            for plan in self.free.least(key, worth) if plan.nodes
+        ]  # fmt: skip
         cheaper = [offer for offer in searched if taken is None or offer.rank < taken.rank]
         better, why = self._first_that_does(key, cheaper)
         return better or taken, refused or why
@@ -104,26 +105,23 @@ class SpareNodes:
         least_of_all = max(
             self.at_least(key).nodes for measure in node_measures for key in measure.makes or (measure.workload,)
         )
-        likes = {pool_key(template): template for template in self.state.world.templates}
-        most = [self.state.already(pool) for pool in likes]
-        stays = Counter[str]()
-        for measure in node_measures:
-            stays[measure.pool] += measure.kept_nodes
-
-        def offer_of(numbers: Sequence[int]) -> _Offer:
-            nodes = [(like, number) for like, number in zip(likes.values(), numbers, strict=False) if number]
-            return self._offer((), nodes, 0.0, [min(number, stays[pool_of(like)]) for like, number in nodes])
-
+        adopted: dict[tuple[str, str, str], MoreNodes] = {}  # two places of a pool are two kinds of nodes
+        for more in self.state.world.nodes:
+            kind = pool_key(more.like), more.machine, more.place
+            known = adopted.get(kind, replace(more, number=0, kept=0))
+            adopted[kind] = replace(more, number=known.number + more.number, kept=known.kept + more.kept)
+        every = list(adopted.values())[: limits.FEWER_POOLS.most]
+        # Every offer starts from what was there before any node was adopted. Where none does, the adopted nodes come back
+        # below.
+        self.state.go_back(before)
         offers = [
-            offer_of(numbers)
-            for numbers in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
+            self._offer((), [replace(more, number=n, kept=min(n, more.kept)) for n, more in zip(numbers, every, strict=True) if n], 0.0)
+            for numbers in product(*(range(more.number + 1) for more in every))
             if max(1, least_of_all) <= sum(numbers) < number
-        ]
+        ]  # fmt: skip
         for offer in sorted(offers, key=lambda candidate: candidate.rank)[: limits.FEWER_NODES.most]:
             if month is not None and (offer.usd_per_month or 0.0) >= month:
                 break
-            # Every offer starts from what was there before any node was adopted. Where none does, the adopted nodes
-            # come back below.
             self.state.go_back(before)
             if self._does_with(offer, ready_keys):
                 return
@@ -154,24 +152,12 @@ class SpareNodes:
     def _all_of(self, key: str, offer: _Offer) -> list[Change]:
         return [*offer.changes, *self._nodes(key, offer)]
 
-    def _offer(
-        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, staying_nodes: Sequence[int] = ()
-    ) -> _Offer:  # fmt: skip
-        staying_nodes = staying_nodes or (0,) * len(nodes)
-        months, before = list[float | None](), list[Node]()
-        for (like, number), stay in zip(nodes, staying_nodes, strict=True):
-            months.append(self._price(like, number, seconds, stay, before)[0])
-            before += [like] * number
-        return _Offer(tuple(changes), tuple(nodes), seconds, tuple(staying_nodes), total_of(months))
-
-    def _price(
-        self, like: Node, number: int, seconds: float, staying_nodes: int, before: Sequence[Node] = ()
-    ) -> tuple[float | None, float | None]:
-        """USD a month, and for one rollout, of so many nodes beside all that there are by now and those of the offer `before` these
-        (`NodesPrice`)."""
-        priced_nodes = [*self.state.snapshot.nodes, *self.state.world.templates, *before]
-        price = price_of_nodes(self.state.book, priced_nodes, like, number, seconds, kept=staying_nodes)
-        return (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
+    def _offer(self, changes: Iterable[Change], nodes: Sequence[MoreNodes], seconds: float) -> _Offer:
+        """Nodes beside all that there are by now, for a rollout that takes `seconds` once they are there."""
+        there = [*self.state.snapshot.nodes, *self.state.world.likes]
+        added = AddedNodes(self.state.book, there, [more.like for more in nodes])
+        prices = added.of_each([more.number for more in nodes], [more.kept for more in nodes], seconds)
+        return _Offer(changes=tuple(changes), nodes=tuple(nodes), prices=tuple(prices))
 
     def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> tuple[_Offer | None, str]:
         """The cheapest within the budgets that makes the rollout go, and why the first of those cheaper isn't it."""
@@ -186,19 +172,19 @@ class SpareNodes:
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
         most = limits.NODES.most if self.state.aims.most_nodes is None else self.state.aims.most_nodes
-        pools = listing(list(dict.fromkeys(pool_of(template) for template, _ in offer.nodes)))
+        pools = listing(list(dict.fromkeys(pool_of(more.like) for more in offer.nodes)))
         by_pool = Counter[str]()  # two zones of a pool share its limit
-        for template, number in offer.nodes:
-            by_pool[pool_key(template)] += number
+        for more in offer.nodes:
+            by_pool[pool_key(more.like)] += more.number
         for name, number in by_pool.items():
             if past := self._past_limit(name, number):
                 return past
-        if offer.number > most - len(self.state.world.templates):
+        if offer.number > most - len(self.state.world.likes):
             return f"needs {count(offer.number, 'more spare node')} in {pools}, past the budget"
         if self.state.aims.most_usd is None:
             return ""
         if offer.usd_per_month is None:
-            names = listing([template.name for template, _ in offer.nodes])
+            names = listing([more.like.name for more in offer.nodes])
             return f"needs nodes like {names}, and their price isn't known"
         committed_usd = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
         if committed_usd + offer.usd_per_month > self.state.aims.most_usd:
@@ -222,37 +208,22 @@ class SpareNodes:
     def _nodes(self, key: str, offer: _Offer) -> list[Change]:
         """More nodes of an offer, as measures: one for each pool and place."""
         changes, cluster, already = list[Change](), self.state.world.cluster, Counter[str]()
-        before = list[Node]()
-        places = offer.places or (("", ""),) * len(offer.nodes)
-        for (template, number), kept, (machine, place) in zip(offer.nodes, offer.kept, places, strict=True):
-            name = pool_key(template)
-            step = nodes.added(cluster, template, number, machine=machine, place=place, already=already[name])
-            price = self._price(template, number, offer.seconds, kept, before)
-            change = nodes.supposed(template, number, machine, place)
-            measure = replace(self._measure(key, template, number, step, kept, price), change=change)
+        for more, price in zip(offer.nodes, offer.prices, strict=True):
+            name = pool_key(more.like)
+            step = nodes.added(cluster, more, already=already[name])
+            sizes = f" ({step.before} → {step.after})" if step.target else ""
             known, added = self.state.pools.get(name), self.state.already(name) + already[name]
-            limit = known.grows(number, capacity_of(self.state.today.cluster, known), added) if known else ""
-            changes.append(
-                (replace(measure, limit=Text(limit)), partial(LeveredCluster.more, templates=(template,) * number))
-            )
-            already[name] += number
-            before += [template] * number
+            limit = known.grows(more.number, capacity_of(self.state.today.cluster, known), added) if known else ""
+            measure = Measure(
+                kind=MeasureKind.NODES, what=Text(f"{step.what}{sizes}, for {short_name(key)}"), workload=key, makes=(),
+                command=step.commands[0], undo=step.undo[0], change=more.change, limit=Text(limit),
+                pool=pool_of(more.like), nodes=more.number, gpus=gpu_count(more.like) * more.number, gpu_model=gpu_model(more.like),
+                usd_per_month=price.usd_per_month if price else None, usd_per_rollout=price.usd_per_rollout if price else None,
+                is_kept=more.kept > 0, kept_nodes=more.kept,
+            )  # fmt: skip
+            changes.append((measure, partial(LeveredCluster.more, nodes=(more,))))
+            already[name] += more.number
         return changes
-
-    def _measure(
-        self, key: str, template: Node, number: int, step: Step, staying_nodes: int,
-        price: tuple[float | None, float | None],
-    ) -> Measure:  # fmt: skip
-        pool, (month, once) = pool_of(template), price
-        sizes = f" ({step.before} → {step.after})" if step.target else ""
-        what = f"{step.what}{sizes}, for {short_name(key)}"
-        return Measure(
-            kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
-            makes=(), pool=pool, nodes=number,
-            gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
-            usd_per_month=month, is_kept=staying_nodes > 0, kept_nodes=staying_nodes,
-            usd_per_rollout=once,
-        )  # fmt: skip
 
     @cached_property
     def uncounted(self) -> tuple[str, ...]:

@@ -14,18 +14,19 @@ from planner.ground.work_budget import part
 from planner.kubernetes import kueue_managed_pods, shell_commands
 from planner.kubernetes.derived import Same
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_autoscalers import settled
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
+from planner.remedies.levers.lending import stays
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
 from planner.remedies.measures import Change, Measure, MeasureKind, loan_measure, order_measure, quota_measure, with_all
 from planner.remedies.plan_state import PlanState
-from planner.remedies.rollout_plans import Least, least
+from planner.remedies.player import PlanOutcome
+from planner.remedies.rollout_plans import least, raised
 from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.rollout_dependencies import surroundings
@@ -154,14 +155,14 @@ class FreeMeasures:
         """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
         pods of others end for it, it is given back and not taken yet."""
 
-        def does(rollout_plan: Least) -> bool:
-            changes = self.changes_of(key, rollout_plan)
+        def does(outcome: PlanOutcome) -> bool:
+            changes = self.changes_of(key, outcome)
             return bool(changes) and self.state.does(changes, key)
 
-        for least_plan in self.least(key, does=does):
-            if does(least_plan):
-                changes = self.changes_of(key, least_plan)
-                if any(lender.disturbed(replicas_left) for lender, replicas_left in least_plan.outcome.lent):
+        for outcome in self.least(key, does=does):
+            if does(outcome):
+                changes = self.changes_of(key, outcome)
+                if any(lender.disturbed(replicas_left) for lender, replicas_left in outcome.lent):
                     return [changes]
                 self.state.take(key, changes)
                 break
@@ -172,8 +173,11 @@ class FreeMeasures:
         return self.state.wants_room(key) or (state.verdict is Verdict.STUCK and state.reason is Reason.QUOTA)
 
     def least(
-        self, key: str, worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False
-    ) -> tuple[Least, ...]:
+        self,
+        key: str,
+        worth: Callable[[Node], int] | None = None,
+        does: Callable[[PlanOutcome], bool] = lambda _: False,
+    ) -> tuple[PlanOutcome, ...]:
         """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too; `does`: one that
         is taken, beside which none that disturbs more is looked for."""
         if not self._may_be_lent_to(key):
@@ -190,18 +194,23 @@ class FreeMeasures:
         except HeadroomError:
             return ()
 
-    def changes_of(self, key: str, rollout_plan: Least) -> list[Change]:
+    def changes_of(self, key: str, outcome: PlanOutcome) -> list[Change]:
         """All that such a plan does but for its nodes, in the order in which it is done."""
-        hard = tuple((name, resource, most) for _, name, resource, _, most in rollout_plan.quota)
+        quotas, today = (
+            raised(self.state.world.cluster.snapshot, outcome),
+            self.state.world.revision(key).after.strategy,
+        )
+        hard = tuple((name, resource, most) for _, name, resource, _, most in quotas)
         changes = [quota_measure(self.state.snapshot, key, hard)] if hard else []
-        change = None if rollout_plan.strategy is None else self.state.with_strategy(key, rollout_plan.strategy)
+        strategy = outcome.revisions[0].after.strategy
+        change = None if strategy == today else self.state.with_strategy(key, strategy)
         changes += [] if change is None else [change]
-        if not rollout_plan.lent:
+        if not outcome.lent:
             return changes
-        lent = rollout_plan.outcome.lent
-        waiting = {lender.workload.key for lender, _ in lent if not lender.bound}
-        loan = loan_measure((key,), ((lender.workload, replicas_left) for lender, replicas_left in lent), waiting)
-        return [*changes, (loan, partial(LeveredCluster.more, loans={key: rollout_plan.lent}))]
+        lent = {lender.workload.key: replicas_left for lender, replicas_left in outcome.lent}
+        waiting = {lender.workload.key for lender, _ in outcome.lent if not lender.bound}
+        loan = loan_measure((key,), ((lender.workload, left) for lender, left in outcome.lent), waiting)
+        return [*changes, (loan, partial(LeveredCluster.more, loans={key: lent}))]
 
     def roll_in_turn(self, wanting: Sequence[str]) -> None:
         """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
@@ -258,7 +267,7 @@ class FreeMeasures:
         )
         return [
             workload for workload in others
-            if workload.traits.surges_freely and settled(cluster.snapshot, replace(workload, replicas=0)) == 0
+            if workload.traits.surges_freely and stays(cluster.snapshot, workload, 0)
             and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
         ]  # fmt: skip
 

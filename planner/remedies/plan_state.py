@@ -113,7 +113,7 @@ class PlanState:
 
     def already(self, name: str) -> int:
         """Nodes that are added to a pool so far."""
-        return sum(pool_key(template) == name for template in self.world.templates)
+        return sum(more.number for more in self.world.nodes if pool_key(more.like) == name)
 
     def so_far(self) -> tuple[Any, ...]:
         return self.world, dict(self.states), list(self.taken), self.turns, self.doubts

@@ -17,12 +17,13 @@ from planner.capacity.least_nodes import staying
 from planner.ground.records import Record, replace
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
 from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.records import Node, Workload
+from planner.kubernetes.records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.pricing.price_book import PriceBook
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
+from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.levers.way import LeverPosition
 from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
@@ -52,7 +53,7 @@ class PlanOutcome(Record, eq=False):
     seconds : until the last change is complete: others scaled down, nodes come, and the rollout
     arrival_seconds : of them until new nodes take pods
     usd : what its nodes cost: for the time of the rollout those that go again, a month those that are kept; None without a price
-    kept : nodes of each pool that have pods at the end which find no other place
+    nodes : that it adds, and of them those that have pods at the end which find no other place
     disturbed : pods of others that end: scaled down, moved, or preempted
     left : pods that don't get the change
     down_seconds : how long no pod of a change is Ready that has some today
@@ -68,7 +69,7 @@ class PlanOutcome(Record, eq=False):
     seconds: float = 0.0
     usd: float | None = 0.0
     price: NodesPrice | None = None
-    kept: tuple[int, ...] = ()
+    nodes: tuple[MoreNodes, ...] = ()
     arrival_seconds: float = 0.0
     disturbed: int = 0
     left: int = 0
@@ -78,11 +79,11 @@ class PlanOutcome(Record, eq=False):
     run: Run | None = None
     revisions: tuple[Revision, ...] = ()
     lent: tuple[tuple[Lender, int], ...] = ()
-    new_nodes: tuple[Node, ...] = ()
 
     @property
-    def is_kept(self) -> bool:
-        return any(self.kept)
+    def kept(self) -> int:
+        """How many nodes stay in use."""
+        return sum(more.kept for more in self.nodes)
 
 
 class Player:
@@ -175,7 +176,6 @@ class Player:
         is_sure = self._is_sure(cluster, changes, run, lent)
         if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
             return PlanOutcome(plan=plan, completes=False, is_proven=is_sure, run=run)
-        new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
         preempted = preempted_of_others(run, [r.after.key for r in self.case.revisions])
         lowest, rolling, down = self._times(plan, run)
         staying_nodes = self._kept(plan, run)
@@ -186,10 +186,10 @@ class Player:
         return PlanOutcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
                 tuple(-ready_count for ready_count in lowest), rolling, plan, disturbed, old_pods, price),
-            lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price, kept=staying_nodes,
-            arrival_seconds=self._arrival(plan),
+            lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price,
+            nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
             disturbed=disturbed, left=old_pods, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
-            lent=tuple(lent), new_nodes=tuple(new),
+            lent=tuple(lent),
         )  # fmt: skip
 
     def confirmed(self, outcome: PlanOutcome) -> PlanOutcome:
@@ -310,7 +310,7 @@ class Player:
             cluster = moved.cluster if moved else self.case.cluster
             if plan.quota:
                 cluster = quota.lifted(cluster, {r.after.namespace for r in self.case.revisions})
-            likes = [pool.new.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
+            likes = [more.like for more in self.knobs.more_nodes(plan) for _ in range(more.number)]
             cluster = self._clusters[key] = nodes.grown(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
             cluster = way.happens_to(cluster)

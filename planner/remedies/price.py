@@ -36,6 +36,17 @@ class NodesPrice(Record):
         return (self.usd_per_month if self.kept else 0.0) + (self.usd_per_rollout or 0.0)
 
 
+def together(prices: Sequence[NodesPrice | None]) -> NodesPrice | None:
+    """Of all the nodes of a plan; None where one isn't known. A month is counted of those that stay, where any do."""
+    known = [price for price in prices if price is not None]
+    if len(known) < len(prices):
+        return None
+    number, kept = sum(price.number for price in known), sum(price.kept for price in known)
+    month = sum((price.usd_per_month for price in known if price.kept or not kept), 0.0)
+    once = None if number == kept else sum((price.usd_per_rollout or 0.0 for price in known), 0.0)
+    return NodesPrice(number=number, kept=kept, usd_per_month=month, usd_per_rollout=once)
+
+
 class AddedNodes:
     """Prices of more nodes like each of `likes`, beside `nodes`. `terms` say when a node comes and goes; `start_seconds` only when it
     comes."""
@@ -47,6 +58,7 @@ class AddedNodes:
         self._each = [_hour_and_month(book, like) for like in likes]
         self._paid = _paid(book, tuple(nodes), likes)
         self._kinds = [(machine_type(like), region(like)) for like in likes]
+        self._dearest = sorted(range(len(likes)), key=lambda i: self._each[i] or (0.0, 0.0), reverse=True)
         self._terms = terms or SpareTerms(
             on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0, node_start_seconds=0.0
         )
@@ -64,30 +76,36 @@ class AddedNodes:
 
     def price(self, numbers: Sequence[int], staying_nodes: Sequence[int], rollout_seconds: float) -> NodesPrice | None:
         """Of so many of each, `staying_nodes` of them, for a rollout that takes so long once they are there; None without a price."""
+        return together(self.of_each(numbers, staying_nodes, rollout_seconds))
+
+    def of_each(
+        self, numbers: Sequence[int], staying_nodes: Sequence[int], rollout_seconds: float
+    ) -> list[NodesPrice | None]:
+        """The same of each by itself, as a part of the whole, without those of which there are none."""
         terms = replace(self._terms, node_start_seconds=self.arrival_seconds(numbers))
-        hours, month, once = terms.added_hours(rollout_seconds), 0.0, 0.0
+        hours, prices = terms.added_hours(rollout_seconds), list[NodesPrice | None]()
         shares = self._shares(numbers, staying_nodes)
         for each, paid, number, stay in zip(self._each, shares, numbers, staying_nodes, strict=True):
             if number and each is None:
-                return None
-            hourly, monthly = each or (0.0, 0.0)
-            month += max(0, (stay if any(staying_nodes) else number) - paid) * monthly
-            once += max(0, number - stay - max(0, paid - stay)) * hourly * hours
-        return NodesPrice(
-            number=sum(numbers), kept=sum(staying_nodes), usd_per_month=month,
-            usd_per_rollout=None if sum(staying_nodes) == sum(numbers) else once,
-        )  # fmt: skip
+                prices.append(None)
+            elif number and each is not None:
+                month = max(0, (stay or number) - paid) * each[1]
+                once = max(0, number - stay - max(0, paid - stay)) * each[0] * hours
+                prices.append(NodesPrice(number=number, kept=stay, usd_per_month=month, usd_per_rollout=None if stay == number else once))  # fmt: skip
+        return prices
 
     def _shares(self, numbers: Sequence[int], staying_nodes: Sequence[int]) -> list[int]:
-        """Of each, how many commitments pay for: places of a pool share them, and first those have them that stay, which cost more."""
+        """Of each, how many commitments pay for: places of a pool share them, and first those have them that stay, which cost more; of
+        these and of those that go again the dearest, in whichever order they are."""
         remaining: dict[tuple[str, str], int] = {}
         for kind, paid in zip(self._kinds, self._paid, strict=True):
             remaining[kind] = max(paid, remaining.get(kind, 0))
         shares = [0] * len(numbers)
         going = [number - stay for number, stay in zip(numbers, staying_nodes, strict=True)]
         for amounts in (staying_nodes, going):
-            for i, (kind, amount) in enumerate(zip(self._kinds, amounts, strict=True)):
-                share = min(amount, remaining[kind]) if self._paid[i] else 0
+            for i in self._dearest:
+                kind = self._kinds[i]
+                share = min(amounts[i], remaining[kind]) if self._paid[i] else 0
                 shares[i] += share
                 remaining[kind] -= share
         return shares

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from planner.capacity.least_nodes import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
-from planner.ground.records import Record, replace
-from planner.kubernetes.records import Node, Snapshot, Strategy
+from planner.ground.records import replace
+from planner.kubernetes.records import Node, Snapshot
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
@@ -27,24 +27,10 @@ from planner.scheduling.cluster import Cluster
 _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 
 
-class Least(Record, eq=False):
-    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which, of which `kept` stay, at
-    `places`; `seconds`: once these are there."""
-
-    outcome: PlanOutcome
-    seconds: float
-    kept: tuple[int, ...]
-    strategy: Strategy | None
-    lent: Mapping[str, int]
-    quota: tuple[tuple[str, str, str, int, int], ...]
-    nodes: tuple[tuple[Node, int], ...]
-    places: tuple[tuple[str, str], ...]  # of each its machine and place (`NewNode`)
-
-
 def least(
     cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
-    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False,
-) -> tuple[Least, ...]:  # fmt: skip
+    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[PlanOutcome], bool] = lambda _: False,
+) -> tuple[PlanOutcome, ...]:  # fmt: skip
     """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one. Of
     those that disturb more than one that `does` not all.
 
@@ -66,27 +52,18 @@ def least(
     if cache_key is not None and cache_key in in_vain:
         return ()
 
-    def of(outcome: PlanOutcome) -> Iterator[Least]:
-        """None where it keeps too few Ready, or a lender isn't given back."""
+    def is_fair(outcome: PlanOutcome) -> bool:
+        """Whether it keeps enough Ready, and every lender is given back."""
         is_enough = outcome.lowest[0] >= enough(share, revision.after.pods_wanted)
-        if is_enough and all(outcome.run is not None and is_given_back(outcome.run, *pair) for pair in outcome.lent):
-            yield Least(
-                outcome=outcome, seconds=outcome.seconds - outcome.arrival_seconds,
-                kept=tuple(stay for stay, n in zip(outcome.kept, outcome.plan.nodes, strict=False) if n), strategy=case_knobs.ways_of(outcome.plan)[0].strategy, quota=raised(cluster.snapshot, outcome),
-                lent={lender.workload.key: replicas_left for lender, replicas_left in outcome.lent},
-                nodes=tuple((pool.new.template, n) for pool, n in case_knobs.grown(outcome.plan)),
-                places=tuple((pool.new.machine, pool.new.place) for pool, _ in case_knobs.grown(outcome.plan)),
-            )  # fmt: skip
+        return is_enough and all(outcome.run is not None and is_given_back(outcome.run, *pair) for pair in outcome.lent)
 
     try:
         can = is_small or _does_with_all(case, case_knobs)
         units = limits.SEARCH_UNITS.most if is_small else limits.PLAN_UNITS.most
-        best = (
-            search(case, case_knobs, units=units, does=lambda outcome: any(map(does, of(outcome)))).best if can else ()
-        )
+        best = search(case, case_knobs, units=units, does=lambda one: is_fair(one) and does(one)).best if can else ()
     except HeadroomError:
         return ()
-    plans = tuple(least_plan for outcome in best for least_plan in of(outcome))
+    plans = tuple(filter(is_fair, best))
     if cache_key is not None and not plans:
         in_vain.add(cache_key)
     return plans

@@ -6,7 +6,7 @@ The objects are written anew out of the snapshot, with what its pods request onc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from planner.ground.errors import HeadroomError
@@ -45,24 +45,18 @@ def with_room(rollout_result: RolloutResult, snapshot: Snapshot, scenario: Scena
     """`rollout_result` with the room of each workload that is stuck for want of room; of others it isn't worked out. On the tightest cluster of a
     manifest, where no cluster was given, such a workload isn't stuck: it needs that room."""
     is_made = snapshot.source == SOURCE
-    if (
-        rollout_result.verdict is not Verdict.STUCK
-        or rollout_result.reason not in _REASONS
-        or not (scenario.with_remedies or is_made)
-    ):
+    is_short = rollout_result.verdict is Verdict.STUCK and rollout_result.reason in _REASONS
+    if not is_short or not (scenario.with_remedies or is_made):
         return rollout_result
     prepared = prepare(snapshot, scenario)
     revisions = {revision.after.key: revision for revision in prepared.revisions}
-    keys = [
-        part.workload
-        for part in rollout_result.workloads
-        if part.verdict is Verdict.STUCK and part.reason in _REASONS and part.workload in revisions
-    ]
-    rooms: Mapping[str, RoomNeed | None] = (
-        _on_made(snapshot, scenario, revisions, keys)
-        if is_made
-        else {key: _room(prepared.snapshot, revisions[key]) for key in keys}
-    )
+    stuck = (part for part in rollout_result.workloads if part.verdict is Verdict.STUCK and part.reason in _REASONS)
+    keys = [part.workload for part in stuck if part.workload in revisions]
+    rooms: Mapping[str, RoomNeed | None] = {}
+    if is_made:
+        rooms = _on_made(snapshot, scenario, revisions, keys)
+    else:
+        rooms = {key: _room(prepared.snapshot, revisions[key]) for key in keys}
     parts = tuple(replace(part, room=rooms.get(part.workload)) for part in rollout_result.workloads)
     rollout_result = replace(rollout_result, workloads=parts)
     return _needing_room(rollout_result) if is_made else rollout_result
@@ -95,7 +89,12 @@ def files_of(snapshot: Snapshot, revisions: Mapping[str, Revision]) -> Files:
             for document in _objects(snapshot, after):  # a claim that several share once
                 metadata = document["metadata"]
                 documents[document["kind"], metadata.get("namespace", ""), metadata["name"]] = document
-    text = json.dumps({"kind": "List", "items": list(documents.values())})
+    return _files(snapshot, documents.values())
+
+
+def _files(snapshot: Snapshot, items: Iterable[Object]) -> Files:
+    """Objects of the snapshot as files; each names its namespace."""
+    text = json.dumps({"kind": "List", "items": list(items)})
     return Files(text, namespace=DEFAULT_NAMESPACE, minor=minor_of(snapshot) or RECORDED)
 
 
@@ -137,14 +136,8 @@ def _room(snapshot: Snapshot, revision: Revision) -> RoomNeed | None:
         return None
     if before.replicas != after.replicas or _asks(before) != _asks(after):
         return None
-    items = list(_objects(snapshot, after))
     try:
-        files = Files(
-            json.dumps({"kind": "List", "items": items}),
-            namespace=after.namespace,
-            minor=minor_of(snapshot) or RECORDED,
-        )
-        need = asked(files, after.key, with_cures=False).need
+        need = asked(_files(snapshot, _objects(snapshot, after)), after.key, with_cures=False).need
     except HeadroomError:  # an object that the cluster has and an API server of today refuses
         return None
     return need if need.need in (Need.ROOM, Need.SAME_NODE, Need.NEVER) else None
@@ -163,11 +156,8 @@ def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
     holders = [document["spec"]]
     if workload.groups is not None:
         parts = document["spec"]["leaderWorkerTemplate"]
-        holders = [
-            {"template": pod_template}
-            for pod_template in (parts.get("leaderTemplate"), parts["workerTemplate"])
-            if pod_template
-        ]
+        templates = (parts.get("leaderTemplate"), parts["workerTemplate"])
+        holders = [{"template": pod_template} for pod_template in templates if pod_template]
     for holder, (template, _) in zip(holders, workload.templates, strict=False):
         spec = admission.prepare(workload.namespace, template.spec, template.labels)
         holder["template"]["spec"] = admitted_template(_placed(holder["template"]["spec"]), spec)

@@ -9,7 +9,7 @@ from planner.capacity.gate_result import GatedWorkload, untold
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
-from planner.inventory.kubectl_apply import PlacedWorkload, UnknownObject
+from planner.inventory.kubectl_apply import UnknownObject
 from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.feature_gates import RECORDED
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
@@ -97,7 +97,9 @@ def without_cluster(
         elif key not in singles and way in (UpdateEffect.BESIDE, UpdateEffect.AFTER):
             parts.append(_part(files, key, asked_anew(files, placed, document), None, is_more=False))
         elif key not in singles:
-            parts.append(untold(_not_played(placed)))
+            what = f"how {with_article(placed.workload.kind)} rolls out isn't played without a cluster"
+            fix = "Ask with a cluster: headroom gate CLUSTER -f FILE"
+            parts.append(untold(UnknownObject(key=key, what=what, fix=fix)))
     parts += [untold(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
@@ -121,12 +123,10 @@ def _with_smaller(files: Files, key: str, room_need: WorkloadNeed, spare: Mappin
     if not room_need.need.cures or not spare:
         return room_need
     smaller = smaller_request(files.stands[key], room_need.need, spare, units_of(files.cluster({key: 1})))
+    if smaller is None:
+        return room_need
     first, *others = room_need.need.cures
-    return (
-        replace(room_need, need=replace(room_need.need, cures=(first, smaller, *others)))
-        if smaller is not None
-        else room_need
-    )
+    return replace(room_need, need=replace(room_need.need, cures=(first, smaller, *others)))
 
 
 def tightest_cluster_of(
@@ -155,15 +155,6 @@ def _is_idle(files: Files, key: str) -> bool:
     """Whether it has no replicas, and no autoscaler gives it some: nothing rolls out."""
     workload = files.workloads.get(key)
     return workload is not None and workload.traits.has_replicas and workload.replicas == 0
-
-
-def _not_played(placed: PlacedWorkload) -> UnknownObject:
-    kind, key = placed.workload.kind, placed.workload.key
-    return UnknownObject(
-        key=key,
-        what=f"how {with_article(kind)} rolls out isn't played without a cluster",
-        fix="Ask with a cluster: headroom gate CLUSTER -f FILE",
-    )
 
 
 def _notes(files: Files, *, is_asked_anew: bool) -> list[Text]:
@@ -211,15 +202,11 @@ def _sentence(room_need: WorkloadNeed) -> str:
     """What it needs, and with which change of the manifest it needs none; it follows the workload's name."""
     need = room_need.need
     if need.need is Need.UNKNOWN:
-        why = str(room_need.why) or (
-            str(room_need.result.sentence) if room_need.result is not None else ""
-        ).removeprefix("not known: ")
-        return f"not known: {why}"
+        said = str(room_need.result.sentence) if room_need.result is not None else ""
+        return f"not known: {str(room_need.why) or said.removeprefix('not known: ')}"
     if need.need is Need.NEVER:
-        why = (
-            str(room_need.result.workloads[0].sentence).removeprefix("stuck: ") if room_need.result is not None else ""
-        )
-        return f"{need.sentence}: {why}{_cure_words(need)}"
+        said = str(room_need.result.workloads[0].sentence) if room_need.result is not None else ""
+        return f"{need.sentence}: {said.removeprefix('stuck: ')}{_cure_words(need)}"
     if need.need is Need.NOTHING:
         sure = " (proven, for this workload alone)" if need.is_proven else ""
         numbers = f" at {_numbers(need)} replicas" if need.by_replicas else ""
@@ -249,19 +236,14 @@ def _ready_with(need: RoomNeed) -> str:
 
 def _together_words(together: WorkloadNeed | None, singles: dict[str, WorkloadNeed]) -> Text:
     if together is None:
-        return (
-            Text(f"together: not known: {TOGETHER.reached(number=len(singles))}")
-            if len(singles) > TOGETHER.most
-            else NO_WORDS
-        )
-    need = together.need
+        why = TOGETHER.reached(number=len(singles))
+        return Text(f"together: not known: {why}") if len(singles) > TOGETHER.most else NO_WORDS
+    need, first = together.need, "together, applied one right after the other, they need"
     if need.need is Need.UNKNOWN:
         return Text(f"together: not known: {together.why}")
     if not need.places:
-        return Text(
-            f"together, applied one right after the other, they need no spare room{' (proven)' if need.is_proven else ''}"
-        )
+        return Text(f"{first} no spare room{' (proven)' if need.is_proven else ''}")
     # A DaemonSet's room isn't among those together.
     apart = sum(single_need.need.pod_count for single_need in singles.values() if not single_need.need.is_per_node)
     of = f", {apart:,} if each had its own" if apart > need.pod_count else ""
-    return Text(f"together, applied one right after the other, they need {need.words}{of}")
+    return Text(f"{first} {need.words}{of}")

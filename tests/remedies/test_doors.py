@@ -24,7 +24,7 @@ from planner.questions.plan import answer as plan_answer
 from planner.questions.pool_settings import PoolSettings
 from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.levers.nodes import added
+from planner.remedies.levers.nodes import MoreNodes, added
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -245,6 +245,20 @@ def test_the_place_and_the_machine_of_a_new_node_are_the_same_at_every_door(name
     assert [measure.change for measure in added_nodes] == [way.change for way in ways if way.extra_nodes]
 
 
+@pytest.mark.parametrize(("gpus", "like"), [((0, 2), "n1"), ((2, 0), "n0")])
+def test_a_role_grows_by_a_node_that_takes_the_pod_whichever_stands_first(gpus: tuple[int, int], like: str) -> None:
+    """No template makes the nodes of a role: an autoscaler grows the group that takes the pod, as the way out does."""
+    found = two_apart(*({"gpus": number, **WORKER_ROLE} for number in gpus))
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    answer = rollout(found, scenario, growing(found, parse_typed_limits("worker=1-5")))
+    assert answer.verdict is Verdict.NEEDS_GROWTH
+    assert str(answer.sentence).startswith(f"completes if pool worker grows by 1 node like {like} (2 → 3, max 5)")
+    pool = two_apart(*({"gpus": number, "pool": "gpu"} for number in gpus))
+    of_pool = rollout(pool, scenario, growing(pool, parse_typed_limits("gpu=1-5")))
+    assert (of_pool.verdict is Verdict.NEEDS_GROWTH) is bool(gpus[0]), "a pool's new node is like the first"
+    assert " like " not in str(of_pool.sentence)
+
+
 def test_without_prices_a_large_node_is_another_plan_than_a_small_one() -> None:
     """Of nodes of one kind in two zones one plan is enough."""
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
@@ -310,5 +324,7 @@ def test_bare_metal_whose_sizes_differ_by_a_little_is_looked_at_whole() -> None:
 
 def test_steps_for_two_places_of_a_pool_add_up() -> None:
     cluster = Cluster(unlike(1, 1))
-    steps = [added(cluster, cluster.nodes[0], 1), added(cluster, cluster.nodes[0], 2, place="zone b", already=1)]
+    like = cluster.nodes[0]
+    first, second = MoreNodes(like=like, number=1), MoreNodes(like=like, number=2, place="zone b")
+    steps = [added(cluster, first), added(cluster, second, already=1)]
     assert [(step.before, step.after) for step in steps] == [("2", "3"), ("3", "5")]

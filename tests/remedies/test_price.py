@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +18,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import paid_for, parse_commitments
 from planner.pricing.price_book import PriceBook, Provisioning
@@ -29,13 +30,14 @@ from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout_answer
 from planner.remedies.certificate import ALL, certificate
+from planner.remedies.lever_ranges import Lever
 from planner.remedies.price import AddedNodes, price_of_nodes, priced
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
+from tests.builders.objects import ZONE, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.capacity.test_certificate import random_case
 from tests.remedies.doors import of_prices
 from tests.rollout.rollouts import WORKER, rolling
@@ -160,6 +162,77 @@ def test_places_of_a_pool_share_what_a_commitment_pays_for() -> None:
     assert month(3, 1, 0) == month(0, 4, 0) == each.usd_per_month
     assert month(0, 0, 1) > 0, "another machine isn't paid for"
     assert month(3, 1, 0, stay=(0, 1, 0)) == 0
+
+
+def test_what_a_commitment_pays_for_does_not_depend_on_the_order_of_places() -> None:
+    """Two more are paid for: they are the two dearer ones, whichever stands first."""
+    rows = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,8,1y,0.1,\n"
+    asked = demo.read()
+    dear = _like(asked, "gpu-t4")
+    bare = {name: amount for name, amount in dear.allocatable.items() if name != "nvidia.com/gpu"}
+    labels = {key: value for key, value in dear.labels.items() if "accelerator" not in key}
+    cheap = replace(dear, name="bare", allocatable=FrozenMap(bare), capacity=FrozenMap(bare), labels=FrozenMap(labels))
+    owned = BOOK.with_commitments(parse_commitments(rows, where="owned.csv"))
+    orders = ([dear, cheap], [cheap, dear])
+    months = [AddedNodes(owned, asked.nodes, likes).price([2, 2], [0, 0], 600.0) for likes in orders]
+    of_cheap = price_of_nodes(BOOK, asked.nodes, cheap, 2, 600.0)
+    of_dear = price_of_nodes(BOOK, asked.nodes, dear, 2, 600.0)
+    assert months[0] == months[1]
+    assert of_cheap is not None
+    assert of_dear is not None
+    assert months[0] is not None
+    assert of_cheap.usd_per_month == months[0].usd_per_month < of_dear.usd_per_month
+
+
+ZONES = [f"asia-northeast3-{place}" for place in "ab"]
+
+
+def two_zones(*spread: dict[str, Any], waits: int) -> Snapshot:
+    """A pool of two T4 nodes, one a zone, each full of a pod of a Deployment that surges; `waits`: pods that are pending in the first."""
+    model = _like(demo.read(), "gpu-t4")
+    specs = [pod_spec(gpus=1, **more) for more in spread]
+    pods = [pod(f"x{i}", pod_spec(gpus=1, nodeSelector={ZONE: ZONES[0]})) for i in range(waits)]
+    found = snapshot(
+        [node(f"n{i}", gpus=1, zone=zone) for i, zone in enumerate(ZONES)], pods,
+        *(deployment(name, [f"n{i}"], specs[i], strategy=rolling(1, 0)) for i, name in enumerate("bc")),
+    )  # fmt: skip
+    labels = [{**model.labels, ZONE: one.labels[ZONE], "kubernetes.io/hostname": one.name} for one in found.nodes]
+    nodes = (
+        replace(model, name=one.name, uid=one.name, taints=(), allocatable=one.allocatable, labels=FrozenMap(of))
+        for one, of in zip(found.nodes, labels, strict=True)
+    )
+    return replace(found, nodes=tuple(nodes))
+
+
+def test_a_plan_counts_a_month_of_the_nodes_that_stay_only() -> None:
+    """One of two nodes in the first zone stays, with the pod that was pending; that of the second zone goes again: the plan for both
+    workloads costs what the certificate says of both."""
+    asked = two_zones(*({"nodeSelector": {ZONE: zone}} for zone in ZONES), waits=1)
+    found = plan(asked, PlanSettings(least_ready_percent=100), Inputs(book=BOOK))
+    both = Scenario(changes=tuple(WorkloadChange(workload=f"Deployment/ml/{name}") for name in "bc"))
+    (mine,) = certificate(asked, both, {Lever.NODES}, (), BOOK).plans[-1:]
+    assert (found.nodes, mine.nodes, mine.kept_nodes) == (3, 3, 1)
+    assert (found.usd_per_month, found.usd_per_rollout) == pytest.approx((mine.usd_per_month, mine.usd_per_rollout))
+    assert "a month, since pods that have no other node stay on 1 of them" in str(found.sentence)
+
+
+def test_fewer_nodes_for_two_workloads_are_in_the_zone_that_one_of_them_needs() -> None:
+    """The first is at home in both zones, the second in one: a node there does for both, and the step says where."""
+    asked = two_zones({}, {"nodeSelector": {ZONE: ZONES[1]}}, waits=0)
+    found = plan(asked, PlanSettings(least_ready_percent=100), Inputs(book=BOOK))
+    (nodes,) = (measure for measure in found.measures if measure.nodes)
+    assert nodes.nodes == 1
+    assert f"zone {ZONES[1]}" in str(nodes.what)
+    assert nodes.command.endswith(f"the new nodes have to be in zone {ZONES[1]}")
+
+
+@pytest.mark.parametrize("names", ["bc", "cb"])
+def test_the_zone_that_one_of_two_changes_needs_is_said_whichever_stands_first(names: str) -> None:
+    asked = two_zones({}, {"nodeSelector": {ZONE: ZONES[0]}}, waits=0)
+    both = Scenario(changes=tuple(WorkloadChange(workload=f"Deployment/ml/{name}") for name in names))
+    first, *_ = certificate(asked, both, {Lever.NODES}, (), BOOK).plans
+    assert str(first.title) == f"1 more node in gpu-t4, zone {ZONES[0]}"
+    assert first.steps[0].commands[0].endswith(f"the new nodes have to be in zone {ZONES[0]}")
 
 
 def test_price_and_duration_of_a_way_out_stand_in_every_format() -> None:

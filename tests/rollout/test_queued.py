@@ -18,7 +18,8 @@ from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.remedies.measures import MeasureKind
-from planner.remedies.rollout_plans import Least, least
+from planner.remedies.player import PlanOutcome
+from planner.remedies.rollout_plans import least
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -376,7 +377,7 @@ def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -
         played.extend(revisions)
         return find_remedies(cluster, revisions, *given, **named)
 
-    def search(cluster: Cluster, revision: Revision, *given: Any) -> tuple[Least, ...]:
+    def search(cluster: Cluster, revision: Revision, *given: Any) -> tuple[PlanOutcome, ...]:
         played.append(revision)
         return least(cluster, revision, *given)
 

@@ -53,6 +53,30 @@ def grown_by(cluster: Cluster, like: Node, number: int) -> Cluster:
     return grown(cluster, [like] * number)
 
 
+class MoreNodes(Record, eq=False):
+    """So many nodes more like `like`, of which pods stay on `kept`; `machine`, `place`: see `NewNode`."""
+
+    like: Node
+    number: int
+    kept: int = 0
+    machine: str = ""
+    place: str = ""
+
+    @property
+    def words(self) -> str:
+        """``2 more nodes in gpu, zone a``; ``1 more node like n0`` where it has no pool."""
+        pool, many = node_pool(self.like), words.count(self.number, "more node", "more nodes")
+        where = f"in {pool}" if pool else f"like {self.like.name}"
+        return ", ".join(filter(None, (f"{many} {where}", self.machine, self.place)))
+
+    @property
+    def change(self) -> str:
+        """``add:gpu=2``, as --change takes it. It brings the pool's own template in the zone with the fewest nodes: "" where another node
+        is named."""
+        pool = node_pool(self.like)
+        return f"add:{pool}={self.number}" if pool and not self.machine and not self.place else ""
+
+
 # ── how far it goes ──────────────────────────────────────────────────────────────────────────────────────────────────
 class Growing(Record):
     """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
@@ -68,11 +92,17 @@ def growing(
 ) -> Iterator[Growing]:  # fmt: skip
     """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""
     pool_by_name, nodes_wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
+    keys = tuple(dict.fromkeys(key for shape in shapes for key in _topology_keys(shape.spec)))
     new_by_name: dict[str, NewNode] = {}
     # Two zones may do equally well: then the first is told, as in the list of ways out. `Knobs.arounds` begins at the end of this list, so
     # the first place has to stand last.
     for new in (new for shape in shapes for places in new_nodes(cluster, shape, cut) for new in reversed(places)):
-        new_by_name.setdefault(new.template.name, new)
+        known = new_by_name.setdefault(new.template.name, new)
+        if (
+            known.place != new.place
+        ):  # a change tells places apart that another doesn't: they stand where the template does
+            where = _place_words([_where(new.template, keys)], keys)
+            new_by_name[new.template.name] = replace(known, place=where)
     for new in new_by_name.values():
         name = pool_key(new.template)
         limit = pool_by_name.get(name)
@@ -106,6 +136,9 @@ class NewNode(Record, eq=False):
     machine: str
     place: str
     is_anywhere: bool
+
+    def more(self, number: int, kept: int) -> MoreNodes:
+        return MoreNodes(like=self.template, number=number, kept=kept, machine=self.machine, place=self.place)
 
 
 def new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
@@ -162,9 +195,12 @@ def _by_place(cluster: Cluster, keys: tuple[str, ...]) -> dict[str, dict[Where, 
     pools: dict[str, dict[Where, list[int]]] = {}
     for number, node in enumerate(cluster.nodes):
         machine = (machine_type(node), str(gpu_count(node))) if is_chosen_for_the_pod(node) else ("", "")
-        where = (*machine, zone(node), *(node.labels.get(key, "") for key in keys))
-        pools.setdefault(pool_key(node), {}).setdefault(where, []).append(number)
+        pools.setdefault(pool_key(node), {}).setdefault((*machine, *_where(node, keys)), []).append(number)
     return {pool: dict(sorted(by_place.items())) for pool, by_place in sorted(pools.items())}
+
+
+def _where(node: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
+    return zone(node), *(node.labels.get(key, "") for key in keys)
 
 
 def _alike(cluster: Cluster, numbers: Sequence[int], takes: IntArray) -> list[list[int]]:
@@ -276,24 +312,23 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
             continue
         count, run, new = min(enough, key=lambda candidate: candidate[0])
         is_anywhere = new.is_anywhere and len(enough) == len(tried) and all(number == count for number, *_ in enough)
-        template, staying_nodes = new.template, len(kept_nodes(run, count))
-        place = "" if is_anywhere else new.place
-        step = added(case.cluster, template, count, machine=new.machine, place=place)
+        more = replace(new, place="" if is_anywhere else new.place).more(count, len(kept_nodes(run, count)))
+        template, step = more.like, added(case.cluster, more)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
-            f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, staying_nodes)}",
+            f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, more.kept)}",
             run,
             step=step,
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
-            machine=new.machine,
-            place=place,
-            change=supposed(template, count, new.machine, place),
-            is_kept=staying_nodes > 0,
-            kept_nodes=staying_nodes,
+            machine=more.machine,
+            place=more.place,
+            change=more.change,
+            is_kept=more.kept > 0,
+            kept_nodes=more.kept,
             first_seconds=arrival,
             arrival_seconds=arrival,
         )
@@ -334,17 +369,17 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place: str = "", already: int = 0) -> Step:
+def added(cluster: Cluster, more: MoreNodes, *, already: int = 0) -> Step:
     """So many nodes more like one of its own: with the command of the pool's cloud, or in words; a node without a pool stands
-    for itself, no pool is made of its name. `machine` and `place`: see `NewNode`, the command of no cloud chooses them; `already`: that the
-    steps before this one add to the pool."""
+    for itself, no pool is made of its name. The command of no cloud chooses their machine and place; `already`: that the steps before this
+    one add to the pool."""
+    like, number, place, what = more.like, more.number, more.place, more.words
     pool = node_pool(like)
     size = already + sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
-    place_text = "".join(f", {text}" for text in (machine, place) if text)
-    what = more_nodes(like, number, machine, place)
+    place_text = "".join(f", {text}" for text in (more.machine, place) if text)
     if not pool:
-        more, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
-        return Step(what=what, commands=(shell_commands.remark(more),), undo=(shell_commands.remark(again),))
+        does, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
+        return Step(what=what, commands=(shell_commands.remark(does),), undo=(shell_commands.remark(again),))
     if brings := brings_of(pool_label(like)):
         return Step(what=what, commands=(shell_commands.remark(brings.replace("{}", pool)),), undo=(shell_commands.remark("they go again by themselves"),))  # fmt: skip
     # A role (`worker`) is no node group of a cloud's: no command resizes it.
@@ -359,20 +394,6 @@ def added(cluster: Cluster, like: Node, number: int, *, machine: str = "", place
     return Step(
         what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
-
-
-def supposed(like: Node, number: int, machine: str, place: str) -> str:
-    """``add:gpu=2``, as --change takes it. It brings the pool's own template in the zone with the fewest nodes: "" where another node is
-    named."""
-    pool = node_pool(like)
-    return f"add:{pool}={number}" if pool and not machine and not place else ""
-
-
-def more_nodes(like: Node, number: int, machine: str, place: str) -> str:
-    """``2 more nodes in gpu, zone a``; ``1 more node like n0`` where it has no pool."""
-    pool = node_pool(like)
-    many = words.count(number, "more node", "more nodes")
-    return ", ".join(filter(None, (f"{many} {f'in {pool}' if pool else f'like {like.name}'}", machine, place)))
 
 
 def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
