@@ -93,7 +93,7 @@ class _Definitions:
         if record not in self._names:
             name = record.__name__
             while name in self.made:  # two rooms may call a record the same
-                name = f"{record.__module__.rpartition('.')[2].capitalize()}{name}"
+                name = f"{''.join(word.capitalize() for word in record.__module__.rpartition('.')[2].split('_'))}{name}"
             self._names[record] = name
             self.made[name] = {}
             hints = get_type_hints(record)

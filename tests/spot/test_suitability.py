@@ -48,7 +48,7 @@ def test_the_checklist_has_every_point_once() -> None:
 
 
 def test_every_outcome_of_the_checklist_is_one_that_a_check_says() -> None:
-    """A name in `checks.py` that the table lacks, or a row that nothing says, is a slip of the pen."""
+    """A name in `suitability_checks.py` that the table lacks, or a row that nothing says, is a slip of the pen."""
     tree = ast.parse(Path(suitability_checks.__file__).read_text(encoding="utf-8"))
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "say"]
     said = {
