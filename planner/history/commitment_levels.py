@@ -74,6 +74,8 @@ def model_uses(
         hours = sum(use.hours for use in used)
         today = sum(line[-1][1] for line in series)
         to_spot, with_rollouts = (leaving or {}).get((model, place), (0, 0))
+        # A GPU leaves once: what goes to spot is counted first, so that rollouts that end can free no more than the rest (10 held,
+        # 8 to spot, 5 freed by rollouts: 2 of these 5, and 0 stay to commit to).
         leaving_gpus = min(today, to_spot)
         surplus = min(today - leaving_gpus, with_rollouts)
         staying = today - leaving_gpus - surplus

@@ -185,6 +185,7 @@ def _begun_again(turn: RevisionTime, before: Sequence[RevisionTime], scalings: S
     if not ups:
         return replace(turn, began=max(downs, default=None))
     grace = float(turn.workload.template.spec.termination_grace_period_seconds)
+    # A Recreate waits until the old pods are gone, which takes up to their grace period; a rolling update scales within a second.
     slack = grace if turn.workload.strategy.kind == RECREATE else 1.0
     creation_times = [pod.created_at for pod in turn.pods if pod.created_at is not None]
     return replace(

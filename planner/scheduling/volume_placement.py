@@ -334,6 +334,7 @@ class _Compiler:
             and capacity.nodes is not None
             and (capacity.largest_bytes or -1) >= claim_template.requested_bytes
         ]
+        # Nodes are asked once per class of equal labels, and only these labels can tell two nodes apart here.
         keys = {
             key for selector in enough for key in (*selector.match_labels, *(e.key for e in selector.match_expressions))
         }

@@ -229,6 +229,7 @@ class Store:
         all_paths = [path for paths in paths_by_partition.values() for path in paths]
         decoded = self._decoded(all_paths)
         manifests = {path: entry for path, entry in decoded.items() if not entry.paths & self._refused.keys()}
+        # One damaged entry of many is left out; where all are damaged, "no snapshots" would be untrue, so the first refusal is raised.
         if not manifests:
             for path in (*all_paths, *(file for entry in decoded.values() for file in sorted(entry.paths))):
                 if path in self._refused:

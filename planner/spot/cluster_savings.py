@@ -797,6 +797,7 @@ def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node
     nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
     costs = [node for node in plan.cost.nodes if node.node.node not in freed]
     for kind, repacked in zip(plan.kinds, done, strict=True):
+        # A spot node is not in the input: its price is that of the node it replaces, with the spot label and without a uid.
         if repacked.new_nodes:
             labels = FrozenMap({**kind.template.labels, AS_SPOT[0]: AS_SPOT[1]})
             (like,) = cluster_cost(plan.prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes

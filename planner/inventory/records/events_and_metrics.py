@@ -18,6 +18,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     about = event.involved_object or event.regarding or _NOBODY
     series = event.series or _NO_SERIES
     source = event.source or event.deprecated_source or _NO_SOURCE
+    # A recorder of events.k8s.io/v1 sets eventTime and leaves the old timestamps null: without it, such an event has no age.
     first = event.first_timestamp or event.deprecated_first_timestamp or event.event_time
     last = event.last_timestamp or event.deprecated_last_timestamp or series.last_observed_time or event.event_time
     return model.Event(
