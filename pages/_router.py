@@ -18,11 +18,7 @@ PAGES = {
         ("headroom.py", "What fits", "event_seat", ("capacity", "seats")),
         ("clusters.py", "Other clusters", "hub", ("fleet", "where")),
     ),
-    "Health": (
-        ("restarts.py", "Restarts", "restart_alt", ("restarts",)),
-        ("memory.py", "Memory", "memory", ("memory", "memory_what_if")),
-        ("drift.py", "Drift", "compare", ("drift",)),
-    ),
+    "Health": (("health.py", "Health", "healing", ("restarts", "memory", "memory_what_if", "drift")),),
     "Money": (("costs.py", "Money", "payments", ("costs", "savings", "idle")),),
     "Over time": (("history.py", "Over time", "timeline", ("diff", "trends", "commitments")),),
     "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),

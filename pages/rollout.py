@@ -26,7 +26,7 @@ if rollout_inputs.rolls_out(snapshot, key):
         given = capacity_inputs.priced(capacity_inputs.given(snapshot))
         rollout_view.show(snapshot, settings, given, place)
 else:
-    place.info("A Job isn't rolled out: its pods are made once.", title="○ No rollout", icon=":material/work:")
+    place.info("Pods of a Job and bare pods are made once.", title="○ No rollout", icon=":material/work:")
 if key:
     with frame.folded("Spot, memory and restarts, the same service elsewhere", "about"):
         workload_tabs.show(snapshot, key)

@@ -1,14 +1,13 @@
 """The only Streamlit code outside `pages/` and `app.py`: what pages are made of.
 
-A page reads like this (pages/memory.py)::
+A page reads like this (pages/health.py)::
 
-    snapshot = session.cluster()
-    kubelet, stats = memory_inputs.kubelet(snapshot)
-    settings = plan_memory.MemorySettings(kubelet=kubelet)
-    whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Inputs(stats=stats))
-    plan = plan_memory.narrowed(whole, page_filter.kept(snapshot))
-    risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
-    downloads.answer(plan_memory.QUESTION, snapshot, settings, plan, rows="containers")
+    cluster = session.cluster()
+    kubelet, stats = memory_inputs.kubelet(cluster)
+    settings = MemorySettings(kubelet=kubelet)
+    rule = drift_inputs.settings((cluster, *drift_inputs.other_clusters()))
+    restarts_inputs.add_logs(cluster)
+    usage_inputs.ask(cluster)
 
 `session` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `settings_form`
 (those of a question's settings) and `link`, so that every input is in the URL; `page_filter` is the link's filter; `…_view`

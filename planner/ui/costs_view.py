@@ -65,8 +65,9 @@ def shares(bill: ClusterBill) -> None:
         bill.lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd))
     )
     amounts = ("usd_per_month", "gpu_usd_per_month", "cpu_usd_per_month", "memory_usd_per_month")
-    sheet.grouped(QUESTION, bill, "allocation", same, key="allocation", called=bill.by, sums=amounts)
-    sheet.note(QUESTION, bill, "allocation")
+    with frame.folded("Line by line", "shares"):
+        sheet.grouped(QUESTION, bill, "allocation", same, key="allocation", called=bill.by, sums=amounts)
+        sheet.note(QUESTION, bill, "allocation")
 
 
 @errors.part

@@ -1,14 +1,16 @@
-"""What the Drift page asks: how services are recognised, which cluster to compare with, which service to look at."""
+"""How services are recognised, which clusters to compare with, and which suggestion to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.health.drift.model import ENVIRONMENT_WORDS, DriftReport, EnvironmentSuggestion, MatchBy, ServiceDrift
+from planner.ground.settings import settings_of
+from planner.health.drift.model import ENVIRONMENT_WORDS, EnvironmentSuggestion, MatchBy, Rule, ServiceDrift
 from planner.health.drift.service_workloads import environment_names
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
@@ -16,6 +18,8 @@ from planner.sources import cluster_dumps
 from planner.ui import findings, link, uploads
 from planner.ui.settings_form import SettingsForm
 
+RULE: Final = frozenset(setting.name for setting in settings_of(Rule))
+"""Parameters of the link that say how services are recognised."""
 _OTHERS = "_other_clusters"
 _MOST_CLUSTERS = 4
 _MOST_SUGGESTIONS = 4
@@ -23,23 +27,22 @@ _MOST_LIKE_PRODUCTION = "the most production-like"
 
 
 def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
-    """How services are recognised; every part of it is in the link."""
+    """How services are recognised, every part of it in the link; and another cluster, for services with clusters as environments."""
     widgets, environments = SettingsForm(DriftSettings), environment_names(snapshots)
-    with st.expander("Which workloads are the same service", icon=":material/tune:"):
-        with st.grid(2):
-            if widgets.show("match") is MatchBy.LABEL:
-                widgets.show("label", placeholder="team.example/service")
-            reference = link.select("Compared with", [_MOST_LIKE_PRODUCTION, *environments], key="reference")
-        widgets.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
-        widgets.show("same", placeholder="backend=api, shop-web=web")
-        widgets.show("system")
+    reference = _MOST_LIKE_PRODUCTION
+    with widgets.more(
+        "Which workloads are the same service; compare with another cluster", but=("service", "between")
+    ) as is_drawn:
+        if is_drawn:
+            with st.grid(2):
+                if widgets.show("match") is MatchBy.LABEL:
+                    widgets.show("match_label", placeholder="team.example/service")
+                reference = link.select("Compared with", [_MOST_LIKE_PRODUCTION, *environments], key="reference")
+            widgets.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
+            widgets.show("same", placeholder="backend=api, shop-web=web")
+            widgets.show("system")
+            _upload()
     return widgets.settings(**({"reference": reference} if reference in environments else {}))
-
-
-def service(report: DriftReport) -> ServiceDrift:
-    """The service to look at (there is at least one)."""
-    names = [drift.service for drift in report.services]
-    return report.services[names.index(link.select("Service", names, key="service"))]
 
 
 def suggestions(service: ServiceDrift) -> tuple[EnvironmentSuggestion, ...]:
@@ -51,26 +54,17 @@ def suggestions(service: ServiceDrift) -> tuple[EnvironmentSuggestion, ...]:
     return (service.suggestions[names.index(chosen)],)
 
 
-def everything() -> bool:
-    """Whether rows that are the same everywhere are shown too."""
-    return link.toggle("Show what is the same as well", key="everything")
-
-
 def other_clusters() -> tuple[Snapshot, ...]:
     """The clusters uploaded in this session to compare with."""
     return uploads.kept(_OTHERS, ())
 
 
-def upload() -> None:
-    """Another cluster beside this one, for services with clusters as environments."""
-    with st.expander("Compare with another cluster", icon=":material/upload_file:"):
-        st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
-        for snapshot in uploads.ask(
-            "Upload snapshots", key=_OTHERS, types=cluster_dumps.UPLOADED, nothing=(), read=_read
-        ):
-            st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
-            if lost := findings.lost(snapshot):
-                st.warning(f"Of {words.literal(snapshot.source)} {lost}", title="△ Not all of it")
+def _upload() -> None:
+    st.caption("Another cluster's snapshot stays in this session's memory, beside the cluster every page looks at.")
+    for snapshot in uploads.ask("Upload snapshots", key=_OTHERS, types=cluster_dumps.UPLOADED, nothing=(), read=_read):
+        st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
+        if lost := findings.lost(snapshot):
+            st.warning(f"Of {words.literal(snapshot.source)} {lost}", title="△ Not all of it")
 
 
 def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:

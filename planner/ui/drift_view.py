@@ -1,4 +1,4 @@
-"""The Drift page's words and tables."""
+"""A service in several environments: what differs, and what its readings suggest."""
 
 from __future__ import annotations
 
@@ -10,54 +10,13 @@ from planner.ground import words
 from planner.ground.tables import alike
 from planner.health.drift import shown_environments
 from planner.health.drift.listing_rows import matrix_rows
-from planner.health.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
+from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.ui import cache, drift_inputs, errors, page_filter, tables, tiles, verdict
+from planner.ui import cache, drift_inputs, errors, tables, verdict
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
-
-
-@errors.part
-def headline(report: DriftReport) -> None:
-    """The answer in a sentence, then three figures."""
-    explained = [service for service in report.services if service.explanations]
-    differing = sum(bool(service.differences) for service in report.services)
-    title = "△ A difference explains trouble" if explained else "✓ No trouble that a difference explains"
-    verdict.box(page_filter.only(title if report.services else "? Nothing to compare"), report.sentence)
-    with st.grid(3, min_column_width=150):
-        tiles.show("Services compared", len(report.services))
-        tiles.show("That differ", differing)
-        tiles.show("In trouble because of it", len(explained))
-    for sentence in report.ambiguous[:5]:
-        st.caption(f"△ {words.literal(sentence)}")
-
-
-@errors.part
-def services(report: DriftReport) -> None:
-    """Services × environments: in each cell replicas, memory and restarts."""
-    every = shown_environments.environments(report)
-    cells = [{name: _cell(service, name) for name in every} for service in report.services]
-    columns = _alike(cells, every, {service.reference for service in report.services if service.differences})
-    if len(columns) > shown_environments.MOST_SIDE_BY_SIDE:
-        columns = {name: name for name in shown_environments.of_report(report)}
-    rows = [
-        {"Service": service.service}
-        | {head: row[name] for name, head in columns.items()}
-        | {"What it says": service.sentence}
-        for service, row in zip(report.services, cells, strict=True)
-    ]
-    tables.show(
-        rows,
-        alt=str(report.sentence),
-        names=list(columns.values()),
-        empty=page_filter.nothing(
-            "service", "No service runs in two environments: upload another cluster below, or edit the rule."
-        ),
-    )
-    if len(columns) == shown_environments.MOST_SIDE_BY_SIDE:
-        _say_shown(len(columns), len(every))
 
 
 def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
@@ -69,19 +28,6 @@ def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Co
 def _say_shown(shown: int, every: int) -> None:
     if shown_text := shown_environments.said_of(shown, every):
         st.caption(words.literal(f"{shown_text} The download has all of them."))
-
-
-def _cell(service: ServiceDrift, environment: str) -> str:
-    if environment not in service.environments:
-        return ""
-    index = service.environments.index(environment)
-    memory = next((r.cells[index] for r in service.rows if r.aspect.value == "memory limit"), None)
-    memory = memory or next((r.cells[index] for r in service.rows if r.aspect.value == "memory request"), None)
-    number = service.restarts[index]
-    restarted = (
-        f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts" if number == 0 else "restarts not known"
-    )
-    return ", ".join([*([memory.text] if memory and memory.text != "none" else []), restarted])
 
 
 @errors.part

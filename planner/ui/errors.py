@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import Final, NoReturn, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,15 +18,19 @@ from planner.ground.work_budget import UnwantedError
 _LOG = logging.getLogger(__name__)
 
 
-def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
-    """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
+UNANSWERED: Final = "This can't be answered"
+UNREADABLE: Final = "This file can't be read"
+
+
+def show(error: HeadroomError, place: DeltaGenerator | None = None, title: str = UNANSWERED) -> None:
+    """The error's sentence in a box under `title`, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     fix = f"\n\nWhat to do: {literal(error.fix)}." if error.fix else ""
     message = f"{literal(sentence(error.what))}{where}{fix}"
     if isinstance(error, NotKnownError):
         (place or st).info(message, title="? This isn't known", icon=":material/help:")
     else:
-        (place or st).error(message, title="✗ This can't be answered", icon=":material/error:")
+        (place or st).error(message, title=f"✗ {title}", icon=":material/error:")
 
 
 def nothing(title: str, what: str, place: DeltaGenerator | None = None) -> NoReturn:
@@ -68,7 +72,7 @@ def part(show_part: Callable[P, R]) -> Callable[P, R | None]:
 
 
 @contextmanager
-def shown(place: DeltaGenerator | None = None) -> Iterator[None]:
+def shown(place: DeltaGenerator | None = None, title: str = UNANSWERED) -> Iterator[None]:
     """Show an error raised inside (in `place`, else here) and end the page there.
 
     A `HeadroomError` says itself what is wrong. Anything else is our mistake: its traceback goes to the log, and the
@@ -79,7 +83,7 @@ def shown(place: DeltaGenerator | None = None) -> Iterator[None]:
     except UnwantedError:
         st.stop()
     except HeadroomError as error:
-        show(error, place)
+        show(error, place, title)
         st.stop()
     except Exception as error:  # noqa: BLE001 - nothing but a sentence may reach a user
         _LOG.exception("a page failed")

@@ -73,7 +73,10 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
 
 def upload() -> None:
     """An earlier snapshot, kept beside the one looked at."""
-    with st.expander("Upload an earlier snapshot", icon=":material/upload_file:"), errors.shown():
+    with (
+        st.expander("Upload an earlier snapshot", icon=":material/upload_file:"),
+        errors.shown(title=errors.UNREADABLE),
+    ):
         files = uploads.taken("Upload an earlier snapshot", key="earlier", types=cluster_dumps.UPLOADED)
         if files:
             session.keep(earlier := cache.work(cluster_dumps.read_uploads, files))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.errors import HeadroomError
+from planner.ground.errors import HeadroomError, SourceError
 from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
 from planner.questions import doctor
@@ -147,7 +147,8 @@ def _look_at(take: Callable[[], Snapshot]) -> None:
 def _say_refused() -> bool:
     reading = st.session_state.get(_READ)
     if isinstance(reading, HeadroomError):
-        errors.show(reading)
+        title = "This cluster can't be read" if isinstance(reading, SourceError) else errors.UNREADABLE
+        errors.show(reading, title=title)
     return isinstance(reading, HeadroomError)
 
 

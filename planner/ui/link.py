@@ -6,6 +6,7 @@ by the default, and the page says so beside the widget.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -37,25 +38,40 @@ MOVED: Final[Mapping[str, tuple[str, Mapping[str, str], Mapping[str, str]]]] = {
     "plan": ("overview.py", {"dialog": "plan"}, {}),
     "what_if": ("overview.py", {"dialog": "changes"}, {"changes": AS_IF}),
     "fleet_savings": ("costs.py", {"part": "Spot, workload by workload"}, {}),
+    "compare?changes": ("overview.py", {"dialog": "changes"}, {"changes": AS_IF}),
     "compare": ("history.py", {}, {}),
     "inventory": ("overview.py", {"dialog": "cluster"}, {}),
     "spot_savings": ("rollout.py", {"about": "Spot", "spot": "true"}, {}),
+    "restarts?loop": ("rollout.py", {"about": "Memory and restarts"}, {"loop": "workload"}),
+    "restarts": ("health.py", {}, {}),
+    "memory?workload": ("rollout.py", {"about": "Memory and restarts"}, {}),
+    "memory?node": ("health.py", {"nodes": "true"}, {}),
+    "memory": ("health.py", {}, {}),
+    "drift": ("health.py", {}, {}),
 }
-"""Pages of earlier releases → where what they said stands now: its page, parameters that open it there, and what parameters are called."""
+"""Pages of earlier releases (``PAGE?NAME``: with that parameter) → where what they said stands now: its page, parameters that open it
+there, and what parameters are called."""
 
 
 def moved() -> list[Any]:
     """A page for each of them, so that a link to it arrives."""
-    return [st.Page(lambda: None, title=path, url_path=path) for path in MOVED]
+    paths = dict.fromkeys(path.partition("?")[0] for path in MOVED)
+    return [st.Page(lambda: None, title=path, url_path=path) for path in paths]
+
+
+def forwarded(page: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The page and the parameters to which a link to `page` leads now; None where it stays."""
+    path = next((path for path in (*(f"{page}?{name}" for name in given), page) if path in MOVED), None)
+    if path is None:
+        return None
+    file, opens, called = MOVED[path]
+    return file, {**{called.get(name, name): value for name, value in given.items()}, **opens}
 
 
 def forward(page: str) -> None:
     """Send a link to a page of an earlier release to where its answer is now, with its parameters."""
-    page = "what_if" if page == "compare" and "changes" in st.query_params else page  # it was compared with changes too
-    if page in MOVED:
-        file, opens, called = MOVED[page]
-        given = {called.get(name, name): st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(file, query_params={**given, **opens})
+    if target := forwarded(page, {name: st.query_params.get_all(name) for name in st.query_params}):
+        st.switch_page(target[0], query_params=target[1])
 
 
 def open_dialog(name: str) -> None:
@@ -115,17 +131,12 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
 
 
 def _write_as_offered(key: str, options: Sequence[str]) -> None:
-    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``; ``dev/api``, of a workload,
-    is the first of its choices, ``dev/api: image``."""
+    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``, and so is ``prod/api: image``, as
+    links of earlier releases have it."""
     link_values = _asked(key)
     if len(link_values) == 1 and link_values[0] not in options:
-        option_text = link_values[0].lower()
-        alike = [
-            option
-            for option in options
-            if option.lower() == option_text or option.lower().startswith((f"{option_text}: ", f"{option_text} "))
-        ]
-        if alike:
+        named, ending = link_values[0].lower(), f"/{re.split('[: ]', link_values[0].lower())[0]}"
+        if alike := [option for option in options if option.lower() == named or option.lower().endswith(ending)]:
             st.session_state[key] = alike[0]
 
 
@@ -225,6 +236,11 @@ def typed_number(key: str) -> float | None:
         return float(st.session_state.get(key, st.query_params.get(key)))
     except (TypeError, ValueError):
         return None
+
+
+def given(keys: Iterable[str]) -> dict[str, str]:
+    """Those of `keys` that the link says something of."""
+    return {key: st.query_params[key] for key in keys if key in st.query_params}
 
 
 def says(keys: Collection[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What the Memory page asks: how the kubelets are set up, which node to look at, and what to change."""
+"""How the kubelets are set up, which node to look at, and what to change of a workload's memory."""
 
 from __future__ import annotations
 
@@ -29,39 +29,46 @@ from planner.ui.settings_form import SettingsForm
 
 _GIB: Final = 2**30
 _AS_NOW: Final = "as now"
-_NOTHING: Final = "nothing"
+_METRICS: Final = "_kubelet_metrics"
+OF_NODES: Final = frozenset({"node", "size_gib"})
+"""Parameters of the link that look at one node."""
+OF_WHAT_IF: Final = frozenset(
+    {"container", "request", "limit", "equal_cpu", "then_qos", "then_swap", "then_factor", "then_swap_gib"}
+)
+"""Parameters of the link that change a workload's memory or the kubelets."""
 
 
 def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats, ...]]:
     """How the kubelets are set up now, Kubernetes' defaults until a user says otherwise; and their own metrics, where a user gave
     them."""
     widgets = SettingsForm(KubeletSettings)
-    with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
-        names = list(THRESHOLD_SOURCES)
-        on_gke = any(is_gke(node) for node in snapshot.nodes)
-        chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
-        with st.grid(2):
-            widgets.show("hard", placeholder=str(DEFAULT_HARD))
-            widgets.show("soft", placeholder="none")
-        st.caption(f"Source of the defaults: {THRESHOLD_SOURCES[chosen]}.")
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            memory_qos = widgets.show("memory_qos")
-            widgets.show("reservation", disabled=not memory_qos)
-            widgets.show("swap_behavior")
-        if not memory_qos:
-            widgets.forget("reservation")
-        with st.grid(2):
-            widgets.show("throttling_factor", step=0.05)
-            widgets.show("swap", placeholder="none")
-        stats: tuple[NodeMemoryStats, ...] = uploads.ask(  # kept in this session only, so not part of a link
-            "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
-            key="_kubelet_metrics", nothing=(), of=identity(snapshot),
-            help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
-            read=lambda files: tuple(
-                cadvisor.parse(bounded_reading.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
-            ),
-        )  # fmt: skip
-    return widgets.settings(), stats
+    with widgets.more("How the kubelets are set up (defaults unless you change them)") as is_drawn:
+        if is_drawn:
+            names = list(THRESHOLD_SOURCES)
+            on_gke = any(is_gke(node) for node in snapshot.nodes)
+            chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
+            with st.grid(2):
+                widgets.show("hard", placeholder=str(DEFAULT_HARD))
+                widgets.show("soft", placeholder="none")
+            st.caption(f"Source of the defaults: {THRESHOLD_SOURCES[chosen]}.")
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                memory_qos = widgets.show("memory_qos")
+                widgets.show("reservation", disabled=not memory_qos)
+                widgets.show("swap_behavior")
+            if not memory_qos:
+                widgets.forget("reservation")
+            with st.grid(2):
+                widgets.show("throttling_factor", step=0.05)
+                widgets.show("swap", placeholder="none")
+            uploads.ask(  # kept in this session only, so not part of a link
+                "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
+                key=_METRICS, nothing=(), of=identity(snapshot),
+                help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
+                read=lambda files: tuple(
+                    cadvisor.parse(bounded_reading.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
+                ),
+            )  # fmt: skip
+    return widgets.settings(), uploads.kept(_METRICS, (), of=identity(snapshot))
 
 
 def node(cluster: ClusterMemory) -> NodeReport:
@@ -81,22 +88,20 @@ def size_gib() -> float:
     return link.number(label, key="size_gib", least=0.1, most=10_000, default=4, whole=False, step=1.0) or 4
 
 
-def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange | None, KubeletSettings]:
-    """A workload's other request and limit, None where none is changed; and other settings of the kubelets."""
+def what_if(snapshot: Snapshot, key: str, settings: KubeletSettings) -> tuple[MemoryChange | None, KubeletSettings]:
+    """The workload's other request and limit, None where none is changed; and other settings of the kubelets."""
     keys = workload_keys(snapshot)
-    bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
-    with st.grid(2):
-        workload = link.select("Change the memory of", [_NOTHING, *sorted(bound)], key="workload")
-        names = [container.name for container in running_containers(bound[workload].spec)] if workload in bound else []
-        container = link.select("Container", names, key="container") if names else ""
+    pod = next((pod for pod in snapshot.pods if pod.holds_room and keys[pod.uid] == key), None)
     change = None
-    if workload != _NOTHING:
+    if pod is not None:
+        names = [container.name for container in running_containers(pod.spec)]
+        container = link.select("Container", names, key="container")
         widgets = SettingsForm(MemoryWhatIfSettings)
         with st.grid(3, vertical_alignment="bottom"):
             widgets.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
             widgets.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
             widgets.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
-        change = change_of(snapshot, widgets.settings(workload=workload, container=container))
+        change = change_of(snapshot, widgets.settings(workload=key, container=container))
     return None if change is None or change.is_empty else change, _changed(settings)
 
 

@@ -1,18 +1,15 @@
-"""The Memory page's words, figures and tables."""
+"""Memory by node: who is evicted first, cgroup values, room for file cache; and what a change would do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
-from planner.health.memory.node_memory import ClusterMemory, NodeReport
+from planner.health.memory.node_memory import NodeReport
 from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
-from planner.kubernetes.records import Finding
 from planner.questions import memory
-from planner.questions.findings import FindingsAnswer, summary
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
     errors,
@@ -22,7 +19,6 @@ from planner.ui import (
     page_filter,
     sheet,
     tables,
-    tiles,
     verdict,
 )
 
@@ -41,70 +37,31 @@ _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the
 
 
 @errors.part
-def stop_without_nodes(cluster: ClusterMemory) -> None:
-    """End the page with a sentence where there is no node to speak of."""
-    if not cluster.nodes:
+def by_node(plan: MemoryPlan) -> None:
+    """Every node's requests, limits and use; of one the order of eviction, its cgroups and its room for file cache."""
+    if not plan.cluster.nodes:
         lacking = "This snapshot has no nodes, so the order of eviction isn't known. Read nodes as well: kubectl get nodes,pods -A -o json"
-        errors.nothing("Nothing to list", page_filter.nothing("node", lacking))
-
-
-@errors.part
-def headline(plan: MemoryPlan) -> None:
-    """The answer in a sentence, then four figures."""
-    cluster = plan.cluster
-    known_nodes = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
-    past = [node for node in known_nodes if (node.until_hard_bytes or 0) < 0]
-    unknown_nodes = len(cluster.nodes) - len(known_nodes)
-    if unknown_nodes and not past:
-        title = f"? Not known for {unknown_nodes:,} of {words.count(len(cluster.nodes), 'node')}: no use was measured"
-        verdict.unknown(page_filter.only(title), cluster.sentence)
-    else:
-        title = f"✗ Eviction has begun on {words.count(len(past), 'node')}" if past else "✓ No node is evicting"
-        verdict.box(page_filter.only(title), cluster.sentence)
-    pods = cluster.pods
-    over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
-    overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
-    unknown = sum(pod.working_set_bytes is None for pod in pods)
-    with st.grid(min_column_width=170):  # four on a page, two on a phone
-        nearest = known_nodes[0].until_hard_bytes if known_nodes else None
-        tiles.show("To nearest eviction", None if nearest is None else words.measured_bytes(nearest))
-        tiles.show(
-            "Over request",
-            over or (None if unknown else 0),
-            hint="Pods that use more than they request: evicted before all others",
-        )
-        hint = "Nodes on which limits add up to more than allocatable, or a pod has no limit"
-        tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=hint)
-        tiles.share("Unknown use", unknown, len(pods), hint="Pods without PodMetrics")
-
-
-@errors.part
-def risks(found: Sequence[Finding]) -> None:
-    """The gravest risks with their cures; all of them in a table where there are more."""
-    st.header("Risks")
-    if not found:
-        st.caption("✓ None found.")
-    findings.show(found, at_most=_MOST_RISKS)
-    if len(found) > _MOST_RISKS:
-        with st.expander(f"All {len(found):,} risks", icon=":material/table_rows:"):
-            findings.table(FindingsAnswer(sentence=summary(found), findings=tuple(found)))
-
-
-@errors.part
-def nodes(plan: MemoryPlan) -> None:
-    """Every node's requests, limits and use."""
+        st.caption(page_filter.nothing("node", lacking))
+        return
     sheet.table(
         memory.QUESTION, plan, "nodes", key="all_nodes",
         on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
     )  # fmt: skip
-    st.caption("Select a row: *Who goes first on a node* is about that node then.")
-
-
-@errors.part
-def classes(plan: MemoryPlan) -> None:
-    """The classes: who goes first where a node runs out."""
-    st.header("Classes")
     sheet.table(memory.QUESTION, plan, "classes")
+    st.caption(
+        "Select a node. The kubelet evicts pods over their request first, then by priority, then by how far they are over it."
+    )
+    node = memory_inputs.node(plan.cluster)
+    st.markdown(words.literal(node.sentence))
+    eviction, values, cache_tab = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
+    with eviction:
+        order(plan, node)
+    with values:
+        st.caption("cgroup v2, in bytes. A dash: not written, the kernel's default.")
+        pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
+        sheet.table(memory.QUESTION, plan, "containers", items=pod_containers)
+    with cache_tab:
+        page_cache(node, memory_inputs.size_gib())
 
 
 @errors.part
@@ -116,18 +73,11 @@ def order(plan: MemoryPlan, node: NodeReport) -> None:
         if at
     ]
     st.caption(f"The thresholds, of what its pods use: {' · '.join(ends) or 'none'}. {object_links.SELECT}")
-    opens = {pod.key: object_links.rollout(pod.workload) for pod in node.pods}
+    opens = {pod.key: object_links.workload(pod.workload, object_links.HEALTH) for pod in node.pods}
     sheet.table(
         memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
         names=_ORDER,
     )  # fmt: skip
-
-
-@errors.part
-def cgroups(plan: MemoryPlan, node: NodeReport) -> None:
-    """What lands in every container's cgroup."""
-    pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
-    sheet.table(memory.QUESTION, plan, "containers", items=pod_containers)
 
 
 @errors.part
@@ -158,7 +108,7 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
 def what_if(answer: MemoryWhatIf) -> None:
     """The sentence, the rollout's verdict, and every value that changes."""
     if not answer.differences and answer.rollout is None:
-        st.info(f"{answer.sentence} Choose a workload or a setting above.", icon=":material/difference:")
+        st.info(f"{answer.sentence} Change a value or a setting above.", icon=":material/difference:")
         return
     if answer.rollout is not None:
         verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)

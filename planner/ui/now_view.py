@@ -15,6 +15,7 @@ from planner.capacity.overview import ClusterOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import review_first_page
 from planner.ground import words
+from planner.health.troubles import brief
 from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
@@ -276,7 +277,7 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
         return {}
     restarts_answer = cache.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
     live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
-    return {loop.workload: f"{words.count(loop.restarts, 'restart')}: {loop.diagnosis.cause.words}" for loop in live}
+    return {loop.workload: brief(loop) for loop in live}
 
 
 @errors.part

@@ -15,7 +15,10 @@ from planner.kubernetes.records import Finding
 
 SELECT: Final = "Select a row to open its rollout."
 _LONGEST_NAME: Final = 40  # letters that a column and a phone have room for
-_CODES: Final = ("restarts-", "environments-", "memory-")
+HEALTH: Final = "Memory and restarts"  # tabs of a workload's page
+ELSEWHERE: Final = "Same service elsewhere"
+_TABS: Final = {"restarts-": HEALTH, "environments-": ELSEWHERE, "memory-": HEALTH}  # by the codes of findings
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class PageLink(Record):
@@ -42,19 +45,23 @@ def rollout(workload: str) -> PageLink | None:
     return PageLink(page="rollout.py", query={"workload": workload}) if kind_in(workload).rolls_out else None
 
 
+def workload(key: str, tab: str, more: Mapping[str, str] = _NOTHING) -> PageLink:
+    """A tab of the page of a workload, or of a pod that none made; `more`: other parameters of the link."""
+    return PageLink(page="rollout.py", query={"workload": key, "about": tab, **more})
+
+
+def node(key: str) -> PageLink:
+    """Who is evicted first on a node."""
+    return PageLink(page="health.py", query={"nodes": "true", "node": key.partition("/")[2]})
+
+
 def of(finding: Finding) -> PageLink | None:
     """Where a finding is told in full; None for one about what was read, and for kinds without a page."""
     key = finding.object
-    about = next((code for code in _CODES if finding.code.startswith(code)), "")
-    if about == "restarts-":
-        return PageLink(page="restarts.py", query={"loop": short_name(key)})
-    if about == "environments-":
-        return PageLink(page="drift.py", query={"service": key.rsplit("/", 1)[-1]})
     if key.startswith(f"{NODE.name}/"):
-        return PageLink(page="memory.py", query={"node": key.partition("/")[2]})
-    if about == "memory-" and key:
-        return PageLink(page="memory.py", query={"workload": key})
-    return rollout(key)
+        return node(key)
+    tab = next((tab for code, tab in _TABS.items() if finding.code.startswith(code)), "")
+    return workload(key, tab) if tab and key else rollout(key)
 
 
 def selected(event: Any, targets: Sequence[PageLink | None]) -> None:

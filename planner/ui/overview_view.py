@@ -16,10 +16,9 @@ from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.rollout_summary import unjudged_words
 from planner.sources import demo
-from planner.ui import downloads, errors, link, object_links, page_filter, replay, session, sheet, verdict
+from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, tables, verdict
 
 _FEW: Final = 40  # workloads that are listed one by one at once
-_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of a workload's row: name, verdict, why, Ready
 _NO_TROUBLE: Final[Mapping[str, str]] = {}
 
 
@@ -73,50 +72,28 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> Non
 
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
-    """Every workload's own rollout: a table, and on a phone cards of which those that say the same are one."""
+    """Every workload's own rollout, the stuck first: of many those that say the same are one row."""
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
     groups = [*by_cause(overview.workloads), *filter(None, [complete])]
-    with st.container(key="wide_workloads"):
-        sheet.grouped(
-            QUESTION, overview, "workloads", groups, key="workloads", few=_FEW, sums=("gpus",),
-            opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
-        )  # fmt: skip
-        if overview.workloads:
-            st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
-    with st.container(key="phone_workloads"):
-        for place, alike_lines in enumerate(groups[:_FEW]):
-            with st.container(key=f"row_{place}"):
-                row(alike_lines)
-        if without_card := sum(map(len, groups[_FEW:])):
-            st.caption(
-                f"{words.count(without_card, 'workload')} more {words.plural(without_card, 'has', 'have')} no card."
-            )
-        if len(groups[:_FEW]) < len(overview.workloads):
-            total = words.count(len(overview.workloads), "workload")
-            with link.expander(f"{total} in a table", key="every_card", icon=":material/table_rows:") as is_open:
-                if is_open:
-                    sheet.table(
-                        QUESTION, overview, "workloads", items=overview.workloads, key="each_card", has_note=False,
-                        opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready"),
-                    )  # fmt: skip
+    sheet.grouped(
+        QUESTION, overview, "workloads", groups, key="workloads", few=_FEW, sums=("gpus",),
+        opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
+    )  # fmt: skip
+    if overview.workloads:
+        st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)
 
 
 def row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str] = _NO_TROUBLE) -> None:
     """A workload, or several of which the same is said: a row, and a card on a phone. `trouble`: what else is wrong with it."""
     line, *alike = alike_lines
-    name, verdict_column, why, ready = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
-    with name:
-        target = object_links.rollout(line.workload)
-        if target is not None:
-            object_links.link(target, words.short_name(line.workload))
-    with verdict_column:
-        verdict.badge(line.verdict, line.reason)
     parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []
     parts += [words.sentence(trouble[line.workload])] if line.workload in trouble else []
     same = "" if line.verdict is Verdict.COMPLETES else " for the same reason"
     parts += [f"And {len(alike):,} more{same}."] if alike else []
-    why.markdown(words.literal(" ".join(parts)))
     ready_text = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
     gpus = line.nouns.count(line.gpus) if line.gpus else ""
-    ready.caption(words.literal(" · ".join(filter(None, (ready_text, gpus)))))
+    tables.row(
+        object_links.rollout(line.workload), words.short_name(line.workload), verdict.words(line.verdict, line.reason),
+        verdict.COLOUR[line.verdict], words.literal(" ".join(parts)), " · ".join(filter(None, (ready_text, gpus))),
+    )  # fmt: skip

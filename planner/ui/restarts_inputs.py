@@ -1,4 +1,4 @@
-"""What the Restarts page asks: which loop to look at, and logs the snapshot didn't bring."""
+"""Logs that the snapshot didn't bring."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.words import short_name
 from planner.health.restarts.log_selection import wanted_logs
-from planner.health.restarts.model import Loop
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import pod_logs
-from planner.ui import errors, link, live_view, sign_in, uploads
+from planner.ui import errors, live_view, sign_in, uploads
 
 _LOGS = "_uploaded_logs"
 _JOINED = "_uploaded_logs_joined"
@@ -86,15 +84,3 @@ def _read_live(snapshot: Snapshot) -> None:
         st.rerun()
     for problem in problems[:3]:
         errors.show(problem)
-
-
-def loop(loops: Sequence[Loop]) -> Loop:
-    """The loop to look at (there is at least one)."""
-    names = [f"{short_name(restart_loop.workload)}: {restart_loop.diagnosis.cause.words}" for restart_loop in loops]
-    if len(set(names)) < len(names):
-        names = [
-            f"{short_name(restart_loop.workload)} {restart_loop.container}: {restart_loop.diagnosis.cause.words}"
-            for restart_loop in loops
-        ]
-    chosen = link.select("Look at", names, key="loop")
-    return loops[names.index(chosen)]

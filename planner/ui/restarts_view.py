@@ -1,4 +1,4 @@
-"""The Restarts page's words and tables."""
+"""Containers that restart or don't start: the story of each, its evidence, what would help, and its log."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from typing import Final, Literal
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.tables import alike
 from planner.health.restarts.model import (
     Activity,
     Confidence,
     LineVerdict,
     LogLine,
     Loop,
-    RestartReport,
 )
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
-from planner.questions.question import document as document_of
-from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
-from planner.ui import cache, downloads, errors, frame, object_links, page_filter, sheet, tiles, verdict
+from planner.ui import cache, errors, frame, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -38,34 +34,6 @@ _CONFIDENCE: Final = {
     Confidence.POSSIBLE: "possible: few signs",
 }
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
-
-
-@errors.part
-def headline(report: RestartReport) -> None:
-    """The answer in a sentence, then three figures, then what could not be looked at."""
-    live = [loop for loop in report.loops if loop.is_live]
-    title = "✗ Something keeps restarting" if live else "✓ Nothing restarts"
-    verdict.box(page_filter.only(title), report.sentence)
-    with st.grid(3, min_column_width=150):
-        tiles.show("Workloads in trouble", len(live))
-        tiles.show("Restarts", sum(loop.restarts for loop in live))
-        tiles.share("Pods with a log", report.pods_with_log, report.pods)
-    if report.gaps:
-        st.caption(f"△ {words.literal(' '.join(map(str, report.gaps)))}")
-
-
-@errors.part
-def loops(plan: RestartPlan) -> None:
-    """One line a loop; of many one line a cause, and each loop below."""
-    same = ("cause", "confidence", "activity", "container")
-    causes = alike(
-        plan.report.loops,
-        lambda loop: tuple(getattr(loop.diagnosis if name in same[:2] else loop, name) for name in same),
-    )
-    names = ("workload", "cause", "activity", "restarts", "last_restart_seconds", "pods", "container", "confidence")
-    sheet.grouped(
-        QUESTION, plan, "loops", causes, key="loops", sums=("restarts",), opens=lambda loop: object_links.rollout(loop.workload), names=names
-    )  # fmt: skip
 
 
 def loop_details(loop: Loop, snapshot: Snapshot) -> None:
@@ -153,16 +121,3 @@ def _lines(log_lines: Sequence[LogLine], empty: str) -> None:
         with st.container(border=True, gap="xsmall"):
             st.code(line.template, language=None, wrap_lines=True)
             st.caption(f"{_LINE[line.verdict]} {words.literal(line.sentence)}. {words.count(line.lines, 'line')} here.")
-
-
-@errors.part
-def download(snapshot: Snapshot, plan: RestartPlan) -> None:
-    """The answer as JSON, with the cures that the command tries, and the loops as CSV."""
-    settings = RestartsSettings()
-    downloads.show(
-        QUESTION.name,
-        document=lambda: document_of(
-            QUESTION, snapshot, settings, cache.work(plan_restarts.with_cures, snapshot, plan, settings.cures)
-        ),
-        rows=lambda: QUESTION.rows(plan, ""),
-    )

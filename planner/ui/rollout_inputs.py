@@ -13,6 +13,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -23,7 +24,7 @@ from planner.spot.savings_inputs import workloads
 from planner.ui import capacity_inputs, errors, link, page_filter
 from planner.ui.settings_form import SettingsForm
 
-_OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
+_OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch", "request", "limit")  # fmt: skip
 _ON_GRID = ("strategy", "max_surge", "max_unavailable")
 _CHANGE = "Change it: replicas, pod, patch, a manifest, growth of pools, what happens meanwhile"
 _LONGEST_TEXT = 200_000  # letters of a patch or manifest
@@ -38,6 +39,9 @@ def pick(snapshot: Snapshot) -> str:
         every or "workload" in st.query_params
     ):  # Jobs too, for what spot saves; where nothing rolls out a manifest is asked about
         every += [workload.key for workload in workloads(snapshot) if workload.key not in every]
+    # a pod that no workload made, by a link to its health
+    if (named := st.query_params.get("workload", "")) not in every and named in workload_keys(snapshot).values():
+        every.append(named)
     if not every:
         return ""
     keys = page_filter.offered(snapshot, every, key="workload")
@@ -47,7 +51,7 @@ def pick(snapshot: Snapshot) -> str:
 def rolls_out(snapshot: Snapshot, key: str) -> bool:
     """Whether there is a rollout to ask about: of a workload that has one, and of a manifest."""
     workload = snapshot.workload(key) if key else None
-    return workload is None or workload.traits.rolls_out
+    return not key or (workload is not None and workload.traits.rolls_out)
 
 
 def by_stake(snapshot: Snapshot) -> list[Workload]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit.errors import StreamlitDuplicateElementKey
 
 from planner.ground.tables import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
@@ -22,6 +24,8 @@ _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words ar
 _SHORT_LETTERS = 16
 _WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
 _MARK_PIXELS = 34  # of the boxes that select a row
+_ROW_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of `row`
+_MOST_CARDS: Final = 5  # on a phone; of more rows the table has the others
 _FEW_ROWS, _MOST_LINES = 6, 6  # few rows are all in sight, and as high as their texts are long
 _PARTS, _ENDS = re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")
@@ -150,17 +154,63 @@ def show(
     elif on_pick is not None:
         more |= {"on_select": lambda: _picked(more["key"], on_pick), "selection_mode": "single-row"}
     frame = pd.DataFrame(cells)
-    event = st.dataframe(
-        _in_words(frame, [heads[name] for name in money], placeholder) if has_debts else frame,
-        hide_index=True,
-        column_config=config,
-        alt=alt,
-        width="stretch",
-        placeholder=placeholder,
-        **more,
-    )
+    key = f"fold_table_{zlib.crc32(repr((alt.partition('.')[0], sorted(widths), more.get('key'))).encode()):x}"
+    try:  # on a phone: cards, and the grid where one asks for it
+        place, has_cards = st.container(key=key), on_pick is None
+    except StreamlitDuplicateElementKey:
+        place, has_cards = st.container(), False
+    with place:
+        if has_cards:
+            named = [{heads[name]: cell for name, cell in row.items()} for row in rows]
+            _cards(named, opens, {heads[name] for name in money}, placeholder, key)
+        event = st.dataframe(
+            _in_words(frame, [heads[name] for name in money], placeholder) if has_debts else frame,
+            hide_index=True,
+            column_config=config,
+            alt=alt,
+            width="stretch",
+            placeholder=placeholder,
+            **more,
+        )
     if opens:
         object_links.selected(event, opens)
+
+
+def _cards(
+    rows: Rows, opens: Sequence[object_links.PageLink | None], money: Collection[str], unknown: str, key: str
+) -> None:
+    """The first rows as a phone has them (a wider window hides them): the first cell, which opens what the row does, and below it what
+    is known of the others."""
+    with st.container(gap="xsmall"):
+        for place, row in enumerate(rows[:_MOST_CARDS]):
+            (_, first), *others = row.items()
+            target = opens[place] if opens else None
+            parts = [
+                f"{name}: {usd_cents(float(str(cell))) if name in money else shown(cell, unknown)}"
+                for name, cell in others
+                if cell is not None
+            ]
+            text = f":small[{literal(' · '.join(parts))}]"
+            if target is not None:
+                object_links.link(target, str(first))
+                st.markdown(text)
+            else:
+                st.markdown(f"**{literal(shown(first, unknown))}**  \n{text}")
+        st.toggle(f"All {len(rows):,} in a table" if len(rows) > _MOST_CARDS else "As a table", key=f"_{key}")
+
+
+def row(target: object_links.PageLink | None, name: str, badge: str, color: Any, text: str, aside: str) -> None:
+    """One object in columns, a card on a phone: its name, which opens its page, a badge, what is said of it (Markdown), what stands
+    beside."""
+    name_column, badge_column, said, right = st.columns(_ROW_WIDTHS, vertical_alignment="center", gap="small")
+    with name_column:
+        if target is None:
+            st.markdown(f"**{literal(name)}**")
+        else:
+            object_links.link(target, name)
+    badge_column.badge(badge, color=color)
+    said.markdown(text)
+    right.caption(literal(aside))
 
 
 def _of_one_kind(cells: Rows) -> list[dict[str, Any]]:

@@ -93,7 +93,7 @@ def ask(
             st.session_state[refused] = error
         st.rerun()
     if refused in st.session_state:
-        errors.show(st.session_state[refused])
+        errors.show(st.session_state[refused], title=errors.UNREADABLE)
     told(key, of=of)
     return kept(key, nothing, of=of)
 

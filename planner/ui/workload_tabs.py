@@ -18,6 +18,9 @@ from planner.ui import (
     errors,
     findings,
     link,
+    memory_inputs,
+    memory_view,
+    object_links,
     restarts_inputs,
     restarts_view,
     savings_view,
@@ -25,14 +28,14 @@ from planner.ui import (
 )
 
 SPOT: Final = "Spot"
-_HEALTH, _ELSEWHERE = "Memory and restarts", "Same service elsewhere"
+_WHAT_IF: Final = "What another request, limit or setting of the kubelets would change"
 
 
 @st.fragment
 @errors.part
 def show(snapshot: Snapshot, key: str) -> None:
     """The tabs: only the one in sight is worked out."""
-    spot, health, elsewhere = link.tabs([SPOT, _HEALTH, _ELSEWHERE], key="about")
+    spot, health, elsewhere = link.tabs([SPOT, object_links.HEALTH, object_links.ELSEWHERE], key="about")
     with spot:
         if spot.open and key in {workload.key for workload in workloads(snapshot)}:
             savings_view.show(snapshot, key)
@@ -42,6 +45,8 @@ def show(snapshot: Snapshot, key: str) -> None:
         if health.open:
             _restarts(snapshot, key)
             _memory(snapshot, key)
+            restarts_inputs.add_logs(snapshot)
+            usage_inputs.ask(snapshot)
     with elsewhere:
         if elsewhere.open:
             _drift(snapshot, key)
@@ -71,29 +76,37 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
 
 @errors.part
 def _memory(snapshot: Snapshot, key: str) -> None:
-    """Risks of memory that are about it."""
+    """Risks of memory that are about it, and what another request, limit or kubelet would change."""
     if _unseen(memory.QUESTION, snapshot):
         return
-    plan = cache.ask(memory.QUESTION, snapshot, memory.MemorySettings())
+    place = st.container()
+    kubelet, stats = memory_inputs.kubelet(snapshot)
+    plan = cache.ask(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), Inputs(stats=stats))
     about = [finding for finding in plan.findings if finding.object == key]
-    findings.show(about)
-    if not about:
-        st.markdown("✓ No risk of memory was found that is about it.")
+    with place:
+        findings.show(about)
+        if not about:
+            st.markdown("✓ No risk of memory was found that is about it.")
+    is_open = link.says(memory_inputs.OF_WHAT_IF)
+    with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
+        if is_drawn:
+            change, then = memory_inputs.what_if(snapshot, key, kubelet)
+            memory_view.what_if(cache.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
 
 
 @errors.part
 def _drift(snapshot: Snapshot, key: str) -> None:
-    """The same service in other environments: only what differs, and what its readings suggest."""
+    """The same service in other environments: what differs, and what its readings suggest."""
     if _unseen(drift.QUESTION, snapshot):
         return
-    others = drift_inputs.other_clusters()
+    place, others = st.container(), drift_inputs.other_clusters()
+    rule = drift_inputs.settings((snapshot, *others))
     given = Inputs(usages=usage_inputs.history(snapshot), others=others)
-    report = cache.ask(drift.QUESTION, snapshot, drift.DriftSettings(), given)
+    report = cache.ask(drift.QUESTION, snapshot, rule, given)
     service = next((service for service in report.services if key in service.workloads), None)
-    if service is None:
-        st.caption(
-            f"No other environment runs {words.literal(words.short_name(key))}: Health, Drift says by which rule they are matched."
-        )
-        return
-    drift_view.one(service, everything=False)
-    drift_view.suggestions(service, snapshot)
+    with place:
+        if service is None:
+            st.caption(f"No other environment runs {words.literal(words.short_name(key))} by the rule below.")
+            return
+        drift_view.one(service, everything=link.toggle("Show what is the same as well", key="everything"))
+        drift_view.suggestions(service, snapshot)

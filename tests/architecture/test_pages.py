@@ -38,6 +38,6 @@ def test_the_navigation_has_every_question_of_the_index_that_has_a_page() -> Non
 
 def test_the_page_in_the_docstring_is_a_page() -> None:
     example = [line.strip() for line in (ui.__doc__ or "").splitlines() if line.startswith("    ")]
-    page = (ROOT / "pages/memory.py").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "pages/health.py").read_text(encoding="utf-8").splitlines()
     assert example
     assert [line for line in page if line in example] == example

@@ -18,7 +18,7 @@ def test_a_filter_holds_from_page_to_page_and_in_the_copied_link(visit: Callable
     expect(main.locator(".st-key-line_rollouts")).to_contain_text("1 of 7 workloads in namespace prod")
     main.get_by_test_id("stPageLink").filter(has_text="prod/llm-serve").first.click()
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("prod/llm-serve")
-    for page in ("Memory", "Money", "Restarts"):
+    for page in ("Health", "Money"):
         visitor.go(page)
         expect(main.get_by_text("Filtered: 7 workloads in namespace prod; 13 hidden")).to_be_visible()
         assert parse_qs(urlparse(visitor.page.url).query)["namespace"] == ["prod"]

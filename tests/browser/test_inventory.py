@@ -24,7 +24,7 @@ def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
     chooser = visitor.page.get_by_test_id("stFileUploaderDropzoneInput")
     chooser.set_input_files(bad)
     dialog = visitor.page.get_by_role("dialog")
-    expect(dialog.get_by_text("This can't be answered")).to_be_visible()
+    expect(dialog.get_by_text("This file can't be read")).to_be_visible()
     expect(dialog.get_by_text("Still looking at demo")).to_be_visible()
     expect(chooser).to_have_count(1)  # the emptied one stands beside the next until the page is drawn
     chooser.set_input_files([good])
@@ -47,7 +47,7 @@ def test_the_dialog_stays_open_over_a_refusal_and_what_a_read_one_lacks_is_said(
     chooser = dialog.get_by_test_id("stFileUploaderDropzoneInput")
     opens.click()
     chooser.set_input_files(bad)
-    expect(dialog.get_by_text("This can't be answered")).to_be_visible()
+    expect(dialog.get_by_text("This file can't be read")).to_be_visible()
     expect(dialog.get_by_text("Still looking at demo")).to_be_visible()
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
@@ -55,7 +55,7 @@ def test_the_dialog_stays_open_over_a_refusal_and_what_a_read_one_lacks_is_said(
     expect(
         dialog.get_by_text("A live cluster").first
     ).to_be_visible()  # while it opens what it held before may be there too
-    expect(dialog.get_by_text("This can't be answered")).to_have_count(0)
+    expect(dialog.get_by_text("This file can't be read")).to_have_count(0)
     expect(chooser).to_have_count(1)
     chooser.set_input_files(cut)
     expect(dialog.get_by_text("1 part could not be used").first).to_be_visible()

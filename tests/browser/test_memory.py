@@ -1,4 +1,4 @@
-"""The Memory page in a real browser: from who goes first to what another request would change, and the link to it."""
+"""Memory in a real browser: from the pods that are evicted first to what another request would change, and the link to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_the_api_server_would_refuse_is_a_sentence(visit: Callable[..., Vis
     visitor = visit()
     visitor.open("memory?workload=Deployment/dev/celery&container=celery&request=9Gi&limit=1Gi")
     expect(visitor.page.get_by_text("would request more memory than its limit")).to_be_visible()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Health")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/celery")
 
 
 def test_what_if_fits_a_phone(visit: Callable[..., Visitor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -16,9 +17,6 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table in sight
     "headroom?part=Node pools": ["Pool", "Nodes", "GPUs", "GPUs held"],
-    "memory?part=Who goes first on a node": ["Evicted", "Used", "Pod"],
-    "restarts": ["Workload", "Cause"],
-    "drift": ["Service"],
     "costs": ["Namespace", "Share", "$/month"],
     "fleet_savings": ["Move", "Workload"],
 }
@@ -55,12 +53,19 @@ def test_no_table_is_cut_at_1280(path: str, visit: Callable[..., Visitor]) -> No
 
 
 @pytest.mark.parametrize(("path", "first"), FIRST.items())
-def test_on_a_phone_the_important_columns_stand_first(
+def test_on_a_phone_rows_are_cards_and_as_a_table_the_important_columns_stand_first(
     path: str, first: list[str], visit: Callable[..., Visitor]
 ) -> None:
     visitor = visit(width=390, height=844)
     visitor.open(path)
     visitor.is_within_width()
+    if path == "costs":
+        visitor.main().get_by_text("Line by line").click()
+        visitor.answered()
+    expect(visitor.main().get_by_test_id("stDataFrame").filter(visible=True)).to_have_count(0)
+    as_table = visitor.main().get_by_text(re.compile(r"^(As a table|All [\d,]+ in a table)$"))
+    as_table.filter(visible=True).first.click()
+    visitor.answered()
     visitor.main().get_by_test_id("stDataFrame").filter(visible=True).first.wait_for()
     shown = tables(visitor, 390)[0]["shown"]
     assert isinstance(shown, list)

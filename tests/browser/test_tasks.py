@@ -55,7 +55,7 @@ DEMO = Facts(
     stuck_one="Deployment/prod/inference-api",
     ways="kubectl patch deployment/inference-api -n prod",
     fits="1 of 27 GPUs is free",
-    restarts="Why: the evidence",
+    restarts="41 restarts: OOM-killed at its own limit.",
     plan="15 of 20 workloads can be rolled out now",
     spot="Spot for ",
 )
@@ -77,7 +77,7 @@ CROWDED = Facts(
     stuck_one="Deployment/prod-7/inference-api",
     ways="kubectl patch deployment/inference-api -n prod-7",
     fits="42 of 1,134 GPUs are free",
-    restarts="Why: the evidence",
+    restarts="41 restarts: OOM-killed at its own limit.",
     plan="425 of 635 workloads can be rolled out now",
     spot="Spot for ",
 )
@@ -209,7 +209,7 @@ def test_what_changed_since_is_two_clicks_away(user: Callable[..., User]) -> Non
 def test_why_a_pod_restarts_takes_one_click(user: Callable[..., User]) -> None:
     somebody = user()
     somebody.open()
-    somebody.page("Restarts")
+    somebody.page("Health")
     somebody.sees(somebody.facts.restarts)
     somebody.verdict_is_first()
     assert somebody.clicks == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from planner.ground.records import replace
 from planner.health.drift import shown_environments
 from planner.health.drift.model import DriftReport, Rule
 from planner.health.drift.service_differences import drift
@@ -53,10 +52,5 @@ def test_few_are_shown_as_they_are() -> None:
     assert not shown_environments.said_of(4, 4)
 
 
-def test_columns_of_the_report() -> None:
-    report = compared(many())
-    assert shown_environments.of_report(report, most=3) == ("dev-00", "dev-30", "prod")
-    assert shown_environments.of_report(report, most=100) == report.environments
-    elsewhere = replace(report, environments=(*report.environments, "nobody"))
-    assert shown_environments.environments(elsewhere) == report.environments
+def test_how_many_are_shown_is_said() -> None:
     assert str(shown_environments.said_of(12, 1_041)).startswith("12 of 1,041 environments are shown")

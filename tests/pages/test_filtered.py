@@ -31,7 +31,7 @@ def test_the_overview_lists_the_part_and_its_figures_are_named_the_clusters() ->
     ("page", "query", "title"),
     [
         ("restarts", {"namespace": "prod"}, "✓ Nothing restarts (only in namespace prod)"),
-        ("memory", {"pool": "gpu-t4"}, "✓ No node is evicting (only on pool gpu-t4)"),
+        ("memory", {"pool": "gpu-t4"}, "✓ Nothing restarts (only on pool gpu-t4)"),
         ("overview", {"verdict": "completes"}, "All 15 workloads with verdict completes can roll out"),
         ("headroom", {"search": "api"}, "Whole cluster: 1 of 27 GPUs is free"),
         (

@@ -50,7 +50,7 @@ def test_an_upload_is_looked_at_from_then_on() -> None:
 def test_an_upload_that_cannot_be_read_keeps_what_was_there() -> None:
     for data in (b"not a cluster", b"\x1f\x8b broken", b"", b"[1, 2"):
         app = upload(data)
-        assert app.error[0].proto.title == "✗ This can't be answered"
+        assert app.error[0].proto.title == "✗ This file can't be read"
         assert "Still looking at demo" in said(app)
         assert app.selectbox(key="cluster").value == "demo"
 

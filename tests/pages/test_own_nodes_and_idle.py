@@ -12,6 +12,7 @@ from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store
+from tests.cli.test_tokens import counters
 from tests.pages.visiting import said, visit
 from tests.sources.nodes_and_gpus import metrics
 from tests.sources.prometheus_server import running
@@ -41,6 +42,17 @@ def test_gpus_that_are_held_and_not_used(address: str) -> None:
     assert figures["Held and not used"] == "2 of 26"
     app.number_input(key="idle_minutes").set_value(10 * 60.0).run()
     assert "1 of 26 held GPUs is held and not used" in said(app)
+
+
+def test_what_a_million_tokens_cost_where_prometheus_has_the_counters_of_vllm(tmp_path: Path) -> None:
+    with running(tmp_path, data=counters()) as url:
+        app = visit("costs")
+        read(app, "_gpu_use", url)
+    (tokens,) = [one.value for one in app.dataframe if "$/million tokens" in one.value]
+    assert list(tokens["Model"])[:1] == ["llama"]
+    assert str(tokens["$/million tokens"].iloc[0]).startswith("$")
+    bill = next(one.value for one in app.metric if one.label == "The bill")
+    assert f"${tokens['$/month'].sum():,.0f}" == bill
 
 
 def test_a_prometheus_without_exporters_is_a_sentence(tmp_path: Path) -> None:

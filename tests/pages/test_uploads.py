@@ -29,6 +29,7 @@ GIVEN = {
     "restarts": ("logs.txt", LOG, b"frames of nobody"),
     "rollout": ("lives.csv", b"hours,ended\n5,yes\n9,no\n", b"hours,ended\nlong,perhaps\n"),
 }
+OPENS = {"rollout": {"spot": "true"}, "drift": {"more_drift": "true"}, "memory": {"more_kubelet": "true"}}
 
 
 def upload(app: AppTest, data: bytes, name: str) -> AppTest:
@@ -38,12 +39,12 @@ def upload(app: AppTest, data: bytes, name: str) -> AppTest:
 @pytest.mark.parametrize("page", GIVEN)
 def test_what_a_file_says_stays_until_it_is_removed(page: str) -> None:
     name, good, bad = GIVEN[page]
-    app = upload(visit(page, spot="true") if page == "rollout" else visit(page), good, name)
+    app = upload(visit(page, None, **OPENS.get(page, {})), good, name)
     assert not app.exception
     assert f"✓ read: {name}" in said(app).replace("\\", "")
     assert not app.file_uploader[0].value, "the uploader is empty, and Streamlit keeps no bytes"
     app = upload(app, bad, f"bad-{name}")
-    assert "✗ This can't be answered" in [one.proto.title for one in app.error]
+    assert "✗ This file can't be read" in [one.proto.title for one in app.error]
     assert f"✓ read: {name}" in said(app).replace("\\", ""), "what was given before still holds"
     next(one for one in app.button if one.label == "Remove").click().run()
     assert "✓ read" not in said(app)
@@ -76,7 +77,7 @@ def test_a_cluster_that_cannot_be_read_is_a_box_and_changes_nothing(name: str) -
     data, what = UNREADABLE[name]
     app = upload(visit("inventory"), data, name)
     assert not app.exception
-    assert [one.proto.title for one in app.error] == ["✗ This can't be answered"]
+    assert [one.proto.title for one in app.error] == ["✗ This file can't be read"]
     box = str(app.error[0].value).replace("\\", "")
     assert what in box
     assert f"Where: {name}" in box
@@ -108,7 +109,7 @@ def test_what_is_good_in_a_damaged_file_is_read_and_the_rest_is_said(name: str) 
     assert f"{read} read. 1 part could not be used:" in box
     assert lost in box
     assert re.search(r"the copy is complete\.|near that place\.", box), "how to fix it"
-    app = upload(visit("drift"), data, name)
+    app = upload(visit("drift", None, **OPENS["drift"]), data, name)
     assert not app.exception
     said = [str(one.value).replace("\\", "") for one in (*app.error, *app.warning, *app.info)]
     assert any(lost in one or "input holds part of" in one for one in said), "what differs isn't known of a part"
@@ -116,6 +117,6 @@ def test_what_is_good_in_a_damaged_file_is_read_and_the_rest_is_said(name: str) 
 
 def test_a_box_names_the_file() -> None:
     for page, name in (("memory", "noise.txt"), ("clusters", "empty.yaml")):
-        app = upload(visit(page), NOISE if page == "memory" else b" ", name)
+        app = upload(visit(page, None, **OPENS.get(page, {})), NOISE if page == "memory" else b" ", name)
         assert not app.exception
         assert any(f"Where: {name}" in str(one.value) for one in app.error)

@@ -21,10 +21,8 @@ ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
 def visit(page: str, given: Snapshot | None = None, **query: str) -> AppTest:
     """The page `page` (``rollout``) after its first run, with `given` as the user's own cluster and `query` in the URL; a page of an
     earlier release where its link leads now."""
-    page = "what_if" if page == "compare" and "changes" in query else page
-    if page in link.MOVED:
-        file, opens, called = link.MOVED[page]
-        page, query = file.removesuffix(".py"), {called.get(name, name): one for name, one in query.items()} | {**opens}
+    if target := link.forwarded(page, query):
+        page, query = target[0].removesuffix(".py"), target[1]
     app = AppTest.from_file(ROUTER, default_timeout=120)
     app.switch_page(f"{page}.py")
     if given is not None:

@@ -40,7 +40,7 @@ def test_two_sessions_with_the_same_objects_see_their_own_logs() -> None:
         with_log_line(base, f"Traceback: RuntimeError {word} exploded") for word in ("alfalfa", "brontosaur")
     )
     assert first.digest == second.digest
-    one, other = visit("restarts", first), visit("restarts", second)
+    one, other = visit("restarts", first, loop="dev/api"), visit("restarts", second, loop="dev/api")
     assert "alfalfa" in said(one)
     assert "brontosaur" in said(other)
     assert "alfalfa" not in said(other)
@@ -70,7 +70,7 @@ def test_clusters_to_compare_with_are_in_the_key_whole() -> None:
 def test_logs_uploaded_for_a_cluster_are_not_another_ones() -> None:
     base = demo.read()
     other = with_log_line(base, "Traceback: RuntimeError cormorant exploded")
-    app = visit("restarts", base)
+    app = visit("restarts", base, loop="dev/api")
     app.session_state["_uploaded_logs-kept"] = uploads.ReadFiles(names=("a",), of=identity(other), value=other.logs)
     app.run()
     assert "cormorant" not in said(app)

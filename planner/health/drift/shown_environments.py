@@ -6,7 +6,7 @@ from typing import Final
 
 from planner.ground.records import replace
 from planner.ground.words import Text
-from planner.health.drift.model import DriftReport, ServiceDrift
+from planner.health.drift.model import ServiceDrift
 
 MOST_SIDE_BY_SIDE: Final = 12
 
@@ -31,22 +31,6 @@ def of_service(service: ServiceDrift, most: int = MOST_SIDE_BY_SIDE) -> ServiceD
         restarts=tuple(service.restarts[place] for place in shown_places),
         rows=tuple(replace(row, cells=tuple(row.cells[place] for place in shown_places)) for row in service.rows),
     )
-
-
-def environments(report: DriftReport) -> tuple[str, ...]:
-    """Those in which any of its services runs."""
-    service_environments = {name for service in report.services for name in service.environments}
-    return tuple(name for name in report.environments if name in service_environments)
-
-
-def of_report(report: DriftReport, most: int = MOST_SIDE_BY_SIDE) -> tuple[str, ...]:
-    """At most `most` of its `environments`: those compared with, those in trouble, then the others; in their order."""
-    every = environments(report)
-    compared = {service.reference for service in report.services}
-    explained = {explanation.environment for service in report.services for explanation in service.explanations}
-    ranked = sorted(every, key=lambda name: (name not in compared, name not in explained))
-    shown_environments = set(ranked[:most])
-    return tuple(name for name in every if name in shown_environments)
 
 
 def said_of(shown: int, every: int) -> Text:

@@ -1,0 +1,150 @@
+"""The Health page: what is wrong with each service, since when, and what to set. A row opens the workload's page, where all of it is."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from planner.ground import words
+from planner.ground.errors import NotKnownError
+from planner.ground.records import Record
+from planner.ground.tables import alike
+from planner.health.drift.model import DriftReport
+from planner.health.troubles import DRIFT, Trouble, rows, troubles
+from planner.inventory.cadvisor import NodeMemoryStats
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Snapshot
+from planner.questions import drift, memory, restarts
+from planner.questions.drift import DriftSettings
+from planner.questions.memory import MemoryPlan, MemorySettings
+from planner.questions.question import Inputs
+from planner.questions.question import document as document_of
+from planner.questions.restarts import RestartPlan, RestartsSettings
+from planner.ui import (
+    cache,
+    downloads,
+    drift_inputs,
+    errors,
+    link,
+    object_links,
+    page_filter,
+    restarts_inputs,
+    tables,
+    usage_inputs,
+    verdict,
+)
+
+_FEW: Final = 12  # rows that are shown at once
+
+
+class HealthAnswers(Record):
+    """What restarts, the memory of nodes and what differs between environments, of what the filter lets through; None where what it
+    depends on wasn't read."""
+
+    restarts: RestartPlan | None
+    memory: MemoryPlan | None
+    drift: DriftReport | None
+
+
+def answers(
+    cluster: Snapshot, settings: MemorySettings, stats: tuple[NodeMemoryStats, ...], rule: DriftSettings
+) -> HealthAnswers:
+    """The three answers that the page shows in one table."""
+    usages = usage_inputs.history(cluster)
+    plan = _known(
+        restarts, restarts_inputs.with_uploaded_logs(cluster), RestartsSettings(cures=0), Inputs(usages=usages)
+    )
+    given = Inputs(usages=usages, others=drift_inputs.other_clusters())
+    return HealthAnswers(
+        restarts=plan,
+        memory=plan and _known(memory, cluster, settings, Inputs(stats=stats)),
+        drift=plan and _known(drift, cluster, rule, given),
+    )
+
+
+def _known(question: Any, snapshot: Snapshot, settings: object, inputs: Inputs) -> Any:
+    """The answer of the module `question`; None where what it depends on wasn't read, which is said in its place."""
+    try:
+        return question.narrowed(cache.ask(question.QUESTION, snapshot, settings, inputs), page_filter.kept(snapshot))
+    except NotKnownError as error:
+        errors.show(error)
+        return None
+
+
+@errors.part
+def headline(found: HealthAnswers) -> None:
+    """What restarts in a sentence, then how near eviction nodes are, what differs, and what could not be looked at."""
+    if found.restarts is None:
+        return
+    report, nodes = found.restarts.report, found.memory.cluster.nodes if found.memory is not None else ()
+    past = sum((node.until_hard_bytes or 0) < 0 for node in nodes)
+    unmeasured = sum(node.until_hard_bytes is None or node.known_share is None for node in nodes)
+    said = [str(answer.sentence) for answer in (found.restarts, found.memory, found.drift) if answer is not None]
+    if any(loop.is_live for loop in report.loops):
+        verdict.box(page_filter.only("✗ Something keeps restarting"), said.pop(0))
+    elif past:
+        verdict.box(page_filter.only(f"✗ Eviction has begun on {words.count(past, 'node')}"), said.pop(1))
+    elif unmeasured:
+        title = f"? Nothing restarts; not known for {unmeasured:,} of {words.count(len(nodes), 'node')}: no use was measured"
+        verdict.unknown(page_filter.only(title), said.pop(0))
+    else:
+        verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
+    said = [words.sentence(sentence.partition(". ")[0]) for sentence in said]
+    said += [*report.gaps, *(found.drift.ambiguous[:5] if found.drift is not None else ())]
+    st.caption("  \n".join(map(words.literal, said)))
+
+
+@errors.part
+def table(snapshot: Snapshot, found: HealthAnswers) -> None:
+    """One row a service: what is wrong with it, for how long, and what to set."""
+    plan, risks = found.restarts, found.memory.findings if found.memory is not None else ()
+    every = troubles(snapshot, plan.report.loops if plan is not None else (), risks, found.drift)
+    groups = alike(every, lambda trouble: trouble.alike)
+    if not groups:
+        st.markdown(f"✓ {page_filter.nothing('service', 'Nothing is wrong with any service.')}")
+    for place, (trouble, *others) in enumerate(groups[:_FEW]):
+        more = [f"And {len(others):,} more like it."] if others else []
+        fix = [f":gray[Set: {words.literal(words.sentence(trouble.fix))}]"] if trouble.fix else []
+        text = "  \n".join([*(words.literal(words.sentence(what)) for what in trouble.what), *more, *fix])
+        with st.container(key=f"row_{place}"):
+            color = "red" if trouble.is_grave else "orange"
+            tables.row(
+                _target(snapshot, trouble), words.short_name(trouble.object), trouble.kind, color, text, trouble.lasting
+            )
+    if len(every) > len(groups[:_FEW]):
+        label = f"All {len(every):,}, one by one"
+        with link.expander(label, key="every_service", icon=":material/table_rows:") as is_open:
+            if is_open:
+                opens = [_target(snapshot, trouble) for trouble in every]
+                tables.show(rows(every), alt="What is wrong with each service", key="services", opens=opens)
+
+
+def _target(snapshot: Snapshot, trouble: Trouble) -> object_links.PageLink | None:
+    """The workload's tab that has it, by the rule that services are matched by here; None for pods that have gone."""
+    key = trouble.object
+    if key.startswith(f"{NODE.name}/"):
+        return object_links.node(key)
+    if snapshot.workload(key) is None and key not in workload_keys(snapshot).values():
+        return None
+    tab = object_links.ELSEWHERE if trouble.kind == DRIFT else object_links.HEALTH
+    return object_links.workload(key, tab, link.given(drift_inputs.RULE))
+
+
+@errors.part
+def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSettings, found: HealthAnswers) -> None:
+    """Each answer as JSON and CSV: what restarts with the cures that the command tries."""
+    with link.expander("Downloads", key="downloads", icon=":material/download:") as is_open:
+        if not is_open or found.restarts is None:
+            return
+        plan, cures, logged = found.restarts, RestartsSettings(), restarts_inputs.with_uploaded_logs(cluster)
+        st.caption("Restarts; memory; drift between environments")
+        downloads.show(
+            "restarts", rows=lambda: restarts.QUESTION.rows(plan, ""),
+            document=lambda: document_of(restarts.QUESTION, logged, cures, cache.work(restarts.with_cures, logged, plan, cures.cures)),
+        )  # fmt: skip
+        if found.memory is not None:
+            downloads.answer(memory.QUESTION, cluster, settings, found.memory, rows="containers")
+        if found.drift is not None:
+            downloads.answer(drift.QUESTION, (cluster, *drift_inputs.other_clusters()), rule, found.drift, rows="all")
