@@ -13,7 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.well_known_names import CPU, TAINT_MEMORY_PRESSURE, is_extended_resource
+from planner.ground.well_known_names import (
+    CPU,
+    TAINT_DISK_PRESSURE,
+    TAINT_MEMORY_PRESSURE,
+    TAINT_PID_PRESSURE,
+    is_extended_resource,
+)
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
@@ -88,8 +94,8 @@ _CORE: Final = 1_000  # millicores
 _MEMORY_PRESSURE: Final = "MemoryPressure"
 _PRESSURES: Final = {
     _MEMORY_PRESSURE: TAINT_MEMORY_PRESSURE,
-    "DiskPressure": "node.kubernetes.io/disk-pressure",
-    "PIDPressure": "node.kubernetes.io/pid-pressure",
+    "DiskPressure": TAINT_DISK_PRESSURE,
+    "PIDPressure": TAINT_PID_PRESSURE,
 }
 """Conditions → the taint that the node lifecycle controller puts on such a node (NoSchedule)."""
 _MEMORY_TAINT: Final = Taint(key=TAINT_MEMORY_PRESSURE, value="", effect="NoSchedule")

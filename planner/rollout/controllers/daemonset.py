@@ -12,8 +12,10 @@ from itertools import islice
 from planner.ground.records import replace
 from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
+    TAINT_DISK_PRESSURE,
     TAINT_MEMORY_PRESSURE,
     TAINT_NOT_READY,
+    TAINT_PID_PRESSURE,
     TAINT_UNREACHABLE,
     TAINT_UNSCHEDULABLE,
 )
@@ -39,9 +41,9 @@ from planner.scheduling.pod import NOWHERE, LivePod
 _ALWAYS_TOLERATED: tuple[Toleration, ...] = (
     Toleration(key=TAINT_NOT_READY, operator="Exists", effect="NoExecute"),
     Toleration(key=TAINT_UNREACHABLE, operator="Exists", effect="NoExecute"),
-    Toleration(key="node.kubernetes.io/disk-pressure", operator="Exists", effect="NoSchedule"),
+    Toleration(key=TAINT_DISK_PRESSURE, operator="Exists", effect="NoSchedule"),
     Toleration(key=TAINT_MEMORY_PRESSURE, operator="Exists", effect="NoSchedule"),
-    Toleration(key="node.kubernetes.io/pid-pressure", operator="Exists", effect="NoSchedule"),
+    Toleration(key=TAINT_PID_PRESSURE, operator="Exists", effect="NoSchedule"),
     Toleration(key=TAINT_UNSCHEDULABLE, operator="Exists", effect="NoSchedule"),
 )
 
