@@ -99,13 +99,14 @@ def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: Draws)
         return best
     for stages in _ways(cluster, moves):
         first = replay(cluster, stages, wanted)
+        # does what it says: as many start as were searched for, and no other pod fares worse; only then is it worth more draws
         if first.does(len(moves.hosts)):
             others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws(first.work))]
             plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
             best = max(best, plan, key=lambda candidate: candidate.held)
             if best.held == len(best.replays):
                 break
-        elif first.held and not best.held:
+        elif first.held and not best.held:  # a budget held pods back: `plan_moves` searches again without these
             best = MovesPlan(moves=moves, stages=stages, replays=(first,))
     return best
 

@@ -43,6 +43,8 @@ def arguments(command_line: Sequence[str], commands: click.Group) -> list[str]:
     if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, flags.get("namespace") or _namespace_of(flags.get("context", "")))
     if any("--namespace" in param.opts for param in command.params):
+        # a manifest without a namespace goes to the context's, as with kubectl apply; elsewhere --namespace is a filter, and a default
+        # of the context must not leave out what was asked about
         reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
         namespace = flags.get("namespace") or (_namespace_of(flags.get("context", "")) if reads_manifests else "")
         words[place:place] = ["--namespace", namespace] if namespace else []

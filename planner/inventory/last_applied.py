@@ -155,14 +155,14 @@ def _kept(applied_fields: Fields) -> Fields:
 
 
 def _paths(value: Any, field: str = "") -> Any:
+    """The fields that `value` has: True for a leaf and a list without a merge key, which are taken away whole."""
     if isinstance(value, dict):
-        read = (
-            dict.fromkeys((wire.START, wire.SLEEPS), True) if "command" in value else {}
-        )  # of the command, and gone with it
+        # Headroom's own fields say how a command starts and sleeps: who takes the command away takes them along
+        read = dict.fromkeys((wire.START, wire.SLEEPS), True) if "command" in value else {}
         return {key: _paths(child, key) for key, child in value.items()} | read
     if isinstance(value, list) and (name := MERGE_KEYS.get(field)):
         return [
-            {key: child if key == name else _paths(child, key) for key, child in each.items()}
+            _paths(each) | {name: each[name]}  # the merge key keeps its value: by it items are found again
             for each in value
             if isinstance(each, dict) and isinstance(each.get(name), str | int)
         ]

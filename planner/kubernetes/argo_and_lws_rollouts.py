@@ -104,7 +104,8 @@ class Progress(Record):
 
 LEADER_CREATED = "LeaderCreated"
 LEADER_READY = "LeaderReady"
-RECREATES_GROUP = ("RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
+AFTER_START = "RecreateGroupAfterStart"
+RECREATES_GROUP = ("RecreateGroupOnPodRestart", AFTER_START)
 
 
 class Groups(Record):

@@ -56,6 +56,7 @@ def _sizes(node: Node) -> dict[str, float]:
     whole = sum(node.allocatable[name] for name in names if name not in slices)
     cut_cards = (physical_gpus(node) or 0) - whole
     cut = sum(node.allocatable[name] * size for name, size in slices.items())
+    # not always seven: an A30 is cut into four, and a layout may leave a part of the card unused
     card = cut / cut_cards if cut_cards > 0 else _SLICES_A_CARD
     return {name: float(slices.get(name, card)) for name in names}
 

@@ -59,13 +59,15 @@ def _commitment(row: Mapping[str, str | None], where: str, number: int) -> Owned
         raise InputError("the machine type or the region is empty", where=where, fix=_FIX)
     if cells["term"].lower() not in TERMS:
         raise InputError(f'"{cells["term"][:40]}" is no term', where=where, fix="Write 1y or 3y under term")
-    if not cells["nodes"].isascii() or not cells["nodes"].isdigit() or not 0 < int(cells["nodes"][:9]) <= 100_000:
+    # isdigit() takes "²", which int() doesn't; and int() refuses thousands of digits
+    digits = cells["nodes"].lstrip("0")
+    if not digits.isascii() or not digits.isdigit() or int(digits[:9]) > 100_000:
         raise InputError(f'"{cells["nodes"][:40]}" is no number of nodes', where=where, fix="Write 4")
     return OwnedCommitment(
         commitment_id=cells["id"] or f"commitment-{number}",
         machine_type=cells["machine_type"],
         region_id=cells["region"],
-        nodes=int(cells["nodes"]),
+        nodes=int(digits),
         term=TERMS[cells["term"].lower()],
         usd_per_hour=_price(cells["usd_per_hour"], where),
     )

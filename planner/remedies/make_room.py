@@ -502,6 +502,7 @@ def _sentence(room_plan: MadeRoom, *, is_of_places: bool) -> str:
         least = "no plan needs fewer" if is_counted else "no plan costs less"
         words += f"; {least}{' (proven)' if room_plan.is_proven else ', as far as is known'}" if number else ""
     else:
+        # the bound is of the pods that start: it is every plan's only where no plan starts more
         plans = "any plan" if room_plan.is_most else "any plan for these"
         words += f"; {plans} needs at least {f'{room_plan.at_least:,.0f}' if is_counted else weighed(room_plan.least, room_plan.at_least)}"
     if started < room_plan.waiting:

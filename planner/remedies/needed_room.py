@@ -428,6 +428,7 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
     with room on others too. At each number of replicas that needs something: the fewest are told."""
     if need.need not in (Need.ROOM, Need.SAME_NODE, Need.NEVER):
         return ()
+    # the first number of each range: those between need the same
     numbers = [step.first for step in need.by_replicas if step.need is not Need.NOTHING] or [need.replicas]
     cures = []
     for title, patch in _patches(stand, need):

@@ -18,6 +18,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import (
     DEVICE_CLASS_PREFIX,
+    HUGE_PAGES,
     TAINT_NOT_READY,
     TAINT_UNREACHABLE,
     is_extended_resource,
@@ -519,8 +520,8 @@ def _invalid(spec: PodSpec) -> Iterator[str]:
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for i, container in enumerate(containers):
             for name, limit in sorted(container.limits.items()):
-                request = container.requests.get(name, 0)
-                is_extended = is_extended_resource(name)
+                request = container.requests.get(name, 0)  # a missing one is as high as the limit by now
+                is_extended = is_extended_resource(name) or name.startswith(HUGE_PAGES)  # they can't be overcommitted
                 if request > limit or (is_extended and request != limit):
                     bound = "equal to" if is_extended else "less than or equal to"
                     yield (

@@ -120,7 +120,10 @@ def _evicting(
     place: int,
     verdicts: Mapping[str, KueueVerdict],
 ) -> Revision:
-    """The change with whom Kueue evicts for it, and who else is let in once they have gone: of whom it lets in."""
+    """The change with the workloads that Kueue evicts for it, and those that it lets in beside it once these have gone.
+
+    The cluster after all changes' evictions is worked out, as Kueue has them at once; told are those for this change alone.
+    """
     own_verdicts = [verdicts[each.key] for each in requests[place].workloads]
     if (
         revision.queued is None

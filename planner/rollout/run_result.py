@@ -92,6 +92,7 @@ def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Find
             (unplayed for unplayed in snapshot.unplayed if owner.uid and unplayed.uid == owner.uid), None
         )
         row = templated(unplayed_owner.kind, f"{unplayed_owner.api_group}/") if unplayed_owner is not None else None
+        # an operator may hand a strategy on: KServe's InferenceService its spec.predictor.deploymentStrategy
         through = row.updates.through if row is not None and row.updates is not None else ""
         place = f"spec.{through}.deploymentStrategy there" if through else "it there"
         what = f"belongs to {owner.kind} {owner.name}, whose controller sets back what is set on it"

@@ -679,6 +679,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
+        # where it is, once it has a node (one that is gone takes no room); else wherever it could go
         return not pod.is_lost and bool(own_nodes[pod.node]) if pod is not None and pod.is_bound else meets(rival.shape)
 
     others = run.simulation.queue.waiters(with_words=False, of=lambda pod: pod.owner not in own)

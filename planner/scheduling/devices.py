@@ -466,11 +466,13 @@ class _Constraints:
         self.values: list[list[str | int | bool]] = [[] for _ in constraints]
 
     def add(self, device: int, names: tuple[str, ...]) -> bool:
+        """Whether `device` may be taken for the request of these names (its own and its subrequest's); if not, nothing is added."""
         added: list[list[str | int | bool]] = []
         for values, constraint in zip(self.values, self.constraints, strict=True):
             if constraint.requests and not set(constraint.requests).intersection(names):
                 continue
             value = self.table.attribute(device, constraint.match_attribute or constraint.distinct_attribute)
+            # by type, too: in Python True == 1, and a DRA attribute that is a bool is no int
             same = [v for v in values if type(v) is type(value) and v == value]
             fits = len(same) == len(values) if constraint.match_attribute else not same
             if value is None or not fits:

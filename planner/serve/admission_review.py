@@ -393,6 +393,7 @@ def _asked(request: Request) -> tuple[str, str] | None:
             if autoscaler is not None and kind_in(autoscaler.target).rolls_out
             else None
         )
+    # by the resource: of `kubectl scale` the object is a Scale, and only the resource says of what
     kind = _KINDS.get((request.resource.group, request.resource.resource))
     is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
     name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request

@@ -13,7 +13,7 @@ from planner.history import snapshot_bytes
 from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, read_manifest
 from planner.inventory.last_applied import fields_in
 from planner.kubernetes.patches import merge, of_apply
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import CommandForm, Snapshot
 from tests.builders.objects import read_items
 
 Object = dict[str, Any]
@@ -144,6 +144,25 @@ def test_what_was_applied_and_is_left_out_goes(record: str, path: tuple[str | in
     assert gone(one.after)
     assert one.after.template.spec.priority_class_name == "from-a-webhook"
     assert "sidecar" in [container.name for container in one.after.template.spec.containers]
+
+
+@pytest.mark.parametrize("record", ["annotation", "server-side"])
+def test_with_a_command_goes_what_it_said_of_the_start(record: str) -> None:
+    """`headroom.dev/start` is a field of the snapshot's own, made of the command: left behind, a shell would still stand between."""
+    shell = applied()
+    shell["spec"]["template"]["spec"]["containers"][0]["command"] = ["/bin/sh", "-c", "python serve.py"]
+    before = live(shell)
+    if record == "annotation":
+        before["metadata"]["annotations"] = {LAST: json.dumps(shell)}
+    else:
+        before["metadata"]["managedFields"] = [
+            {"manager": "argocd-controller", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+             "fieldsV1": fields_of({key: shell[key] for key in ("metadata", "spec")})}
+        ]  # fmt: skip
+    there = snapshot(before)
+    assert there.workloads[0].template.spec.containers[0].command_form is CommandForm.SHELL
+    after, _ = put(there, applied())
+    assert after.after.template.spec.containers[0].command_form is CommandForm.IMAGE
 
 
 def test_outside_the_template_too() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.timed_cluster_events import LaterEvents
+from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange
@@ -385,6 +387,32 @@ def test_a_leader_worker_set(
     found = groups(count, surge, missing, size, nodes, **new)
     assert found.verdict is verdict, found.sentence
     assert "wait" not in str(found.sentence) or verdict is STUCK
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_whole", "lowest"),
+    [
+        ("RecreateGroupOnPodRestart", False, 0), ("RecreateGroupOnPodRestart", True, 0),
+        ("RecreateGroupAfterStart", False, 1), ("RecreateGroupAfterStart", True, 0),
+        ("None", False, 1), ("None", True, 2),
+    ],
+)  # fmt: skip
+def test_a_group_with_a_pending_pod_is_begun_anew_by_its_restart_policy(
+    policy: str, is_whole: bool, lowest: int
+) -> None:
+    """A worker of three pods is drained: RecreateGroupAfterStart takes the leader along only where no pod is Pending."""
+    items = _lws(1, 0, 1, 3)
+    items[0]["spec"]["leaderWorkerTemplate"]["restartPolicy"] = policy
+    if not is_whole:
+        last = [item for item in items if item["kind"] == "Pod"][-1]
+        del last["spec"]["nodeName"]
+        last["status"] = {"phase": "Pending"}
+    given = copy.deepcopy(new_lws(items))
+    given["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["partition"] = 1  # no group is replaced
+    beside = LaterEvents(later=parse_later("10s:drain:gpu-1"), manifests=())
+    cluster = whole([*items, *gpu_nodes(4 if is_whole else 2, 8)])
+    found = rollout(cluster, Scenario(manifest=json.dumps(given)), beside=beside)
+    assert found.workloads[0].lowest_ready == lowest
 
 
 def test_workers_that_wait_though_it_is_called_available_are_told() -> None:

@@ -145,7 +145,9 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
                     is_init=is_init,
                     taken_at=snapshot.taken_at,
                     node=nodes.get(pod.node_name),
-                    has_nodes=bool(nodes),
+                    has_nodes=bool(
+                        nodes
+                    ),  # a node that is missing has gone only where nodes were listed, and all of them
                     has_every_node=not snapshot.presence.get(NODE.name, Presence.PRESENT).is_lacking,
                     has_events=not snapshot.presence.get("Event", Presence.PRESENT).is_lacking,
                     events=tuple([event for event in of_pod if _is_about(event, pod, container.name)])

@@ -66,6 +66,7 @@ def _refused(canary: wire.Canary) -> str:
     """What of a canary Argo Rollouts doesn't take, "" where it takes it."""
     routing, steps = canary.traffic_routing, canary.steps or ()
     for number, step in enumerate(steps, 1):
+        # (field in Python, name in the manifest): the answer says the latter
         names = zip(step.__struct_fields__, step.__struct_encode_fields__, strict=True)
         step_fields = [shown for name, shown in names if getattr(step, name) is not None]
         # Argo's validation takes one field a step: of two it isn't said which is carried out.

@@ -144,7 +144,8 @@ def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSp
 
 
 def taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
-    """The affinity of a pod that is for one node, which `spec` then lacks: a DaemonSet's pods differ in that only."""
+    """The affinity of a pod that is for one node, which `spec` then lacks: a DaemonSet's pods differ in that only, so that without it
+    they have one spec, which is kept once."""
     affinity = spec.affinity
     required = affinity.node_affinity.required if affinity is not None and affinity.node_affinity is not None else None
     if affinity is None or required is None or affinity.pod_affinity or affinity.pod_anti_affinity:

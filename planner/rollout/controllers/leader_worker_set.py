@@ -30,7 +30,7 @@ from planner.ground.well_known_names import (
     LWS_SUBGROUP_KEY,
     LWS_WORKER_INDEX,
 )
-from planner.kubernetes.argo_and_lws_rollouts import LEADER_READY, RECREATES_GROUP, Groups
+from planner.kubernetes.argo_and_lws_rollouts import AFTER_START, LEADER_READY, RECREATES_GROUP, Groups
 from planner.kubernetes.kinds import POD, ROLLING_UPDATE, STATEFUL_SET
 from planner.kubernetes.records import (
     FrozenMap,
@@ -348,13 +348,17 @@ class LeaderWorkerSetController(RolloutController):
         busy = False
         for worker in self.workers.values():
             leader = worker.leader
+            # another revision: the worker goes with its old leader, and a new one comes with the new leader
             is_same = leader.shape.labels.get(LWS_REVISION, "") == worker.revision
             if worker.is_deleted or leader.is_terminating or leader.is_gone or not is_same:
                 continue
             own = worker.own()
             if not any(pod.is_terminating for pod in own):
                 continue
-            if self.groups.restarts != RECREATES_GROUP[0] and len(own) < self.groups.size - 1:
+            # RecreateGroupAfterStart waits for a whole group (`pendingPodsInGroup`): else one whose images are pulled would be begun anew
+            # for ever.
+            is_whole = len(own) >= self.groups.size - 1 and all(pod.is_bound for pod in (leader, *own))
+            if self.groups.restarts == AFTER_START and not is_whole:
                 continue
             simulation.delete(leader)
             worker.is_deleted = busy = True  # in the foreground: the leader stays until they are gone
