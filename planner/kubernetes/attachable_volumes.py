@@ -66,8 +66,8 @@ def held_by_one_node(snapshot: Snapshot, volume: PersistentVolume) -> Attaching:
 
 
 def inline_held_by_one_node(snapshot: Snapshot, volume: Volume) -> Attaching:
-    """The same of a cloud's disk that a pod names itself (a FlexVolume's access modes aren't known then: anywhere): it becomes a ReadWriteOnce volume of its CSI driver, a GCE disk for
-    reading a ReadOnlyMany one."""
+    """The same of a volume that a pod names itself. A cloud's disk becomes a ReadWriteOnce volume of its CSI driver, a GCE disk for reading a
+    ReadOnlyMany one; any other, a FlexVolume too, `IsMultiAttachAllowed` lets be attached to several nodes."""
     driver = IN_TREE_DRIVERS.get(volume.kind)
     if driver is None or not volume.disk_id or (volume.kind == "gcePersistentDisk" and volume.read_only):
         return Attaching.NO

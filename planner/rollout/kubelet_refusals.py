@@ -17,6 +17,7 @@ from planner.ground.well_known_names import (
     CPU,
     TAINT_DISK_PRESSURE,
     TAINT_MEMORY_PRESSURE,
+    TAINT_NETWORK_UNAVAILABLE,
     TAINT_PID_PRESSURE,
     is_extended_resource,
 )
@@ -97,8 +98,11 @@ _PRESSURES: Final = {
     "DiskPressure": TAINT_DISK_PRESSURE,
     "PIDPressure": TAINT_PID_PRESSURE,
 }
-"""Conditions → the taint that the node lifecycle controller puts on such a node (NoSchedule)."""
-_MEMORY_TAINT: Final = Taint(key=TAINT_MEMORY_PRESSURE, value="", effect="NoSchedule")
+_TAINTING: Final = {
+    name: Taint(key=key, value="", effect="NoSchedule")
+    for name, key in {**_PRESSURES, "NetworkUnavailable": TAINT_NETWORK_UNAVAILABLE}.items()
+}
+"""Conditions → the taint that the node lifecycle controller puts on such a node."""
 
 
 class ExpectedRefusal(Record):
@@ -111,7 +115,7 @@ class ExpectedRefusal(Record):
     @property
     def words(self) -> str:
         if self.is_of_taint:
-            return f"{listing(list(self.nodes))} {plural(len(self.nodes), 'is', 'are')} {self.why}"
+            return f"{listing(list(self.nodes))} {plural(len(self.nodes), 'has', 'have')} {self.why}"
         kubelets = f"the {plural(len(self.nodes), 'kubelet')} of {listing(list(self.nodes))}"
         return (
             f"{kubelets} may refuse the new pods once they are bound: {self.why}; kube-scheduler doesn't look at that"
@@ -136,11 +140,11 @@ def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator
 
 @once_a_cluster
 def may_refuse(cluster: Cluster) -> frozenset[int]:
-    """Places of the nodes whose kubelet's configuration is known, or that are under pressure: of thousands mostly none. Made once a cluster."""
+    """Places of the nodes whose kubelet's configuration is known, or that are about to be tainted: of thousands mostly none. Made once a cluster."""
     return frozenset(
         place
         for place, node in enumerate(cluster.nodes)
-        if node.kubelet is not None or any(node.conditions.get(name) == "True" for name in _PRESSURES)
+        if node.kubelet is not None or any(node.conditions.get(name) == "True" for name in _TAINTING)
     )
 
 
@@ -221,23 +225,30 @@ def _pressed(node: Node, spec: PodSpec, *, is_critical: bool) -> str:
         return ""
     if under == [_MEMORY_PRESSURE]:
         is_best_effort = qos_class(spec) is QosClass.BEST_EFFORT
-        if not is_best_effort or tolerates_taints(spec.tolerations, (_MEMORY_TAINT,)):
+        if not is_best_effort or tolerates_taints(spec.tolerations, (_TAINTING[_MEMORY_PRESSURE],)):
             return ""
     return f"it is under {listing(under)} (Evicted), until that ends"
 
 
 def _untainted(node: Node, spec: PodSpec) -> str:
-    """What a node is under whose taint, which the pod doesn't tolerate, isn't there yet; "" where none is about to come.
+    """The conditions of a node whose taint, which the pod doesn't tolerate, isn't there yet; "" where none is about to come, and of a pod
+    that names its node: kube-scheduler, which looks at such taints, doesn't see it.
 
     Source: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` `doNoScheduleTaintingPass`.
     """
-    taints = {name: Taint(key=key, value="", effect="NoSchedule") for name, key in _PRESSURES.items()}
-    under = [name for name in _PRESSURES if node.conditions.get(name) == "True"]
-    here = {taint.key for taint in node.taints}
-    coming = [n for n in under if taints[n].key not in here and not tolerates_taints(spec.tolerations, (taints[n],))]
-    keys = listing([taints[name].key for name in coming])
+    if spec.node_name:
+        return ""
+    here = {(taint.key, taint.effect) for taint in node.taints}
+    coming = [
+        name
+        for name, taint in _TAINTING.items()
+        if node.conditions.get(name) == "True"
+        and (taint.key, taint.effect) not in here
+        and not tolerates_taints(spec.tolerations, (taint,))
+    ]
+    keys = listing([_TAINTING[name].key for name in coming])
     return (
-        f"under {listing(coming)}, and its taint {keys}, which keeps the new pods away, isn't there yet"
+        f"the {plural(len(coming), 'condition')} {listing(coming)}, and its taint {keys}, which keeps the new pods away, isn't there yet"
         if coming
         else ""
     )

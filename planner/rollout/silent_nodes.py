@@ -7,7 +7,6 @@ Sources: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import combinations
 from math import inf
 from typing import Final
 
@@ -85,8 +84,8 @@ def stay_seconds(spec: PodSpec, cluster: Cluster, place: int, taken_off: Set[str
 def evictions_on(cluster: Cluster, place: int, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
     """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go, or would if a
     taint had been taken off before."""
-    node, keys = cluster.nodes[place], [taint.key for taint in cluster.lifted.get(place, ())]
-    gone = [frozenset(some) for number in range(len(keys) + 1) for some in combinations(keys, number)]
+    node, keys = cluster.nodes[place], {taint.key for taint in cluster.lifted.get(place, ())}
+    gone = [keys, *(keys - {key} for key in keys)]  # the shortest stay of the taints that are left is one of these
     for seconds in sorted({stay_seconds(spec, cluster, place, keys) for spec in specs for keys in gone} - {inf}):
         how_long = f"hasn't answered for {duration(seconds)}" if seconds else "doesn't answer"
         yield Happening(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -205,11 +206,11 @@ def test_memory_pressure_refuses_best_effort_pods_that_do_not_tolerate_it() -> N
     assert "it is under MemoryPressure (Evicted), until that ends" in why
 
 
-@pytest.mark.parametrize("condition", ["MemoryPressure", "DiskPressure"])
-def test_a_taint_of_pressure_that_isnt_there_yet_takes_the_proof_away(condition: str) -> None:
+@pytest.mark.parametrize("condition", ["MemoryPressure", "DiskPressure", "NetworkUnavailable"])
+def test_a_taint_of_a_condition_that_isnt_there_yet_takes_the_proof_away(condition: str) -> None:
     """The node lifecycle controller puts it there at once (`doNoScheduleTaintingPass`). Here the kubelet admits the pod: it isn't BestEffort,
     or it is critical."""
-    key = f"node.kubernetes.io/{condition.removesuffix('Pressure').lower()}-pressure"
+    key = "node.kubernetes.io/" + re.sub("(?<=[a-z])(?=[A-Z])", "-", condition).lower()
     critical: Item = {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"}
     tolerant: Item = {"tolerations": [{"key": key, "operator": "Exists"}]}
     of_pod: Item = critical if condition == "DiskPressure" else {}
@@ -225,12 +226,15 @@ def test_a_taint_of_pressure_that_isnt_there_yet_takes_the_proof_away(condition:
 
     (why,) = said(answered({}))
     assert why.startswith(
-        f"g0 is under {condition}, and its taint {key}, which keeps the new pods away, isn't there yet"
+        f"g0 has the condition {condition}, and its taint {key}, which keeps the new pods away, isn't there yet"
     )
     assert [one.verdict for one in answered({}).workloads] == [Verdict.COMPLETES]
     assert [one.verdict for one in answered({}, (key, "NoSchedule")).workloads] == [Verdict.STUCK]
     assert said(answered(tolerant)) == said(answered(tolerant, (key, "NoSchedule"))) == []
     assert said(answered({}, under=False)) == []
+    # kube-scheduler looks at an effect, and never at a pod that names its node
+    assert said(answered({}, (key, "PreferNoSchedule"))) == [why]
+    assert not any(key in one for one in said(answered({"nodeName": "g0"})))
 
 
 # ── pulled ───────────────────────────────────────────────────────────────────────────────────────────────────────────

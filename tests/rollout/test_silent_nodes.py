@@ -20,7 +20,7 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Snapshot, Taint
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
@@ -219,6 +219,20 @@ def test_whether_pods_are_evicted_from_a_silent_node(dead: int, alive: int, is_t
     ]
     found = cluster_of(nodes, deployment("worker", ["d0"], pod_spec(gpus=1)))
     assert bool(evictions(Cluster(found))) is is_evicted
+
+
+def test_when_pods_are_evicted_where_taints_go_before_is_worked_out_by_taint() -> None:
+    """40 taints of 20 keys, each of which may be taken off before: one time for each key, not for each set of them."""
+    keys = [f"team-{i}" for i in range(20)]
+    stays = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 100 + i}
+        for i, key in enumerate(keys)
+    ]
+    taints = tuple(Taint(key=key, value=value, effect="NoExecute") for key in keys for value in ("a", "b"))
+    found = cluster_of(node("g0", gpus=1), silent("g1"), deployment("worker", ["g1"], pod_spec(tolerations=stays)))
+    cluster = Cluster(found)
+    lifted = cluster.with_nodes(cluster.nodes, {cluster.node_index["g1"]: taints})
+    assert [one.after_seconds for one in evictions(lifted)] == [*(float(40 + i) for i in range(20)), 240.0]
 
 
 def test_who_is_evicted_takes_room_from_then_on() -> None:

@@ -14,6 +14,7 @@ from planner.ground.well_known_names import (
     CONTROLLER_REVISION_HASH,
     TAINT_DISK_PRESSURE,
     TAINT_MEMORY_PRESSURE,
+    TAINT_NETWORK_UNAVAILABLE,
     TAINT_NOT_READY,
     TAINT_PID_PRESSURE,
     TAINT_UNREACHABLE,
@@ -397,8 +398,7 @@ def daemon_spec(workload: Workload) -> PodSpec:
     """What its pods are, before each is meant for a node: with the tolerations that all of them have."""
     spec, extra = workload.template.spec, _ALWAYS_TOLERATED
     if spec.host_network:
-        unavailable = "node.kubernetes.io/network-unavailable"
-        extra += (Toleration(key=unavailable, operator="Exists", effect="NoSchedule"),)
+        extra += (Toleration(key=TAINT_NETWORK_UNAVAILABLE, operator="Exists", effect="NoSchedule"),)
     return replace(spec, tolerations=spec.tolerations + extra)
 
 
