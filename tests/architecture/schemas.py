@@ -24,6 +24,7 @@ from planner.questions import INDEX, question_called
 FOLDER = Path("docs/schemas")
 _PLAIN = {str: "string", Text: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _DIGEST = {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}
+_CALLED_AGAIN = {"planner.inventory.patch_and_undo": "Applied"}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -92,8 +93,9 @@ class _Definitions:
     def _record(self, record: type[Any]) -> dict[str, Any]:
         if record not in self._names:
             name = record.__name__
-            while name in self.made:  # two rooms may call a record the same
-                name = f"{''.join(word.capitalize() for word in record.__module__.rpartition('.')[2].split('_'))}{name}"
+            if name in self.made:  # two rooms may call a record the same; what is published doesn't follow a module's name
+                name = f"{_CALLED_AGAIN[record.__module__]}{name}"
+                assert name not in self.made, name
             self._names[record] = name
             self.made[name] = {}
             hints = get_type_hints(record)
