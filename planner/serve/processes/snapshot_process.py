@@ -82,7 +82,7 @@ class Holder:
         self._begin()
 
     def _begin(self) -> None:
-        self._process, self._connection = child_process.begin(f"{__package__}.worker")
+        self._process, self._connection = child_process.begin(f"{__package__}.snapshot_worker")
         self.held: set[str] = set()
         self._send("begin", *self._begun)
 
