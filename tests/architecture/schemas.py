@@ -93,7 +93,9 @@ class _Definitions:
     def _record(self, record: type[Any]) -> dict[str, Any]:
         if record not in self._names:
             name = record.__name__
-            if name in self.made:  # two rooms may call a record the same; what is published doesn't follow a module's name
+            if (
+                name in self.made
+            ):  # two rooms may call a record the same; what is published doesn't follow a module's name
                 name = f"{_CALLED_AGAIN[record.__module__]}{name}"
                 assert name not in self.made, name
             self._names[record] = name
