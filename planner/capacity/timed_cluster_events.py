@@ -39,7 +39,7 @@ from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint, Workload
+from planner.kubernetes.records import Pod, PodSpec, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.cluster_events import is_called
@@ -301,10 +301,6 @@ def _tainted(case: ChangeCase, later_event: Later, prepared: Prepared) -> Happen
     words = f"{where} gets the taint {key}:{effect}"
     if effect == _PREFERS:
         raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", later_event)
-    here = {case.cluster.node_index[name] for name in nodes}
-    for workload in _moving(case.cluster, prepared):  # its pods tolerate more than its template says: a cordon
-        if workload.traits.is_per_node and not here.isdisjoint(daemon_nodes(case.cluster, daemon_spec(workload))):
-            raise _not_played(f"{workload.key} {_ON_EACH}", later_event)
     closes = nodes if _keeps_away(case, nodes, (taint,), prepared, later_event) else ()
     executes = effect == "NoExecute"
     ends = _that_stays_a_while(case, nodes, taint) if executes and closes else ""
@@ -341,7 +337,7 @@ def _check_tolerance(case: ChangeCase, names: Sequence[str], prepared: Prepared,
     NotKnownError
         Where some are there that may be made anew, or wait.
     """
-    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+    for name, spec, is_daemons in _may_come(case, names, prepared):
         if _honors(spec) or (not is_daemons and tolerates_taints(spec.tolerations, UNREACHABLE[:1])):
             raise _not_played(f"{name} {_HONORS if _honors(spec) else f'tolerates {TAINT_UNREACHABLE}'}", later_event)
 
@@ -402,29 +398,32 @@ def _moving(cluster: Cluster, prepared: Prepared) -> list[Workload]:
     return [*(r.after for r in prepared.revisions), *(workload for workload in flights if workload is not None)]
 
 
-def _may_come(
-    case: ChangeCase, names: Sequence[str], prepared: Prepared
-) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
-    """(name, namespace, labels, spec, whether it is a DaemonSet's) of those that may be made or placed meanwhile and may go to these nodes:
-    those that roll out, that wait, that are there, and those that others may preempt."""
-    cluster, drained = case.cluster, set(names)
+def _may_come(case: ChangeCase, names: Sequence[str], prepared: Prepared) -> Iterator[tuple[str, PodSpec, bool]]:
+    """(name, spec, whether it is a DaemonSet's) of those that may be made or placed meanwhile and may go to these nodes: those that roll
+    out, that wait, that are there, and those that others may preempt. A DaemonSet's pods tolerate more than its template says."""
+    cluster, here = case.cluster, {case.cluster.node_index[name] for name in names}
+    moving = _moving(cluster, prepared)
+    yield from (
+        (workload.key, workload.template.spec, True)
+        for workload in moving
+        if workload.traits.is_per_node and not here.isdisjoint(daemon_nodes(cluster, daemon_spec(workload)))
+    )
     candidates = [
-        (workload.key, workload.namespace, t.labels, t.spec, workload.traits.is_per_node)
-        for workload in _moving(cluster, prepared)
-        for t, _ in workload.templates
+        (workload.key, workload.namespace, t.labels, t.spec)
+        for workload in moving
+        for t, _ in (() if workload.traits.is_per_node else workload.templates)
     ]
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
     # A pod that is placed elsewhere comes to these nodes only if it is preempted, by one of a higher priority.
-    highest = max((cluster.priority_of(spec) for *_, spec, _ in candidates), default=0)
-    highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
+    specs = (*(t.spec for workload in moving for t, _ in workload.templates), *(pod.spec for pod in waiting))
+    highest = max((0, *(cluster.priority_of(spec) for spec in specs)))
     placed_pods = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]
-    placed_pods = [pod for pod in placed_pods if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
+    placed_pods = [pod for pod in placed_pods if pod.node_name in names or cluster.priority_of(pod.spec) < highest]
     pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *placed_pods)}.values()
-    candidates += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
-    here = {cluster.node_index[name] for name in names}
-    for name, namespace, labels, spec, is_daemons in candidates:
+    candidates += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec) for pod in pods]
+    for name, namespace, labels, spec in candidates:
         if not here.isdisjoint(compile_shape(cluster, namespace, labels, spec).candidates.tolist()):
-            yield name, namespace, labels, spec, is_daemons
+            yield name, spec, False
 
 
 def _stays_there(pod: Pod) -> bool:
@@ -443,7 +442,7 @@ def _keeps_away(
         Where they keep some away and others not: which nodes a pod may go to is worked out once.
     """
     tolerant, intolerant = "", ""
-    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+    for name, spec, is_daemons in _may_come(case, names, prepared):
         if is_daemons or _honors(spec):
             raise _not_played(f"{name} {_ON_EACH if is_daemons else _HONORS}", later_event)
         if tolerates_taints(spec.tolerations, taints):
@@ -475,7 +474,7 @@ def _check_cordons(case: ChangeCase, names: Sequence[str], prepared: Prepared) -
         Where some are there that may be made anew, or wait.
     """
     nodes = [replace(case.cluster.nodes[case.cluster.node_index[name]], is_cordoned=True) for name in names]
-    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+    for name, spec, is_daemons in _may_come(case, names, prepared):
         if _honors(spec) or is_daemons or any(tolerates_cordon(spec, node) for node in nodes):
             raise NotKnownError(
                 f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",

@@ -29,7 +29,7 @@ from planner.rollout.kubelet_refusals import doubt_words, expected, may_refuse, 
 from planner.rollout.never_ready import age, never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
-from planner.rollout.taint_evictions import executing, executing_places, short_stays
+from planner.rollout.taint_evictions import executing_places, short_stays
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
@@ -271,7 +271,7 @@ def short_of_time(played: Played) -> Iterator[Doubt]:
         for place in sorted(places.intersection(played.nodes_of(revision))) if is_asked else ():
             node = played.cluster.nodes[place]
             later = (event.expels for event in came if event.expels is not None and node.name in event.tainted)
-            for taint, seconds in short_stays(made_spec(revision.after), (*executing(node), *later)):
+            for taint, seconds in short_stays(made_spec(revision.after), (*played.cluster.executing(place), *later)):
                 nodes_by_taint.setdefault((taint.key, seconds), []).append(node.name)
         for (key, seconds), names in nodes_by_taint.items():
             why = Text(

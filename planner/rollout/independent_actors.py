@@ -37,12 +37,12 @@ from planner.kubernetes.records import (
     Toleration,
     Workload,
 )
-from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner, replication_controllers, sets_by_key, workloads_by_key
-from planner.rollout.silent_nodes import silent_nodes
-from planner.rollout.taint_evictions import evicted_places, executing
+from planner.rollout.silent_nodes import silent_nodes, toleration_seconds
+from planner.rollout.taint_evictions import evicted_places, executing_places
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
@@ -147,7 +147,11 @@ def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
 
 def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
     """Places of pods on nodes that are cordoned, and that nothing is known to take away: the user who cordoned one may drain it."""
-    nodes = {node.name for node in snapshot.nodes if node.is_cordoned and not (leaves(node) or _expels(node))}
+    nodes = {
+        node.name
+        for node in snapshot.nodes
+        if node.is_cordoned and not (leaves(node) or any(taint.effect == "NoExecute" for taint in node.taints))
+    }
     for place, pod in enumerate(snapshot.pods) if nodes else ():
         if pod.node_name in nodes and pod.holds_room and pod.deleted_at is None:
             yield place
@@ -232,15 +236,16 @@ def _ends(pod: Pod) -> bool:
 def _put_out(cluster: Cluster) -> dict[int, str]:
     """Places of pods on nodes that are going, or have a taint that puts them out → why."""
     evicted_pods: dict[int, str] = {}
-    nodes = {node.name: node for node in cluster.snapshot.nodes if leaves(node) or _expels(node)}
-    for place, pod in enumerate(cluster.snapshot.pods) if nodes else ():
-        node = nodes.get(pod.node_name)
-        if node is None or not pod.holds_room or pod.deleted_at is not None:
+    nodes = {place for place, node in enumerate(cluster.nodes) if leaves(node)} | executing_places(cluster)
+    for index, pod in enumerate(cluster.snapshot.pods) if nodes else ():
+        place = cluster.node_index.get(pod.node_name, -1)
+        if place not in nodes or not pod.holds_room or pod.deleted_at is not None:
             continue
+        node = cluster.nodes[place]
         if leaves(node):
-            evicted_pods[place] = leaving(node)
-        elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
-            evicted_pods[place] = f"{node.name} puts pods out ({taint})"
+            evicted_pods[index] = leaving(node)
+        elif taint := next((one for one in cluster.executing(place) if toleration_seconds(pod.spec, one) < inf), None):
+            evicted_pods[index] = f"{node.name} puts pods out ({taint.key})"
     return evicted_pods
 
 
@@ -314,14 +319,3 @@ def leaves(node: Node) -> bool:
 def leaving(node: Node) -> str:
     """The same, in words."""
     return f"{node.name} {'is being' if node.is_deleting or is_going(node) else 'may be'} taken away"
-
-
-def _expels(node: Node) -> tuple[str, ...]:
-    return tuple(taint.key for taint in executing(node))
-
-
-def _stays(pod: Pod, node: Node, key: str) -> bool:
-    """Whether it tolerates the NoExecute taints of a key forever (`pkg/controller/tainteviction/taint_eviction.go`)."""
-    taints = (taint for taint in executing(node) if taint.key == key)
-    for_ever = [toleration for toleration in pod.spec.tolerations if toleration.toleration_seconds is None]
-    return all(any(tolerates(toleration, taint) for toleration in for_ever) for taint in taints)

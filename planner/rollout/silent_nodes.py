@@ -74,10 +74,7 @@ def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
 def stay_seconds(spec: PodSpec, cluster: Cluster, place: int, taken_off: Set[str] = frozenset()) -> float:
     """How long such a pod stays on a node once that doesn't answer: the least of what it tolerates its NoExecute taints for, of which one
     that it doesn't tolerate is ``out-of-service``, mostly. `taken_off`: keys of taints that it began with and has no more."""
-    others = [
-        taint for taint in cluster.nodes[place].taints if taint.effect == "NoExecute" and taint.key != TAINT_UNREACHABLE
-    ]
-    others += [taint for taint in cluster.lifted.get(place, ()) if taint.key not in taken_off]
+    others = (taint for taint in cluster.executing(place) if taint.key not in (TAINT_UNREACHABLE, *taken_off))
     return min(toleration_seconds(spec, taint) for taint in (UNREACHABLE[1], *others))
 
 
@@ -99,20 +96,19 @@ def evictions(cluster: Cluster) -> tuple[Happening, ...]:
     """What becomes of the pods on nodes that are silent in the snapshot; made once a cluster."""
     pods, happenings = cluster.snapshot.pods, list[Happening]()
     for place, since in silent_nodes(cluster).items():
-        if _evicts(cluster, cluster.nodes[place]):
+        if _evicts(cluster, place):
             here = (pods[index] for index in pods_by_node(cluster, None).get(place, ()))
             specs = {id(pod.spec): pod.spec for pod in here if pod.deleted_at is None}
             happenings += evictions_on(cluster, place, since, specs.values())
     return tuple(sorted(happenings, key=lambda eviction: eviction.after_seconds))
 
 
-def _evicts(cluster: Cluster, node: Node) -> bool:
+def _evicts(cluster: Cluster, place: int) -> bool:
     """Whether its pods are evicted: it has the taint for that, or gets it. Where no node is Ready none gets it, nor where most of its zone
     is down and the cluster isn't large (`ReducedQPSFunc`, `--unhealthy-zone-threshold`, `--large-cluster-size-threshold`)."""
-    began_with = (*node.taints, *cluster.lifted.get(cluster.node_index[node.name], ()))
-    if any(t.key in (TAINT_UNREACHABLE, TAINT_OUT_OF_SERVICE) and t.effect == "NoExecute" for t in began_with):
+    if any(taint.key in (TAINT_UNREACHABLE, TAINT_OUT_OF_SERVICE) for taint in cluster.executing(place)):
         return True
-    zone_nodes = [other_node for other_node in cluster.nodes if zone(other_node) == zone(node)]
+    zone_nodes = [node for node in cluster.nodes if zone(node) == zone(cluster.nodes[place])]
     down = sum(not is_ready(zone_node) for zone_node in zone_nodes)
     is_partly_down = _FEWEST_DEAD <= down < len(zone_nodes) and down >= _MOST_DEAD_SHARE * len(zone_nodes)
     return any(is_ready(any_node) for any_node in cluster.nodes) and not (

@@ -14,7 +14,7 @@ from math import inf
 
 from planner.ground.words import duration
 from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Node, PodSpec, Taint
+from planner.kubernetes.records import PodSpec, Taint
 from planner.rollout import silent_nodes
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.silent_nodes import toleration_seconds
@@ -23,15 +23,10 @@ from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
 
 
-def executing(node: Node) -> tuple[Taint, ...]:
-    """Its NoExecute taints."""
-    return tuple(taint for taint in node.taints if taint.effect == "NoExecute")
-
-
 @once_a_cluster
 def executing_places(cluster: Cluster) -> frozenset[int]:
-    """Places of the nodes that have any; made once a cluster."""
-    return frozenset(place for place, node in enumerate(cluster.nodes) if executing(node))
+    """Places of the nodes that begin with a NoExecute taint; made once a cluster."""
+    return frozenset(place for place in range(cluster.node_count) if cluster.executing(place))
 
 
 def short_stays(spec: PodSpec, taints: Iterable[Taint]) -> Iterator[tuple[Taint, float]]:
@@ -45,12 +40,11 @@ def short_stays(spec: PodSpec, taints: Iterable[Taint]) -> Iterator[tuple[Taint,
 def _evicted(cluster: Cluster) -> dict[tuple[int, Taint, float], list[int]]:
     """Places of the pods that are evicted from nodes that answer, by the node's place, the taint, and after how many seconds."""
     evicted, silent = dict[tuple[int, Taint, float], list[int]](), silent_nodes.silent_nodes(cluster)
-    for place, node in enumerate(cluster.nodes):
-        taints = () if place in silent else (*executing(node), *cluster.lifted.get(place, ()))
-        for index in pods_by_node(cluster, None).get(place, ()) if taints else ():
+    for place in sorted(executing_places(cluster) - silent.keys()):
+        for index in pods_by_node(cluster, None).get(place, ()):
             pod = cluster.snapshot.pods[index]
             if pod.deleted_at is None and not (pod.owner and kind_in(pod.owner.key(pod.namespace)).is_per_node):
-                for taint, seconds in short_stays(pod.spec, taints):
+                for taint, seconds in short_stays(pod.spec, cluster.executing(place)):
                     evicted.setdefault((place, taint, seconds), []).append(index)
     return evicted
 

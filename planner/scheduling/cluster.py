@@ -335,6 +335,11 @@ class Cluster:
         other.closed = (*self.closed, *((self.node_index[name], bar) for name in names))
         return other
 
+    def executing(self, place: int) -> tuple[Taint, ...]:
+        """The NoExecute taints that a node begins with: its own, and those that something takes off it later."""
+        own = tuple(taint for taint in self.nodes[place].taints if taint.effect == "NoExecute")
+        return (*own, *self.lifted.get(place, ()))
+
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────
     def domains(self, key: str) -> Domains:
         """The values of a node label as domains; computed once a key."""

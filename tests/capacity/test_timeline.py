@@ -194,6 +194,25 @@ def test_whom_a_cordon_does_not_keep_away_is_not_known() -> None:
         asked(found, "1m:drain:b", key="DaemonSet/ml/agent")
 
 
+@pytest.mark.parametrize(
+    ("there", "then"),
+    [
+        (node("b", pool="other", cordoned=True), "1m:drain:b"),
+        (node("b", pool="other", cordoned=True), "1m:upgrade:other"),
+        (node("b", pool="other", cordoned=True, taints=(("k", "NoSchedule"),)), "10m:untaint:other=k"),
+        (node("b", pool="other", taints=(("node.kubernetes.io/disk-pressure", "NoSchedule"),)), "1m:drain:b"),
+    ],
+)
+def test_a_daemon_sets_pods_go_where_its_template_tolerates_nothing(there: Item, then: str) -> None:
+    """To cordoned nodes, and those under pressure. Other taints keep them away, and so nothing is asked of a drain there."""
+    key = "DaemonSet/ml/agent"
+    with pytest.raises(NotKnownError, match=r"goes to cordoned nodes, too|rolls out on each node"):
+        asked(snapshot(node("a", pool="gpu"), there, daemon_set("agent", ["a"], pod_spec())), then, key=key)
+    kept = node("b", pool="other", cordoned=True, taints=(("held", "NoSchedule"),))
+    found = snapshot(node("a", pool="gpu"), kept, daemon_set("agent", ["a"], pod_spec()))
+    assert asked(found, "1m:drain:b", key=key).verdict is Verdict.COMPLETES
+
+
 def test_a_node_takes_pods_again_when_it_is_uncordoned() -> None:
     """Stuck from the beginning beside a cordoned node; placed there at 2:00, Ready at 2:30, the old pod gone at 3:00."""
     found = full(node("b", pool="gpu", gpus=1, cordoned=True))

@@ -32,6 +32,7 @@ from tests.rollout.rollouts import daemon_set, rolling
 
 WORKER, KEY = "Deployment/ml/worker", "maintenance"
 FOR_EVER: Item = {"key": KEY, "operator": "Exists"}
+OTHERS: Item = {"key": "other", "operator": "Exists"}
 
 
 def for_seconds(seconds: int) -> Item:
@@ -146,21 +147,29 @@ def test_the_gate_the_webhook_and_the_list_say_the_same(seconds: int, verdict: V
 
 def test_new_pods_that_tolerate_a_taint_for_a_time_take_the_proof_away() -> None:
     """They may come to b and are evicted there again and again, which isn't played."""
-    spec = tolerant(for_seconds(60))
-    answer = asked(
-        read(WHOLE, node("a", gpus=1), tainted("b"), deployment("worker", ["a"], spec, strategy=rolling(1, 0)))
-    )
-    assert answer.verdict is Verdict.COMPLETES
-    (why,) = (str(one.why) for one in answer.doubts if KEY in str(one.why))
-    assert (
-        why == "node b has the taint maintenance:NoExecute: new pods there tolerate it for 1 min, and are evicted then"
-    )
-    assert answer.ties is not None
-    assert not answer.ties.proven
+    mine = deployment("worker", ["a"], tolerant(for_seconds(60)), strategy=rolling(1, 0))
+    for then in ("", f"10m:untaint:node/b={KEY}"):
+        answer = asked(read(WHOLE, node("a", gpus=1), tainted("b"), mine), then=then)
+        assert answer.verdict is Verdict.COMPLETES
+        (why,) = (why for why in decisive(answer) if KEY in why)
+        told = "node b has the taint maintenance:NoExecute: new pods there tolerate it for 1 min, and are evicted then"
+        assert why == told
+        assert answer.ties is not None
+        assert not answer.ties.proven
     for tolerations in ([FOR_EVER], []):
         mine = deployment("worker", ["a"], tolerant(*tolerations), strategy=rolling(1, 0))
-        other = asked(read(WHOLE, node("a", gpus=2), tainted("b"), mine))
-        assert not any(KEY in str(one.why) for one in other.doubts)
+        found = read(WHOLE, node("a", gpus=2), tainted("b"), mine)
+        for then in ("", f"10m:untaint:node/b={KEY}"):
+            assert not any(KEY in why for why in decisive(asked(found, then=then)))
+
+
+def test_who_has_to_go_for_a_taint_that_is_taken_off_later_may_go_before() -> None:
+    """Other's pod doesn't tolerate b's taint: it may be deleted at any moment, and wants the worker's next GPU."""
+    for then in ("", f"10m:untaint:node/b={KEY}"):
+        assert any(
+            "Deployment/ml/other may make pods anew that leave b" in why
+            for why in decisive(asked(taking_room(OTHERS), then=then))
+        ), then
 
 
 def test_a_taint_that_comes_evicts_those_there_after_their_seconds() -> None:
