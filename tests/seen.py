@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, TypeVar
 
 T = TypeVar("T")
 _FEW: Final = 4  # cases of one test, as somebody runs who chose them
+
+may_refuse = suppress
+"""Of hostile input either outcome is right: it is read, and what is asserted then holds, or it is refused with this error and no other."""
 
 # Test without its case → [of how many cases the premise held, of how many it was asked].
 _premises: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])

@@ -144,12 +144,20 @@ async def _on_standard_input(server: Server[Any]) -> None:
             async with relay:
                 async for message_or_error in incoming:
                     if isinstance(message_or_error, Exception):
+                        if _is_blank(message_or_error):  # it asks for nothing, and some clients end a message so
+                            continue
                         await outgoing.send(SessionMessage(_refused(message_or_error)))
                     else:
                         await relay.send(message_or_error)
 
         group.start_soon(answer_what_is_no_message)
         await server.run(messages, outgoing, server.create_initialization_options())
+
+
+def _is_blank(error: Exception) -> bool:
+    from pydantic import ValidationError
+
+    return isinstance(error, ValidationError) and not str(error.errors(include_url=False)[0]["input"]).strip()
 
 
 def _refused(error: Exception) -> types.JSONRPCError:

@@ -18,6 +18,9 @@ _SUBDOMAIN: Final = re.compile(
     rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII
 )  # not *+: Python 3.11.2 keeps what half a group took
 _DNS_LABEL: Final = re.compile(_LABEL, re.ASCII)
+_KIND: Final = re.compile(
+    "([A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?)?", re.ASCII
+)  # a custom one in small letters is a label of DNS; "" is not known
 _WORD: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_SUBDOMAIN, _LONGEST_LABEL = 253, 63
 _SHOWN = 80
@@ -90,11 +93,13 @@ def check_workload_key(field: str, key: str) -> str:
     Raises
     ------
     InputError
-        When it isn't three words without slashes, the name one that the API server takes.
+        When it isn't three words without slashes, the kind, the namespace and the name each one that the API server takes.
     """
     kind, *place = key.split("/")
-    if key and (len(place) != 2 or not (kind.isascii() and (kind or "x").isalnum())):
+    if key and (len(place) != 2 or not _KIND.fullmatch(kind)):
         raise refused(field, key, "a kind, a namespace and a name")
+    if place and place[0]:
+        check_dns_label(field, place[0])
     check_reference(field, place[-1] if place else None)
     return key
 

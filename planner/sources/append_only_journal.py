@@ -7,6 +7,7 @@ line that a full disk or a lost machine cut off is passed over; the next one beg
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -80,20 +81,27 @@ class Journal:
         """All lines of the days from `since` on, the oldest first; () where there is no journal."""
         for path in self._files():
             if _day(path) >= snapshot_names.day_of(since):
-                with suppress(OSError), path.open("rb") as file:
+                with suppress(OSError), open(path, "rb", opener=_opened) as file:
                     yield from (line for line in file.read(2 * LIMITS.journal_bytes).split(b"\n") if line)
 
     def _files(self) -> list[Path]:
         place = f"cluster={snapshot_names.encoded(self._cluster)}" if self._cluster else "cluster=*"
-        files = (
-            path for path in self._root.glob(f"{place}/day=*.jsonl") if path.is_file()
-        )  # no pipe, which has no end
-        return sorted(files, key=lambda path: (path.parent.name, path.name))
+        return sorted(self._root.glob(f"{place}/day=*.jsonl"), key=lambda path: (path.parent.name, path.name))
 
     def _delete_before(self, at: float) -> None:
         for path in self._files():
             if _day(path) < snapshot_names.day_of(at):
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # it may be no file
+                    path.unlink()
+
+
+def _opened(path: str, flags: int) -> int:
+    """A file to read, at once: a pipe has no end, and its opening may have none."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is no file")
+    return descriptor
 
 
 def _day(path: Path) -> str:

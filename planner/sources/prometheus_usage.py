@@ -143,7 +143,9 @@ class Prometheus:
         for first, last in _stretches(start, end, step_seconds, self.bounds.points_per_request):
             for partial_series in self._ask(expression, first, last, step_seconds):
                 pieces.setdefault(FrozenMap(partial_series.metric), []).append(partial_series)
-        return tuple(_joined(labels, results, start, end) for labels, results in pieces.items())
+        return tuple(
+            _joined(labels, results, start - step_seconds, end + step_seconds) for labels, results in pieces.items()
+        )
 
     def _begin(self) -> None:
         if time.monotonic() > self._deadline:
@@ -377,13 +379,13 @@ def _stretches(start: float, end: float, step_seconds: int, most_points: int) ->
 
 
 def _joined(labels: Labels, results: Sequence[_Result], start: float, end: float) -> Series:
-    """The points of a series between `start` and `end`, without NaN, what is below 0 and what no container uses: sums and suggestions
-    are whole numbers of 64 bits."""
+    """The points of a series after `start` and before `end`, each moment once, without NaN, what is below 0 and what no container uses:
+    sums and suggestions are whole numbers of 64 bits."""
     times = np.array([at for partial_series in results for at, _ in partial_series.values], dtype=np.float64)
     values = np.array([_number(text) for series_piece in results for _, text in series_piece.values], dtype=np.float64)
-    is_reading = (
-        (values >= 0) & (values <= LARGEST) & (times > start - 1) & (times < end + 1)
-    )  # their clocks round to ms
+    times, place = np.unique(times, return_index=True)  # pieces that a server aligns to the step share a point
+    values = values[place]
+    is_reading = (values >= 0) & (values <= LARGEST) & (times > start) & (times < end)
     return Series(labels=labels, times=times[is_reading], values=values[is_reading])
 
 

@@ -25,7 +25,7 @@ from planner.sources import bounded_reading
 from planner.sources import prices as read
 from planner.ui import errors, uploads
 
-COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
+COMMITMENTS: Final = "_commitments"  # what was given on the Money page counts on every page of the session
 _OWN: Final = "_own_prices"  # of a file; by pool of one cluster
 _BY_POOL: Final = "_own_prices_by_pool"
 _MOST_POOLS: Final = 5  # with a field each, those with most nodes

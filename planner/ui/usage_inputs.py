@@ -1,4 +1,4 @@
-"""Use over time from a Prometheus server, for the Restarts and Drift pages."""
+"""Use over time from a Prometheus server, for Health, Workload and Money."""
 
 from __future__ import annotations
 

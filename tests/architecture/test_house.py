@@ -78,6 +78,8 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
                 "def test_a():\n f()", "def test_a():\n if a:\n  assert b", "def test_a():\n if a:\n  return\n assert b",
                 "def test_a():\n for x in each(found):\n  if x:\n   continue\n  assert x", "def test_a():\n assert all(x for x in found)",
                 "def test_a():\n assert not [x for x in found]", "def test_a():\n assert {x for x in found} == set()",
+                "def test_a():\n while a:\n  assert b", "def test_a():\n with suppress(E):\n  f()\n  assert a",
+                "def test_a():\n try:\n  f()\n except E:\n  pass\n else:\n  assert a",
             ),
             (
                 "def test_a():\n for x in each(found):\n  assert x", "def test_a():\n for x in CASES:\n  assert x",
@@ -85,6 +87,8 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
                 "def test_a():\n if a:\n  assert b\n else:\n  assert c", "def test_a():\n if premise(a):\n  assert b",
                 "def test_a():\n with pytest.raises(E):\n  f()", "def test_a():\n assert any(x for x in found)",
                 "def test_a():\n assert all(x for x in each(found))", "def test_a():\n if a:\n  pytest.skip()\n assert b",
+                "def test_a():\n while True:\n  assert b", "def test_a():\n with suppress(E):\n  f()\n assert a",
+                "def test_a():\n try:\n  f()\n except E:\n  raise\n else:\n  assert a", "def test_a():\n with may_refuse(E):\n  assert a",
             ),
         ),
         (

@@ -180,6 +180,18 @@ def test_what_a_branch_brings_is_not_told_as_ours(folder: Path, is_link: bool) -
     assert kept.read_text() == "All pass"
 
 
+@pytest.mark.parametrize("arguments", ["--write\njunit={}", "--write=junit={}"])
+def test_no_file_that_is_written_may_be_the_branchs_own(folder: Path, arguments: str) -> None:
+    """The gate refuses its input: a link of the branch's own, and findings it made up, would be uploaded as the gate's."""
+    for name in ("headroom.xml", "-headroom.xml"):
+        (folder / name).write_text("All pass")
+        (folder / "other.xml").write_text("stays")
+        status, _ = carried_out(folder, cluster="demo", manifests="nothing/", arguments=arguments.format(name))
+        assert status == 1
+        assert not (folder / name).exists()
+        assert (folder / "other.xml").read_text() == "stays"
+
+
 def test_of_several_comments_the_first_is_kept_up_to_date(folder: Path) -> None:
     ours = [{"id": number, "body": f"{MARK}\nold", "user": {"login": "github-actions[bot]"}} for number in (1, 2)]
     (folder / "comments.json").write_text(json.dumps(ours))

@@ -253,7 +253,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         for line, key, code in lines:
-            process.stdin.write(line + b"\n")
+            process.stdin.write(b"\n \r\n" + line + b"\n")  # blank lines ask for nothing
             process.stdin.flush()
             answer = json.loads(process.stdout.readline())
             assert (answer["id"], answer.get("error", {}).get("code")) == (key, code), line[:60]

@@ -93,12 +93,21 @@ def _asserts(body: Sequence[ast.stmt], helpers: frozenset[str]) -> bool:
             if _is_held(one.iter, helpers) or (_is_full(one.iter) and _asserts(one.body, helpers)):
                 return True
         elif isinstance(one, ast.With):
-            if any(_is_held(item.context_expr, helpers) for item in one.items) or _asserts(one.body, helpers):
+            contexts = [item.context_expr for item in one.items]
+            is_past = any(ast.unparse(context).partition("(")[0].endswith("suppress") for context in contexts)
+            if any(_is_held(context, helpers) for context in contexts) or (not is_past and _asserts(one.body, helpers)):
                 return True
         elif isinstance(one, ast.Try):
-            if _asserts(one.body, helpers) or _asserts(one.finalbody, helpers):
+            ways = [[*one.body, *one.orelse], *(handler.body for handler in one.handlers)]
+            if _asserts(one.finalbody, helpers) or all(_asserts(way, helpers) for way in ways):
                 return True
-        elif not isinstance(one, ast.FunctionDef | ast.ClassDef | ast.While) and _is_held(one, helpers):
+        elif isinstance(one, ast.While):  # `while True` is left from within alone
+            is_begun = isinstance(one.test, ast.Constant) and bool(one.test.value)
+            if _is_held(one.test, helpers) or _asserts(one.body if is_begun else one.orelse, helpers):
+                return True
+        elif isinstance(one, ast.Raise) or (
+            not isinstance(one, ast.FunctionDef | ast.ClassDef) and _is_held(one, helpers)
+        ):
             return True
     return False
 

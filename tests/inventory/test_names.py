@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.overview import overview
-from planner.ground.errors import ChangeError
+from planner.ground.errors import ChangeError, InputError
 from planner.inventory.kubectl_apply import read_manifest
 from planner.kubernetes import name_validation
 from planner.kubernetes.records import Severity
@@ -171,3 +171,30 @@ def test_a_list_in_a_list_is_read_and_pods_on_unknown_nodes_are_named() -> None:
     assert found.reading.objects == found.reading.used == 4
     said = [one.what for one in question_called("findings").answer(found, FindingsSettings(), Inputs()).findings]
     assert any("is bound to this node, which isn't in the input" in what for what in said)
+
+
+@pytest.mark.parametrize(
+    "key", ["", "Deployment/prod/web", "my-kind/prod/web", "RayCluster/prod/", "Node//n-0", "/prod/web"]
+)
+def test_a_key_of_a_workload_may_have_the_kind_of_any_custom_resource(key: str) -> None:
+    assert name_validation.check_workload_key("owner", key) == key
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "web",
+        "a/b",
+        "a/b/c/d",
+        "-x/prod/web",
+        "a_b/prod/web",
+        "é/prod/web",
+        "Pod/PROD/web",
+        "Pod/-o/web",
+        "Pod/a b/web",
+        "Pod/prod/-o",
+    ],
+)
+def test_no_other_key_of_a_workload_is_read(key: str) -> None:
+    with pytest.raises(InputError, match="owner"):
+        name_validation.check_workload_key("owner", key)

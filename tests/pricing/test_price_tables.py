@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from planner.pricing.price_tables import age_days, age_warning, format_units, re
 from planner.sources.prices import TABLES, embedded_book, snapshot_as_of, snapshot_source
 from planner.sources.shipped_files import data_folder
 from tests.pricing.books import own_table
+from tests.seen import may_refuse
 
 DAY = 86_400.0
 JULY_16 = 1_784_160_000.0  # 2026-07-16T00:00:00Z
@@ -83,7 +82,7 @@ def test_spaces_blank_lines_and_a_byte_order_mark_are_no_trouble() -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_a_table_or_an_input_error(text: str) -> None:
     for candidate in (text, f"machine_type,region,total_spot\n{text}"):
-        with suppress(InputError):
+        with may_refuse(InputError):
             assert own_table(candidate).machines
 
 

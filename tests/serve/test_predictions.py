@@ -355,7 +355,12 @@ def test_a_journal_is_bounded_and_forgets_old_days(tmp_path: Path, monkeypatch: 
     with (folder / "day=2099-01-01.jsonl").open("wb") as file:
         file.truncate(100 * 2**30)  # which takes no room on the disk
     os.mkfifo(folder / "day=2099-01-02.jsonl")
+    (folder / "day=2099-01-03.jsonl").symlink_to(
+        "a" * 300
+    )  # asking what it is fails, as in a folder that may not be entered
+    (folder / "day=2000-01-01.jsonl").mkdir()
     assert [len(line) for line in journal.lines()] == [1, 20], "as much as a day may have, twice"
+    assert journal.append(b"7", AT + 92 * 86_400), "a folder under the name of an old day stops nothing"
     with pytest.raises(InputError, match="bucket"):
         Journal("s3://bucket/path", "c")
 
