@@ -93,12 +93,9 @@ def command(
     later = manifests_of(asked["then"])
     settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
     settings = replace(settings, policy=policy, without_cluster=is_alone)
+    called = question_commands.Called((str(cluster),), clusters, settings, asked)
     if clusters:
-        gate_answer = answer(
-            clusters[0],
-            settings,
-            question_commands.given_of(question_commands.Called((str(cluster),), clusters, settings, asked), *_WANTS),
-        )
+        gate_answer = answer(clusters[0], settings, question_commands.given_of(called, *_WANTS))
     else:
         gate_answer = answer_without_cluster(settings, Inputs(now=time.time()))
         if chart is not None:
@@ -125,7 +122,7 @@ def command(
     click.echo(writers[output_format](), nl=False)
     if output_format == "text" and gate_answer.together is Verdict.UNKNOWN:
         output.told(kind.name for kind in (NODE, POD, *ROLLING) if any(here.lacks(kind.name) for here in clusters))
-    return QUESTION.exit_status(clusters, gate_answer)
+    return question_commands.with_left_out(QUESTION.exit_status(clusters, gate_answer), called)
 
 
 def _read(cluster: str) -> Snapshot:

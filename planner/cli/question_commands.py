@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -46,6 +47,9 @@ from planner.rollout.resumable_scripts import in_context
 from planner.rollout.verdict_wording import WORD
 from planner.sources.cluster_argument import CONTEXT_PREFIX, EMBEDDED, context_of
 
+if TYPE_CHECKING:
+    from planner.sources.store import Store
+
 Settings = TypeVar("Settings")
 _MOST: Final = 40  # rows of a listing on a terminal; a pipe gets all where the listing itself doesn't say how many
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
@@ -62,7 +66,13 @@ class Called(Record, kw_only=False):
     settings: Any
     values: Mapping[str, Any]
     history: History | None = None
-    left_out: tuple[str, ...] = ()  # of a store
+    stores: dict[str, Store] = field(default_factory=dict)  # URL → what was read of
+
+    def store(self, url: str) -> Store:
+        """The store there, whose `left_out` is told beside the answer."""
+        from planner.sources.store import Store
+
+        return self.stores.setdefault(url, Store(url))
 
 
 def _gpu_use(called: Called) -> dict[str, Any]:
@@ -94,12 +104,10 @@ def _another(called: Called) -> dict[str, Any]:
     others: dict[str, Any] = {"others": tuple(called.snapshots[1:])}
     if not others["others"] or not all(map(snapshot_names.is_place, called.specs)):
         return others
-    from planner.sources.store import Store
-
     first, last = map(snapshot_names.read_place, called.specs)
     if (first.url, first.cluster) != (last.url, last.cluster):
         return others
-    store = Store(last.url)
+    store = called.store(last.url)
     later = max((store.at(place, now=time.time()) for place in (first, last)), key=lambda snapshot: snapshot.taken_at)
     return others | {"history": store.history((later.cluster,), until=later.taken_at)}
 
@@ -110,20 +118,20 @@ def _runs(called: Called) -> dict[str, Any]:
         raise InputError(f"{spec[:80]} is in no store", where="--history", fix="Write it like store:URL#cluster")
     if not snapshot_names.is_place(spec):
         return {}
-    from planner.sources.store import Store, days_before
+    from planner.sources.store import days_before
 
     place, until = snapshot_names.read_place(spec), called.snapshots[0].taken_at
-    return {"runs": lengths_of(Store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
+    return {"runs": lengths_of(called.store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
 
 
 def _starts(called: Called) -> dict[str, Any]:
     """How long pods took to get Ready, of a cluster in a store; what another CLUSTER tells is in the snapshot."""
     if not snapshot_names.is_place(called.specs[0]):
         return {}
-    from planner.sources.store import Store, days_before
+    from planner.sources.store import days_before
 
     place, until = snapshot_names.read_place(called.specs[0]), called.snapshots[0].taken_at
-    return {"starts": Store(place.url).pod_starts(place, days_before(until, RUN_DAYS), until)}
+    return {"starts": called.store(place.url).pod_starts(place, days_before(until, RUN_DAYS), until)}
 
 
 def _usage(called: Called) -> dict[str, Any]:
@@ -204,7 +212,7 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
         store, days = there(specs[0]), values["last_days"]
         history = store.history(values["of_clusters"], None if days is None else days_before(time.time(), days))
         newest = {snapshot.cluster: snapshot for snapshot in store.snapshots(history.clusters)}
-        return Called(specs, store.readable(newest.values()), settings, values, history, store.left_out)
+        return Called(specs, store.readable(newest.values()), settings, values, history, {store.url: store})
     if Want.OTHERS in question.wants:
         return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):
@@ -265,7 +273,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         hooks.beside(called, report)
         if output_format == "text" or hasattr(report, "as_of"):
             say_age(_dated(report, inputs, called.snapshots), called.snapshots[0].nodes)
-        return _with_left_out(status, called)
+        return with_left_out(status, called)
 
     decorate = options.together(
         _argument(question),
@@ -297,13 +305,14 @@ def _write_codes(question: Question[Any, Any], answer: Any, values: Mapping[str,
         terminal.say(f"\n--{name} FILE writes the {name}.")
 
 
-def _with_left_out(status: int, called: Called) -> int:
-    """The status, where entries of a store weren't read at least that it isn't known whole; they are named."""
-    if not called.left_out:
+def with_left_out(status: int, called: Called) -> int:
+    """The status, where something of a store wasn't read at least that it isn't known whole; it is named."""
+    left_out = tuple(dict.fromkeys(reason for store in called.stores.values() for reason in store.left_out))
+    if not left_out:
         return status
     from planner.cli.store import say_left_out
 
-    return int(gravest([ExitStatus(status), say_left_out(called.left_out)]))
+    return int(gravest([ExitStatus(status), say_left_out(left_out)]))
 
 
 def tell(

@@ -37,16 +37,15 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
     snapshot = read_cluster(cluster)
     settings = options.read(ReportSettings, asked)
     others = (read_cluster(before),) if before else ()
-    inputs = question_commands.given_of(
-        question_commands.Called((cluster,), [snapshot, *others], settings, asked), *_WANTS
-    )
+    called = question_commands.Called((cluster,), [snapshot, *others], settings, asked)
+    inputs = question_commands.given_of(called, *_WANTS)
     cluster_review = review(snapshot, settings, inputs, progress_line.doing)
     for name, form in zip(files, forms, strict=True):
         content = written(cluster_review, settings, inputs, form)
         output.write_file(Path(name), content)
         terminal.say(f"{name}: {in_units(len(content.encode()))}, {count(len(cluster_review.chapters), 'chapter')}")
     terminal.say(str(cluster_review.answer.sentence))
-    return QUESTION.exit_status(snapshot, cluster_review.answer)
+    return question_commands.with_left_out(QUESTION.exit_status(snapshot, cluster_review.answer), called)
 
 
 def _form(name: str) -> str:

@@ -120,7 +120,7 @@ def command(
         given = replace(given, book=_book(called, is_asked=asks_prices))
     output_format, rows = values["output_format"], values["rows"]
     if is_of_all:
-        return _of_all(snapshot, given, values)
+        return question_commands.with_left_out(_of_all(snapshot, given, values), called)
     more: dict[str, Any] = {}
     if patch_file:  # `--patch '{"spec": …}'` as kubectl patch -p, or the name of a file
         is_text = patch_file.lstrip()[:1] in ("{", "[")
@@ -167,7 +167,7 @@ def command(
             _say_age(given, snapshot, (way.usd_per_month for way in rollout.remedies))
 
     output.show(output_format, QUESTION, snapshot, settings, rollout, text=text, rows=rows, also=also)
-    return status
+    return question_commands.with_left_out(status, called)
 
 
 def _of_all(snapshot: Snapshot, inputs: Inputs, values: Mapping[str, Any]) -> int:

@@ -37,7 +37,7 @@ def _observed(called: Called) -> Mapping[str, Any]:
     if not url and not values["histories"]:
         options.need("--prometheus or --history", ["--days"])
     lives, gaps = _lives(file), _lives(values["gaps_file"])
-    watches = [_watch(history, snapshot.taken_at, days) for history in values["histories"]]
+    watches = [_watch(called, history, snapshot.taken_at, days) for history in values["histories"]]
     if url:
         from planner.sources.prometheus_nodes import nodes_before
 
@@ -49,14 +49,12 @@ def _observed(called: Called) -> Mapping[str, Any]:
     return {"lives": lives, "gaps": gaps, "own_history": own}
 
 
-def _watch(spec: str, until: float, days: int) -> Watch:
+def _watch(called: Called, spec: str, until: float, days: int) -> Watch:
     """When nodes came and went: of a store the `days` before, of a cluster what its events tell."""
     if snapshot_names.is_place(spec):
-        from planner.sources.store import Store
-
         place = snapshot_names.read_place(spec)
         clusters = (place.cluster,) if place.cluster else ()
-        return Store(place.url).node_watch(clusters, since=until - days * 86_400.0, until=until)
+        return called.store(place.url).node_watch(clusters, since=until - days * 86_400.0, until=until)
     snapshot = read_cluster(spec)
     return watch_snapshots([(snapshot.source, snapshot)])
 

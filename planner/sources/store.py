@@ -48,6 +48,7 @@ from planner.kubernetes.records import Snapshot
 from planner.sources import bounded_reading, store_trends
 
 T = TypeVar("T")
+_Asked = Callable[..., list[dict[str, Any]]]  # SQL, its parameters → its rows
 
 GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
@@ -65,6 +66,10 @@ _FREE_BYTES: Final = (
 )  # of rows that are read whole; beyond, `archives.LARGEST_RATIO` for each byte of their files
 _MOST_ENTRY_BYTES: Final = 64 * 2**20  # of the manifest: 300,000 parts are 8 MB
 _BATCH_ROWS: Final = 10_000
+_SCAN: Final[Mapping[str, Any]] = {"batch_size": _BATCH_ROWS, "batch_readahead": 4}
+_LEAST_PIECE_BYTES: Final = 2**20  # of a file
+_LESS: Final = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
+_TABLES: Final = "docs/store.md lists tables and columns"
 _OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
@@ -292,7 +297,7 @@ class Store:
         """
         limit_bytes = bounded_reading.limit_bytes() if limit_bytes is None else limit_bytes
         with self._told("read"):
-            packed = self._get(stored_snapshot.path, limit_bytes)
+            packed = self._get(stored_snapshot.path, limit_bytes, fix="Raise --unpacked-limit")
         content = _unpacked(packed, stored_snapshot.path, limit_bytes)
         return snapshot_bytes.decode(content, stored_snapshot.path)
 
@@ -335,10 +340,16 @@ class Store:
         SourceError
             When no file of these clusters and days can be read.
         """
-        duckdb = _duckdb()
         read = partial(self.readings, clusters, since, until)
-        tables = [name for name in NAMED if name in sql.lower()]
-        return self._again_if_gone(lambda: self._asked(duckdb, sql, read(), parameters, seconds), read, tables)
+        tables = [name for name in NAMED if name in sql.lower()]  # the rest isn't even listed
+
+        def ask() -> list[dict[str, Any]]:
+            readings, bound = read(), _Bound(self._files)
+            datasets = {name: self.datasets(name, readings, bound, in_dictionaries=True) for name in tables}
+            with self._asking(datasets, seconds) as asked:
+                return asked(sql, parameters)
+
+        return self._again_if_gone(ask, read, tables)
 
     def history(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
@@ -350,8 +361,6 @@ class Store:
         NotKnownError
             When there is nothing of these clusters and days.
         """
-        duckdb = _duckdb()
-
         read = partial(self.readings, clusters, since, until)
 
         def ask() -> history.History:
@@ -361,10 +370,8 @@ class Store:
                 for reading in readings
                 for name in reading.entry.snapshots
             }
-            with duckdb.connect(":memory:") as connection:
-                connection.execute(f"SET memory_limit='{_sql_memory_bytes()}B'")
-                connection.register(TRENDS, self._trends(readings))
-                return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql).to_arrow_table()))
+            with self._asking({TRENDS: [self._trends(readings)]}, SQL_SECONDS) as asked:
+                return history.read(self.url, moments, asked)
 
         stored_history = self._again_if_gone(ask, read, (TRENDS, *store_trends.FROM))
         self._strange |= dict.fromkeys(stored_history.left_out)
@@ -381,37 +388,18 @@ class Store:
         every = _schema(NAMED[TRENDS], with_partition=True)
         schema = pa.schema([field for field in every if field.name not in ("part", "snapshot", "day")])
         old = [reading for reading in readings if TRENDS not in reading.entry.files]
-        trend_tables = [self._whole(dataset, columns=schema.names) for dataset in self.datasets(TRENDS, readings)]
+        bound = _Bound(self._files)
+
+        def whole(table: str, some: Sequence[EntryReading], **scan_options: Any) -> pa.Table:
+            return pa.concat_tables(bound.whole(one, **scan_options) for one in self.datasets(table, some, bound))
+
+        trends_there = whole(TRENDS, readings, columns=schema.names)
         if not old:
-            return pa.concat_tables(trend_tables)
+            return trends_there
         metric_filter = ds.field("metric").isin(list(history.METRICS))
         columns = [*store_trends.FACT_COLUMNS, *(column.name for column in PARTITIONED_BY)]
-        facts = [self._whole(dataset, columns=columns, filter=metric_filter) for dataset in self.datasets("facts", old)]
-        pools = [self._whole(dataset) for dataset in self.datasets("pools", old)]
-        trends_made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
-        return pa.concat_tables([*trend_tables, trends_made])
-
-    def _whole(self, dataset: ds.Dataset, **scan_options: Any) -> pa.Table:
-        """All rows, as long as they grow as rows do: a few bytes of Parquet say one row a billion times.
-
-        Raises
-        ------
-        SourceError
-            When they are larger.
-        """
-        scanner = dataset.scanner(batch_size=_BATCH_ROWS, batch_readahead=4, **scan_options)
-        return pa.Table.from_batches(self._batches(scanner, dataset.files), schema=scanner.projected_schema)
-
-    def _batches(self, scanner: ds.Scanner, paths: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        size, most = 0, _FREE_BYTES
-        for batch in scanner.to_batches():
-            yield batch
-            size += batch.nbytes
-            if size > most:
-                most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in self._files.get_file_info(paths))
-            if size > most:
-                what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
-                raise SourceError(what, where=self.url, fix="Ask who wrote them; or ask for fewer days or clusters")
+        made_of = {"facts": whole("facts", old, columns=columns, filter=metric_filter), "pools": whole("pools", old)}
+        return pa.concat_tables([trends_there, store_trends.trends(made_of, schema)])
 
     def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
         """When spot and preemptible nodes came and went, as far as snapshots and their events tell.
@@ -421,13 +409,13 @@ class Store:
         NotKnownError
             When there is no snapshot of these clusters and days.
         """
-        looks: dict[str, list[float]] = {}
+        event_rows = self.query(_SQL["node events"], clusters, since, until)
+        node_rows = self.query(_SQL["nodes seen"], clusters, since, until)
+        looks: dict[str, list[float]] = {}  # after the nodes: a look whose nodes are left out would say that all went
         for snapshot in self.snapshots(clusters, since, until):
             looks.setdefault(snapshot.cluster, []).append(snapshot.taken_at)
         if not looks:
             raise self._nothing()
-        node_rows = self.query(_SQL["nodes seen"], clusters, since, until)
-        event_rows = self.query(_SQL["node events"], clusters, since, until)
         return Watch(
             source=f"store {self.url}",
             looks=tuple((cluster, tuple(moments)) for cluster, moments in sorted(looks.items())),
@@ -440,8 +428,8 @@ class Store:
         errors as `at`."""
         newest = self.at(place, now=time.time())
         until = min(until, newest.taken_at)
-        looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
+        looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         return RunsSeen(looks=tuple(look["look"] for look in looks), runs=self._sound(RunSeen, runs, newest.cluster))
 
     def pod_starts(self, place: SnapshotAddress, since: float, until: float) -> PodStarts:
@@ -457,20 +445,20 @@ class Store:
         self._strange |= dict.fromkeys(strange)
         return tuple(records)
 
-    def _asked(
-        self, duckdb: Any, sql: str, readings: Sequence[EntryReading], parameters: Sequence[object], seconds: float
-    ) -> list[dict[str, Any]]:
+    @contextmanager
+    def _asking(self, datasets: Mapping[str, Sequence[ds.Dataset | pa.Table]], seconds: float) -> Iterator[_Asked]:
+        """What answers SQL over these tables, for `seconds` in all."""
+        duckdb = _duckdb()
         safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         safe |= {"python_enable_replacements": False, "TimeZone": "UTC", "temp_directory": ""}
         safe |= {"memory_limit": f"{_sql_memory_bytes()}B"}
         with duckdb.connect(":memory:") as connection:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
-            for table in NAMED.values():
-                if table.name in sql.lower():  # DuckDB never asks for more than it needs; the rest isn't even listed
-                    for place, dataset in enumerate(self.datasets(table.name, readings, in_dictionaries=True)):
-                        connection.register(f"_{table.name}_{place}", dataset)
-                    union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))
-                    connection.execute(f"CREATE VIEW {table.name} AS {union}")
+            for table, parts in datasets.items():
+                for place, dataset in enumerate(parts):
+                    connection.register(f"_{table}_{place}", dataset)
+                union = " UNION ALL ".join(f"FROM _{table}_{place}" for place in range(len(parts)))
+                connection.execute(f"CREATE VIEW {table} AS {union}")
             connection.execute("SET enable_external_access=false; SET lock_configuration=true")
             is_late = threading.Event()
 
@@ -482,25 +470,25 @@ class Store:
             clock.daemon = True
             clock.start()
             try:
-                return _rows(_held(connection.sql(sql, params=list(parameters))))
+                yield lambda sql, parameters=(): _rows(_held(connection.sql(sql, params=list(parameters))))
             except (duckdb.Error, OSError, pa.ArrowException) as error:  # the latter two while rows come
                 error_text = str(error).strip()
                 if _is_gone(error):
                     raise FileNotFoundError(error_text) from None
                 if is_late.is_set():
-                    fix = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
-                    raise InputError(f"it took longer than {duration(seconds)}", where="SQL", fix=fix) from None
+                    raise InputError(f"it took longer than {duration(seconds)}", where="SQL", fix=_LESS) from None
                 if _OF_A_FILE in error_text:
                     fix = "Restore the file from a copy; or delete it and the manifest's entry that names it"
                     raise SourceError(f"a file is damaged: {error_text}", where=self.url, fix=fix) from None
-                raise InputError(error_text, where="SQL", fix="docs/store.md lists tables and columns") from None
+                fix = _LESS if isinstance(error, duckdb.OutOfMemoryException) else _TABLES
+                raise InputError(error_text, where="SQL", fix=fix) from None
             finally:
                 clock.cancel()
 
     def datasets(
-        self, table: str, readings: Sequence[EntryReading], *, in_dictionaries: bool = False
+        self, table: str, readings: Sequence[EntryReading], bound: _Bound, *, in_dictionaries: bool = False
     ) -> list[ds.Dataset]:
-        """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for.
+        """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for, which is read here.
 
         `in_dictionaries`: texts stay dictionaries, as Parquet has them: batches that are read ahead hold each once, however many
         rows say it.
@@ -525,7 +513,7 @@ class Store:
         return [
             read([reading for reading in table_readings if not reading.without]),
             *(
-                ds.InMemoryDataset(dataset.to_table(filter=~ds.field("part").isin(list(removed_parts))))
+                ds.InMemoryDataset(bound.whole(dataset, filter=~ds.field("part").isin(list(removed_parts))))
                 for dataset, removed_parts in in_part
             ),
         ]
@@ -574,13 +562,14 @@ class Store:
         readings = store_manifest.readings(partition, list(self._entries(partition)))
         if len(readings) < 2 or partition in self._damaged():
             return 0
-        tables = {}
+        tables, bound = {}, _Bound(self._files)
         for name, table in NAMED.items():
             if any(name in reading.entry.files for reading in readings):
                 schema = _schema(table, with_partition=False)
                 if name == TRENDS:
                     continue  # the trends of a day are worked out again from the joined rows, not joined
-                part_tables = [dataset.to_table(columns=schema.names) for dataset in self.datasets(name, readings)]
+                datasets = self.datasets(name, readings, bound)
+                part_tables = [bound.whole(dataset, columns=schema.names) for dataset in datasets]
                 tables[name] = pa.concat_tables(part_tables).sort_by([("taken_at", "ascending"), ("part", "ascending")])
         parts = tuple(sorted({part for reading in readings for part in reading.entry.parts}))
         snapshots = {name: path for reading in readings for name, path in reading.entry.snapshots.items()}
@@ -736,13 +725,19 @@ class Store:
             plain[folder] = os.path.realpath(whole) == whole
         return not plain[folder] or Path(self._root, folder, name).is_symlink()
 
-    def _get(self, path: str, most_bytes: int = _MOST_ENTRY_BYTES) -> bytes:
+    def _get(
+        self, path: str, most_bytes: int = _MOST_ENTRY_BYTES, *, fix: str = "Ask who wrote it, and delete it"
+    ) -> bytes:
+        """The file; `fix` says what to do where it has more than `most_bytes`."""
+        pieces, size = [], 0
         with self._files.open_input_stream(self._path(path), compression=None) as stream:
-            content: bytes = stream.read(most_bytes + 1)
-        if len(content) > most_bytes:
-            fix = "Ask who wrote this file, and delete it"
-            raise InputError(f"it has more than {in_units(most_bytes)}, which no such file has", where=path, fix=fix)
-        return content
+            # pyarrow allocates what is asked for: as much again as was there, of files of many sizes few requests
+            while piece := stream.read(min(max(_LEAST_PIECE_BYTES, size), most_bytes + 1 - size)):
+                pieces.append(piece)
+                size += len(piece)
+        if size > most_bytes:
+            raise InputError(f"it has more than {in_units(most_bytes)}", where=path, fix=fix)
+        return b"".join(pieces)
 
     def _put(self, path: str, data: bytes) -> None:
         """A file that is there whole, or not at all."""
@@ -780,34 +775,112 @@ class Store:
             try:
                 return ask()
             except (OSError, pa.ArrowException, SourceError) as error:  # a file is gone, damaged or larger than any is
-                if not _is_gone(error):
-                    break
+                if _is_gone(error):
+                    continue
+                if isinstance(error.__cause__, OSError):  # the store doesn't answer, which `_told` said
+                    raise
+                break
         with self._told("read"):
-            for reading in readings():
-                for table in set(tables) & reading.entry.files.keys():
-                    self._refuse_unreadable(table, reading.entry.files[table])
+            self._refuse_unreadable(
+                {
+                    reading.entry.files[name]: (name, reading)
+                    for reading in readings()
+                    for name in {*tables} & {*reading.entry.files}
+                }
+            )
             return ask()
 
-    def _refuse_unreadable(self, table: str, path: str) -> None:
+    def _refuse_unreadable(self, files: Mapping[str, tuple[str, EntryReading]]) -> None:
+        """Refuse, of these paths → tables and entries, what is missing, damaged, or grows so much that it couldn't be read with the others."""
+        grown_bytes: dict[str, int] = {}
+        for path, (table, reading) in files.items():
+            try:
+                bound = _Bound(self._files)
+                for dataset in self.datasets(table, [replace(reading, without=())], bound):
+                    for _ in bound.batches(dataset.scanner(**_SCAN), dataset.files):
+                        pass
+                grown_bytes[path] = bound.grown_bytes()
+            except SourceError as error:
+                self._refused[path] = SourceError(error.what, where=path, fix=error.fix)
+            except (OSError, pa.ArrowException) as error:
+                self._refuse_damaged(path, error)
+        in_all = sum(grown_bytes.values())
+        for path in sorted(grown_bytes, key=lambda path: -grown_bytes[path]):
+            if in_all <= _FREE_BYTES:
+                break
+            in_all -= grown_bytes[path]
+            self._refused[path] = _too_large(grown_bytes[path], path)
+
+    def _refuse_damaged(self, path: str, error: Exception) -> None:
+        """Refuse a file whose rows can't be read.
+
+        Raises
+        ------
+        OSError
+            When an object store doesn't give its bytes either: it doesn't answer, or not with these credentials.
+        """
+        fix = "Restore the file from a copy; or delete the manifest's entry that names it"
         try:
-            files = [self._path(path)]
-            dataset = ds.FileSystemDataset.from_paths(
-                files,
-                schema=_schema(NAMED[table], with_partition=False),
-                format=ds.ParquetFileFormat(),
-                filesystem=self._files,
-            )
-            for _ in self._batches(dataset.scanner(batch_size=_BATCH_ROWS, batch_readahead=4), files):
-                pass
-        except SourceError as error:
-            self._refused[path] = SourceError(error.what, where=path, fix=error.fix)
-        except (OSError, pa.ArrowException) as error:
-            what = f"a file is {'missing' if _is_gone(error) else 'damaged'}: {str(error)[:300]}"
-            fix = "Restore the file from a copy; or delete the manifest's entry that names it"
-            self._refused[path] = SourceError(what, where=path, fix=fix)
+            with self._files.open_input_stream(self._path(path), compression=None) as stream:
+                while stream.read(_LEAST_PIECE_BYTES):
+                    pass
+            what = "a file is damaged"
+        except OSError as unread:
+            if _is_gone(unread):
+                what = "a file is missing"
+            elif self._is_local:
+                what, fix = "a file can't be read", "Check what it is, and its permissions"
+            else:
+                raise
+        self._refused[path] = SourceError(f"{what}: {str(error)[:300]}", where=path, fix=fix)
 
     def _told(self, verb: str) -> AbstractContextManager[None]:
         return _told(self.url, verb)
+
+
+class _Bound:
+    """What is read whole for one answer, as long as it grows as rows do: a few bytes of Parquet say one row a billion times."""
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+        self._paths: list[str] = []
+        self._size = 0
+
+    def whole(self, dataset: ds.Dataset, **scan_options: Any) -> pa.Table:
+        """All rows; errors as `batches`."""
+        scanner = dataset.scanner(**_SCAN, **scan_options)
+        if isinstance(dataset, ds.InMemoryDataset):
+            return scanner.to_table()
+        return pa.Table.from_batches(self.batches(scanner, dataset.files), schema=scanner.projected_schema)
+
+    def batches(self, scanner: ds.Scanner, paths: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of some files.
+
+        Raises
+        ------
+        SourceError
+            When they and what was read before are larger.
+        """
+        self._paths += paths
+        most = _FREE_BYTES
+        for batch in scanner.to_batches():
+            yield batch
+            self._size += batch.nbytes
+            if self._size > most:
+                most = _FREE_BYTES + self._size - self.grown_bytes()
+            if self._size > most:
+                raise _too_large(self._size, paths[0] if len(paths) == 1 else "the store")
+
+    def grown_bytes(self) -> int:
+        """By how much the rows are larger than rows of such files ever are."""
+        return max(
+            0, self._size - LARGEST_RATIO * sum(file.size or 0 for file in self._files.get_file_info(self._paths))
+        )
+
+
+def _too_large(size: int, where: str) -> SourceError:
+    what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
+    return SourceError(what, where=where, fix="Ask who wrote them; or ask for fewer days or clusters")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from math import ceil
 from typing import Final
 
@@ -87,19 +88,30 @@ def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
 
 
 @st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters
-def _node_watch(url: str, until: float) -> Watch:
-    return Store(url).node_watch(until=until)
+def _node_watch(url: str, until: float) -> tuple[Watch, tuple[str, ...]]:
+    store = Store(url)
+    return store.node_watch(until=until), store.left_out
 
 
 def node_watch(until: float) -> Watch:
     """When the spot nodes of all its clusters came and went, by `until`."""
-    return _node_watch(os.environ[VARIABLE], until)
+    watch, left_out = _node_watch(os.environ[VARIABLE], until)
+    _warn_of(left_out)
+    return watch
+
+
+def _warn_of(left_out: Sequence[str]) -> None:
+    """Say what of the store wasn't read."""
+    if left_out:
+        title = f"△ {words.count(len(left_out), 'part')} of the store couldn't be read"
+        st.warning(words.literal(left_out[0]), title=title)
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
-def _runs(url: str, cluster: str, until: float) -> Lengths:
+def _runs(url: str, cluster: str, until: float) -> tuple[Lengths, tuple[str, ...]]:
     place = snapshot_names.SnapshotAddress(url=url, cluster=cluster, time=snapshot_names.LATEST)
-    return lengths_of(Store(url).runs_seen(place, days_before(until, RUN_DAYS), until))
+    store = Store(url)
+    return lengths_of(store.runs_seen(place, days_before(until, RUN_DAYS), until)), store.left_out
 
 
 def runs(snapshot: Snapshot) -> Lengths | None:
@@ -108,7 +120,11 @@ def runs(snapshot: Snapshot) -> Lengths | None:
     try:
         its = {snapshot.source, snapshot.source.rpartition("@")[0]}
         name = next((cluster for cluster in clusters() if cluster in its), "")
-        return _runs(os.environ[VARIABLE], name, snapshot.taken_at) if name and sign_in.sees_all() else None
+        if not name or not sign_in.sees_all():
+            return None
+        lengths, left_out = _runs(os.environ[VARIABLE], name, snapshot.taken_at)
+        _warn_of(left_out)
+        return lengths
     except HeadroomError as error:
         st.warning(words.literal(str(error)), title="△ How long Jobs took before can't be read")
         return None
@@ -171,9 +187,7 @@ def history(back_to: float | None) -> History:
     url = os.environ[VARIABLE]
     days = _DAYS if back_to is None else max(_DAYS, ceil((time.time() - back_to) / 86_400))
     stored_history = _history(url, chosen, days)
-    if stored_history.left_out:
-        title = f"△ {words.count(len(stored_history.left_out), 'part')} of the store couldn't be read"
-        st.warning(words.literal(stored_history.left_out[0]), title=title)
+    _warn_of(stored_history.left_out)
     return stored_history
 
 
@@ -208,7 +222,11 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
     ends = sorted(
         (_seen(url, times[time_text]) for time_text in (asked, until)), key=lambda snapshot: snapshot.taken_at
     )
-    return ends[0], ends[1], _history(url, (cluster,), until=ends[1].taken_at) if sign_in.sees_all() else None
+    if not sign_in.sees_all():
+        return ends[0], ends[1], None
+    between = _history(url, (cluster,), until=ends[1].taken_at)
+    _warn_of(between.left_out)
+    return ends[0], ends[1], between
 
 
 def moment() -> None:

@@ -185,6 +185,10 @@ def test_by_the_command(tmp_path: Path) -> None:
         ran = CliRunner().invoke(headroom, ["queues", f"store:{store.url}#prod", "--history", history])
         assert isinstance(ran.exception, HeadroomError)
         assert refused in str(ran.exception)
+    asks = ["queues", f"store:{store.url}#prod"]
+    assert "left out" not in CliRunner().invoke(headroom, asks).output, "opposite: the whole store"
+    min((tmp_path / "tables" / "queued_workloads").rglob("*.parquet")).write_bytes(b"damaged")
+    assert "left out of the store: tables/queued_workloads/" in CliRunner().invoke(headroom, asks).output
 
 
 def test_by_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +204,8 @@ def test_by_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prod = replace(NOW_RUNS, source="prod@2026-09-21T14:13:20Z")
     assert shown(prod)[0] == "within 1 h 50 min, by 3 runs in the store"
     assert shown(replace(prod, source="dev"))[0] is None
+    min((tmp_path / "tables" / "queued_workloads").rglob("*.parquet")).write_bytes(b"damaged")
+    assert "1 part of the store couldn't be read" in shown(replace(prod, taken_at=prod.taken_at + 2))[1]
     for file in (tmp_path / "tables" / "queued_workloads").rglob("*.parquet"):
         file.write_bytes(b"damaged")
     band, words = shown(replace(prod, taken_at=prod.taken_at + 1))

@@ -191,6 +191,33 @@ def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFi
     assert "since" in run(capsys, "diff", *both, "-o", "csv", "--rows", "since")[1]
 
 
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("nodes", ("savings", "{store}#prod", "--history", "{store}")),
+        ("pods", ("rollout", "{store}#prod")),
+        ("trends", ("diff", "{store}#prod@2026-11-20", "{store}#prod@2026-11-22")),
+    ],
+)
+def test_what_a_command_did_not_read_of_a_store_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: str, words: tuple[str, ...]
+) -> None:
+    store = Store(str(tmp_path))
+    for day in range(3):
+        snapshot = replace(demo.read(), taken_at=demo.read().taken_at + day * 86_400.0)
+        answers = stored_answers.answers(snapshot, Inputs(), ("overview",))
+        store.write("prod", snapshot, rows_of(snapshot, answers, written_by="test"))
+    asked = [word.format(store=f"store:{tmp_path}") for word in words]
+    whole = run(capsys, *asked)
+    assert "left out" not in whole[2], "opposite: the whole store"
+    files = sorted((tmp_path / "tables" / table).rglob("*.parquet"))
+    assert len(files) == 3
+    files[0].write_bytes(files[0].read_bytes()[:100])
+    status, out, err = run(capsys, *asked)
+    assert (status, bool(out)) == (whole[0] or 4, True)
+    assert f"headroom: left out of the store: tables/{table}/cluster=prod/" in err
+
+
 def test_since_when_names_the_cluster_where_there_are_several(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,7 +229,7 @@ def test_readers_that_listed_before_files_were_joined_have_time(tmp_path: Path) 
     readings = store.readings()
     store.compact()  # joined a moment ago: nothing is deleted yet
     assert store.compact().deleted == 0
-    assert sum(one.count_rows() for one in store.datasets("nodes", readings)) == 48
+    assert sum(one.count_rows() for one in store.datasets("nodes", readings, stores._Bound(store._files))) == 48
     assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 48}]
 
 
@@ -672,6 +672,111 @@ def test_rows_that_a_few_bytes_say_a_million_times_are_refused(
     monkeypatch.setattr("planner.sources.store._FREE_BYTES", 2**20)
     with pytest.raises(SourceError, match="which no history does"):
         store.history()
+
+
+def _swollen(path: Path, rows_wanted: int) -> None:
+    """The file says its first row so many times."""
+    pq.write_table(pq.read_table(path, partitioning=None).take(pa.array([0] * rows_wanted)), path)
+
+
+def test_files_that_only_together_are_too_many_rows_stop_no_others_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    for number in range(3):
+        write(store, "evil", later(number * DAY))
+    whole = store.history(("prod",))
+    paths = sorted((tmp_path / "tables" / "trends").rglob("cluster=evil/*/*.parquet"))
+    for path in paths:
+        _swollen(path, 20_000)
+    of_evil = store.datasets("trends", store.readings(("evil",)), stores._Bound(store._files))
+    one = sum(dataset.to_table().nbytes for dataset in of_evil) // len(paths)
+    monkeypatch.setattr("planner.sources.store._FREE_BYTES", one * 3 // 2)
+    monkeypatch.setattr("planner.sources.store.LARGEST_RATIO", 1)
+    there = store.history()
+    assert [level for level in there.levels if level.cluster == "prod"] == list(whole.levels)
+    assert "prod" in there.clusters
+    assert any("which no history does" in why and "cluster=evil" in why for why in store.left_out)
+    assert not any("cluster=prod" in why for why in store.left_out)
+    monkeypatch.setattr("planner.sources.store._FREE_BYTES", 20 * one)
+    assert Store(str(tmp_path)).history().left_out == (), "opposite: what may be read is read whole"
+
+
+def test_what_two_entries_share_is_read_once_and_within_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that join at once may write entries of which each has a part of its own."""
+    store = Store(str(tmp_path))
+    for seconds in range(3):
+        write(store, "prod", later(seconds))
+    readings = store.readings()
+    for some in (readings[:2], readings[1:]):
+        tables = {
+            name: pa.concat_tables(pq.read_table(tmp_path / one.entry.files[name], partitioning=None) for one in some)
+            for name in readings[0].entry.files
+        }
+        snapshots = {name: path for one in some for name, path in one.entry.snapshots.items()}
+        parts = tuple(part for one in some for part in one.entry.parts)
+        store._write_tables(readings[0].partition, parts, tables, {}, snapshots)
+    assert any(reading.without for reading in store.readings())
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 72}]
+    assert len(store.history().moments) == 3
+    for reading in store.readings():
+        _swollen(tmp_path / reading.entry.files["nodes"], 100_000)
+    monkeypatch.setattr("planner.sources.store._FREE_BYTES", 2**20)
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 72}], "of the files that were joined"
+    assert len([why for why in store.left_out if "which no history does" in why]) == 2
+
+
+def test_a_look_whose_nodes_are_damaged_is_none(tmp_path: Path) -> None:
+    """Its nodes would be lost, all of them."""
+    store = Store(str(tmp_path))
+    for number in range(3):
+        write(store, "prod", later(number * DAY))
+    whole = store.node_watch()
+    (_, looks), *_ = whole.looks
+    assert len(looks) == 3
+    last = max((tmp_path / "tables" / "nodes").rglob("*.parquet"))
+    last.write_bytes(last.read_bytes()[:100])
+    there = store.node_watch()
+    assert there.looks == (("prod", looks[:2]),)
+    assert {node.last_at for node in there.nodes} == {looks[1]}
+    assert any("a file is damaged" in why for why in store.left_out)
+
+
+def test_an_object_store_that_does_not_give_a_file_is_not_called_damaged(tmp_path: Path) -> None:
+    """To delete the entry would be the wrong advice; on a disk a single file may be anything, which stops no other's history."""
+    store = Store(str(tmp_path))
+    for cluster in ("prod", "evil"):
+        write(store, cluster, later(0))
+    [path] = (tmp_path / "tables" / "trends").rglob("cluster=evil/*/*.parquet")
+    path.unlink()
+    path.mkdir()
+    assert Store(str(tmp_path)).history().clusters == ("prod",)
+    store._is_local = False
+    with pytest.raises(SourceError, match="the store can't be read"):
+        store.history()
+    assert store.left_out == ()
+
+
+def test_a_history_that_needs_too_much_memory_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    monkeypatch.setattr("planner.sources.store.SQL_MEMORY_BYTES", 1)
+    with pytest.raises(InputError, match=r"(?is)memory.*Ask for less"):
+        store.history()
+
+
+def test_a_limit_of_any_size_asks_for_no_memory_before_it_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "8Ei")
+    assert len(store.snapshot(store.snapshots()[0]).nodes) == 24
+    with pytest.raises(InputError, match="Raise --unpacked-limit"):
+        store.snapshot(store.snapshots()[0], limit_bytes=100)
 
 
 def test_a_kept_snapshot_that_grows_as_only_a_bomb_does_is_refused(tmp_path: Path) -> None:
