@@ -48,7 +48,7 @@ from planner.kubernetes.records import Snapshot
 from planner.sources import bounded_reading, store_trends
 
 T = TypeVar("T")
-_Asked = Callable[..., list[dict[str, Any]]]  # SQL, its parameters → its rows
+_Asked = Callable[..., Any]  # SQL, its parameters → DuckDB's relation
 
 GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
@@ -347,7 +347,7 @@ class Store:
             readings, bound = read(), _Bound(self._files)
             datasets = {name: self.datasets(name, readings, bound, in_dictionaries=True) for name in tables}
             with self._asking(datasets, seconds) as asked:
-                return asked(sql, parameters)
+                return _rows(_held(asked(sql, parameters)))
 
         return self._again_if_gone(ask, read, tables)
 
@@ -371,7 +371,7 @@ class Store:
                 for name in reading.entry.snapshots
             }
             with self._asking({TRENDS: [self._trends(readings)]}, SQL_SECONDS) as asked:
-                return history.read(self.url, moments, asked)
+                return history.read(self.url, moments, lambda sql: _rows(asked(sql).to_arrow_table()))
 
         stored_history = self._again_if_gone(ask, read, (TRENDS, *store_trends.FROM))
         self._strange |= dict.fromkeys(stored_history.left_out)
@@ -470,7 +470,7 @@ class Store:
             clock.daemon = True
             clock.start()
             try:
-                yield lambda sql, parameters=(): _rows(_held(connection.sql(sql, params=list(parameters))))
+                yield lambda sql, parameters=(): connection.sql(sql, params=list(parameters))
             except (duckdb.Error, OSError, pa.ArrowException) as error:  # the latter two while rows come
                 error_text = str(error).strip()
                 if _is_gone(error):
@@ -796,9 +796,9 @@ class Store:
         for path, (table, reading) in files.items():
             try:
                 bound = _Bound(self._files)
-                for dataset in self.datasets(table, [replace(reading, without=())], bound):
-                    for _ in bound.batches(dataset.scanner(**_SCAN), dataset.files):
-                        pass
+                [dataset] = self.datasets(table, [replace(reading, without=())], bound)
+                for _ in bound.batches(dataset.scanner(**_SCAN), dataset.files):
+                    pass
                 grown_bytes[path] = bound.grown_bytes()
             except SourceError as error:
                 self._refused[path] = SourceError(error.what, where=path, fix=error.fix)
