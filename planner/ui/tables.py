@@ -161,7 +161,8 @@ def show(
         place, has_cards = st.container(), False
     with place:
         if has_cards:
-            named = [{heads[name]: cell for name, cell in row.items()} for row in rows]
+            formats = {name: column.get("type_config", {}).get("format") for name, column in (columns or {}).items()}
+            named = [{heads[name]: _formatted(cell, formats.get(name)) for name, cell in row.items()} for row in rows]
             _cards(named, opens, {heads[name] for name in money}, placeholder, key)
         event = st.dataframe(
             _in_words(frame, [heads[name] for name in money], placeholder) if has_debts else frame,
@@ -174,6 +175,11 @@ def show(
         )
     if opens:
         object_links.selected(event, opens)
+
+
+def _formatted(cell: object, form: str | None) -> object:
+    """A number as its column shows it, where the column says how: ``25%``."""
+    return form % cell if form and "%d" in form and isinstance(cell, int | float) else cell
 
 
 def _cards(

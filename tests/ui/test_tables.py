@@ -89,6 +89,28 @@ def test_one_long_text_makes_many_rows_two_lines_high_and_no_higher() -> None:
     assert not short.proto.row_height
 
 
+def test_a_phone_has_the_first_rows_as_cards_with_money_and_percent_as_their_columns_show_them() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from planner.ui import tables
+
+        bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
+        rows = [{"pool": f"p{place}", "held": 25, "cost": -1234.5, "why": None} for place in range(7)]
+        tables.show(rows, alt="pools", columns={"held": bar}, money=["cost"])
+        tables.show(rows, alt="pools", columns={"held": bar}, money=["cost"])  # a second one is shown without cards
+
+    app = AppTest.from_function(page).run()
+    assert not app.exception
+    assert len(app.dataframe) == 2
+    cards = [str(one.value).replace("\\", "").replace("\u2060", "") for one in app.markdown]
+    assert len(cards) == 5
+    assert cards[0].startswith("**p0**")
+    assert "Held: 25% · Cost: −$1,234.50" in cards[0]
+    assert "Why" not in cards[0]
+    assert [one.label for one in app.toggle] == ["All 7 in a table"]
+
+
 def test_headings_begin_with_a_capital_letter_and_names_stay() -> None:
     def page() -> None:
         from planner.ui import tables
