@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import inf
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
@@ -17,7 +18,7 @@ from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.eviction_requests import Evictor, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
-from planner.rollout.silent_nodes import stay_seconds
+from planner.rollout.silent_nodes import shortest_stay
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster_event import CORDON, LED, Happening
 from planner.scheduling.empty_node import daemons_on
@@ -53,8 +54,8 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
         _silence(simulation, simulation.cluster.node_index[name], now)
     for name in happening.answers:
         hear_again(simulation, simulation.cluster.node_index[name])
-    if happening.puts_out:
-        _put_out(simulation, happening)
+    for pod in put_out(simulation, happening) if happening.puts_out else ():
+        take_away(simulation, pod)
     if happening.deletes:
         _delete_by_force(simulation, happening.deletes)
     if happening.ends:
@@ -150,20 +151,23 @@ def hear_again(simulation: Simulation, node: int) -> None:
         simulation.state.reopen(node, TAINT_UNREACHABLE)
 
 
-def _put_out(simulation: Simulation, happening: Happening) -> None:
-    """Pods that tolerate a silent node, or a taint of another, for no longer are deleted, and made anew; none where it has answered since."""
+def put_out(simulation: Simulation, happening: Happening) -> list[LivePod]:
+    """The pods that such an eviction deletes, and that are made anew. Of a node that answers those of its numbers. One that was silent: those
+    whose time there is over, as long as it has a taint left that they don't tolerate forever. What was to be deleted at a time
+    still is then, though the taint that set it has gone (`processPodOnNode` keeps the earlier of two)."""
     node = simulation.cluster.node_index[happening.puts_out]
-    if happening.expels is None and simulation.pods.silent.get(node) != happening.silent_since:
-        return
-    for pod in list(simulation.pods.on(node)):
-        is_over = (
-            stay_seconds(pod.shape.spec, simulation.cluster, node, simulation.taken_off.get(node, frozenset()))
-            <= happening.outlasts
-            if happening.expels is None
-            else pod.number in happening.numbers
-        )
-        if is_over and not pod.is_terminating:
-            take_away(simulation, pod)
+    pods = [pod for pod in simulation.pods.on(node) if not pod.is_terminating]
+    if happening.expels is not None:
+        return [pod for pod in pods if pod.number in happening.numbers]
+    gone = simulation.taken_off.get(node, frozenset()) - {TAINT_UNREACHABLE}
+    if simulation.pods.silent.get(node) != happening.silent_since:  # it has answered since
+        gone |= {TAINT_UNREACHABLE}
+    return [
+        pod
+        for pod in pods
+        if shortest_stay(pod.shape.spec, simulation.cluster, node, happening.without)[0] <= happening.outlasts
+        and shortest_stay(pod.shape.spec, simulation.cluster, node, gone)[0] < inf
+    ]
 
 
 def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:

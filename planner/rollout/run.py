@@ -18,7 +18,7 @@ from planner.kubernetes.records import Template, Workload
 from planner.rollout import taint_evictions
 from planner.rollout.answers import QueueEviction, Reason, Verdict
 from planner.rollout.clock import PATIENCE_MS, Controller
-from planner.rollout.cluster_events import evictor, happen, is_emptied, retry_refused
+from planner.rollout.cluster_events import evictor, happen, is_emptied, put_out, retry_refused
 from planner.rollout.concurrent_rollouts import beside, everybody, evictions_met
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.horizontal_autoscaler import autoscalers
@@ -399,7 +399,8 @@ class Run:
         if is_again or isinstance(event, Happening):
             self.came.append(event)
             self.happened += [] if all(self.done.values()) else [event]
-            self._unseen.append(event.words)
+            is_for_nobody = isinstance(event, Happening) and event.puts_out and not put_out(self.simulation, event)
+            self._unseen += [] if is_for_nobody else [event.words]
         if isinstance(event, Revision):
             (self._change if is_again else self._begin_later)(event)
         else:
@@ -410,13 +411,13 @@ class Run:
                 here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
                 place = self.simulation.cluster.node_index[name]
-                put_out = evictions_on(self.simulation.cluster, place, self._clock.seconds, specs)
-                self.later = sorted((*self.later, *put_out), key=_time_of)
+                evicting_them = evictions_on(self.simulation.cluster, place, self._clock.seconds, specs)
+                self.later = sorted((*self.later, *evicting_them), key=_time_of)
             if event.expels is not None:
                 for name in event.tainted:
                     here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
-                    put_out = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, list(here))
-                    self.later = sorted((*self.later, *put_out), key=_time_of)
+                    evicting_them = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, list(here))
+                    self.later = sorted((*self.later, *evicting_them), key=_time_of)
             self.later = [
                 later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(event))
             ]
@@ -728,17 +729,23 @@ def simulate(
     simulation = Simulation(cluster, own=frozenset(i for i in pods if cluster.snapshot.pods[i].waits), **way)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
-    put_out = [] if evicts_after == inf else evictions_met(cluster, changed)
+    evicting_them = [] if evicts_after == inf else evictions_met(cluster, changed)
     if evicts_after is not None:
-        put_out = [replace(eviction, after_seconds=evicts_after) for eviction in put_out]
-    later = cluster.later or put_out
+        evicting_them = [replace(eviction, after_seconds=evicts_after) for eviction in evicting_them]
+    later = cluster.later or evicting_them
     # An event may reach any rollout in flight: with one to come all are played, and not only those that the changes can
     # meet.
     others = (everybody if simulation.is_thorough or later else beside)(cluster, changed, bound)
     is_alone = len(revisions) == 1 and not (others or later or keeps_rests or watch or simulation.is_thorough)
     may_count = may_count and is_alone and revisions[0].is_plain
     run = Run(
-        simulation, revisions, others, keeps_rests=keeps_rests, watch=watch, may_count=may_count, evictions=put_out
+        simulation,
+        revisions,
+        others,
+        keeps_rests=keeps_rests,
+        watch=watch,
+        may_count=may_count,
+        evictions=evicting_them,
     )
     if way.get("never_ready") is None:
         run.let_fail()

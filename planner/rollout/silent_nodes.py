@@ -33,7 +33,8 @@ _MOST_DEAD_SHARE, _FEWEST_DEAD, _LARGE_CLUSTER = (
 )  # of a zone: from then on none is tainted in a cluster that isn't large
 
 
-_AFTER_OTHERS: Final = 1 << 30  # a turn: who takes a taint off in the same moment is before its evictions
+AFTER_OTHERS: Final = 1 << 30
+"""The turn of an eviction: who takes its taint off in the same second, whichever comes first in a cluster, is before it."""
 
 
 @once_a_cluster
@@ -71,23 +72,28 @@ def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
     return inf if first.toleration_seconds is None else max(0.0, float(first.toleration_seconds))
 
 
-def stay_seconds(spec: PodSpec, cluster: Cluster, place: int, taken_off: Set[str] = frozenset()) -> float:
-    """How long such a pod stays on a node once that doesn't answer: the least of what it tolerates its NoExecute taints for, of which one
-    that it doesn't tolerate is ``out-of-service``, mostly. `taken_off`: keys of taints that it began with and has no more."""
-    others = (taint for taint in cluster.executing(place) if taint.key not in (TAINT_UNREACHABLE, *taken_off))
-    return min(toleration_seconds(spec, taint) for taint in (UNREACHABLE[1], *others))
+def shortest_stay(spec: PodSpec, cluster: Cluster, place: int, gone: Set[str] = frozenset()) -> tuple[float, str]:
+    """How long such a pod stays on a node once that doesn't answer, and the key of the taint that it is evicted for then: that one, or another
+    NoExecute taint that the node begins with and that it tolerates for less time. `gone`: keys of taints that the node has no more."""
+    taints = (UNREACHABLE[1], *cluster.executing(place))
+    stays = [(toleration_seconds(spec, taint), taint.key) for taint in taints if taint.key not in gone]
+    return min(stays, key=lambda stay: stay[0], default=(inf, ""))
 
 
-def evictions_on(cluster: Cluster, place: int, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
-    """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go, or would if a
-    taint had been taken off before."""
-    node, keys = cluster.nodes[place], {taint.key for taint in cluster.lifted.get(place, ())}
-    gone = [keys, *(keys - {key} for key in keys)]  # the shortest stay of the taints that are left is one of these
-    for seconds in sorted({stay_seconds(spec, cluster, place, keys) for spec in specs for keys in gone} - {inf}):
+def evictions_on(
+    cluster: Cluster, place: int, since: float, specs: Iterable[PodSpec], gone: frozenset[str] = frozenset()
+) -> Iterator[Happening]:
+    """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go. `gone`: keys of
+    taints that the node has no more by then."""
+    shortest = (shortest_stay(spec, cluster, place, gone) for spec in specs)
+    stays = {seconds: key for seconds, key in shortest if seconds < inf}
+    for seconds, key in sorted(stays.items()):
         how_long = f"hasn't answered for {duration(seconds)}" if seconds else "doesn't answer"
+        if key != TAINT_UNREACHABLE:
+            how_long = f"has a taint {key} that they tolerate for {duration(seconds)}"
         yield Happening(
-            after_seconds=max(0.0, since + seconds), words=f"pods are evicted from {node.name}, which {how_long}", prolongs=False,
-            puts_out=node.name, silent_since=since, outlasts=seconds, turn=_AFTER_OTHERS if keys else 0,
+            after_seconds=max(0.0, since + seconds), words=f"pods are evicted from {cluster.node_names[place]}, which {how_long}",
+            prolongs=False, puts_out=cluster.node_names[place], silent_since=since, outlasts=seconds, without=gone, turn=AFTER_OTHERS,
         )  # fmt: skip
 
 

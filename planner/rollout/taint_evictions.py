@@ -80,5 +80,6 @@ def evictions_on(node: str, taint: Taint, now: float, pods: Iterable[LivePod]) -
 def _eviction(node: str, taint: Taint, at: float, seconds: float, numbers: Iterable[int]) -> Happening:
     words = f"pods are evicted from {node}, whose taint {taint.key} they tolerate for {duration(seconds)}"
     return Happening(
-        after_seconds=at, words=words, prolongs=False, puts_out=node, expels=taint, numbers=frozenset(numbers)
-    )
+        after_seconds=at, words=words, prolongs=False, puts_out=node, expels=taint, numbers=frozenset(numbers),
+        turn=silent_nodes.AFTER_OTHERS,
+    )  # fmt: skip

@@ -38,8 +38,8 @@ class Happening(Record):
     ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
     quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
     silences, answers : names of nodes that stop answering, or answer again
-    puts_out, silent_since, outlasts : name of a node that is silent since then, on the run's clock: pods there are deleted that tolerate it
-        for no more than so many seconds
+    puts_out, silent_since, outlasts, without : name of a node that is silent since then, on the run's clock: pods there are deleted that
+        tolerate it for no more than so many seconds; keys of taints that it had no more by then
     numbers : of one that puts pods out for a taint of a node that answers, the numbers of the pods that it deletes
     deletes : ``namespace/name`` of pods that are deleted by force: their objects go at once, whatever their node does
     scales, replicas : key of a workload, and its replicas from then on
@@ -66,6 +66,7 @@ class Happening(Record):
     puts_out: str = ""
     silent_since: float = 0.0
     outlasts: float = 0.0
+    without: frozenset[str] = frozenset()
     numbers: frozenset[int] = frozenset()
     deletes: tuple[str, ...] = ()
     ends: str = ""

@@ -221,8 +221,8 @@ def test_whether_pods_are_evicted_from_a_silent_node(dead: int, alive: int, is_t
     assert bool(evictions(Cluster(found))) is is_evicted
 
 
-def test_when_pods_are_evicted_where_taints_go_before_is_worked_out_by_taint() -> None:
-    """40 taints of 20 keys, each of which may be taken off before: one time for each key, not for each set of them."""
+def test_pods_are_evicted_once_whatever_taints_go_before() -> None:
+    """40 taints of 20 keys, each of which may be taken off before: what was to be deleted at a time is (`processPodOnNode`)."""
     keys = [f"team-{i}" for i in range(20)]
     stays = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 100 + i}
@@ -232,7 +232,38 @@ def test_when_pods_are_evicted_where_taints_go_before_is_worked_out_by_taint() -
     found = cluster_of(node("g0", gpus=1), silent("g1"), deployment("worker", ["g1"], pod_spec(tolerations=stays)))
     cluster = Cluster(found)
     lifted = cluster.with_nodes(cluster.nodes, {cluster.node_index["g1"]: taints})
-    assert [one.after_seconds for one in evictions(lifted)] == [*(float(40 + i) for i in range(20)), 240.0]
+    assert [one.after_seconds for one in evictions(lifted)] == [40.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "then", "verdict"),
+    [
+        (75, "", Verdict.STUCK),
+        (75, "10s:answers:g1", Verdict.STUCK),  # it is evicted for the other taint
+        (75, "10s:untaint:node/g1=team", Verdict.STUCK),  # the node is silent still: when it was to be
+        (75, "10s:untaint:node/g1=team;12s:answers:g1", Verdict.COMPLETES),
+        (
+            75,
+            "10s:answers:g1;15s:untaint:node/g1=team",
+            Verdict.COMPLETES,
+        ),  # in the same second, whichever is told first
+        (9_000, "10s:answers:g1", Verdict.COMPLETES),
+        (9_000, "", Verdict.COMPLETES),
+    ],
+)
+def test_a_silent_node_that_answers_evicts_for_its_other_taints(seconds: int, then: str, verdict: Verdict) -> None:
+    """Silent for a minute, it evicts other's pod at 0:15, whose successor takes the GPU that the worker's second new pod needs at 0:30."""
+    stays = {"key": "team", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+    mine = deployment("worker", ["g0", "g0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    other = deployment("other", ["g1"], pod_spec(gpus=1, tolerations=[stays]))
+    gone = silent("g1")
+    gone["spec"]["taints"] += [{"key": "team", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
+    found = cluster_of(node("g0", gpus=2), gone, node("g2", gpus=1), mine, other)
+    answer = asked(found, then=then)
+    assert answer.verdict is verdict
+    told = [row.event for row in answer.timeline if "evicted" in row.event]
+    assert len(told) == (verdict is Verdict.STUCK), "who evicts nobody isn't told"
+    assert all("which has a taint team that they tolerate for 1 min 15 s" in words for words in told)
 
 
 def test_who_is_evicted_takes_room_from_then_on() -> None:

@@ -188,5 +188,11 @@ def test_a_taint_that_is_taken_off_has_evicted_those_whose_seconds_were_over() -
     """Other's pod goes from b at 60 s, long before the taint does; taken off at 30 s, nobody goes."""
     found = making_room(for_seconds(60))
     assert asked(found, then=f"10m:untaint:node/b={KEY}").verdict is Verdict.COMPLETES
-    assert asked(found, then=f"30s:untaint:node/b={KEY}").verdict is Verdict.STUCK
+    for then in (
+        "30s",
+        "60s",
+    ):  # in the same second the taint goes first, as it does from a silent node; nothing is proven then
+        answer = asked(found, then=f"{then}:untaint:node/b={KEY}")
+        assert answer.verdict is Verdict.STUCK
+        assert answer.ties is None or not answer.ties.proven
     assert asked(making_room(FOR_EVER), then=f"10m:untaint:node/b={KEY}").verdict is Verdict.STUCK
