@@ -136,12 +136,12 @@ async def _on_standard_input(server: Server[Any]) -> None:
     from mcp.server.stdio import stdio_server
     from mcp.shared.message import SessionMessage
 
-    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
-        relay, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    relay, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    async with relay, messages, stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
 
         async def answer_what_is_no_message() -> None:
             """The SDK passes such lines over: who wrote one would wait for ever."""
-            async with relay:
+            async with relay, incoming:  # the SDK closes only what it is given
                 async for message_or_error in incoming:
                     if isinstance(message_or_error, Exception):
                         if _is_blank(message_or_error):  # it asks for nothing, and some clients end a message so

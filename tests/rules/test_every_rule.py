@@ -86,6 +86,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/rollout/simulation.py": "tests/rollout/test_scaled.py",
     "planner/rollout/duplicate_devices.py": "tests/rollout/test_devices_not_there.py",
     "planner/scheduling/devices.py": "tests/rollout/test_devices_not_there.py",
+    "planner/scheduling/kueue/admission_cycles.py": "tests/capacity/test_queues.py",
     "planner/scheduling/kueue/requests.py": "tests/capacity/test_queues.py",
     "planner/inventory/last_applied.py": "tests/inventory/test_last_applied.py",
     "planner/capacity/summary_with_growth.py": "tests/rules/test_growth_at_every_door.py",
