@@ -88,10 +88,10 @@ def test_what_was_put_aside_stays_there() -> None:
     assert gc.get_freeze_count() == 0
 
 
-@pytest.mark.parametrize(("does", "is_frozen"), [("collector.seldom()", True), ("pass", False)])
+@pytest.mark.parametrize(("does", "is_frozen"), [("garbage_collector.seldom()", True), ("pass", False)])
 def test_a_command_that_ends_is_not_looked_through_and_who_imports_the_library_is(does: str, is_frozen: bool) -> None:
     last = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
-    code = f"{last}; from planner.ground import collector; {does}"
+    code = f"{last}; from planner.ground import garbage_collector; {does}"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == f"{is_frozen}\n"
 
