@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ OUTSIDE = (
     "mcp",
 )  # requests comes with detect-secrets, where an event may hold a secret
 SPOT = ("planner.spot",)
-BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split"))
+BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "gpu_share_of_price"))
 OTHERS = (
     "planner.health.restarts.report",
     "planner.health.drift",
@@ -54,6 +55,13 @@ def loaded(*command: str) -> set[str]:
     assert "planner.cli" in found, ran.stderr
     assert ran.returncode in ANSWERED, ran.stderr  # what is refused loads little, whatever an answer would load
     return found
+
+
+def test_what_is_looked_for_is_there() -> None:
+    """A module that was renamed would never be found loaded."""
+    own = [name for names in (PAGES, SPOT, BILL, OTHERS, KEPT) for name in names if name.startswith("planner")]
+    assert [name for name in own if find_spec(name) is None] == []
+    assert len(own) > 8
 
 
 def under(modules: set[str], *roots: str) -> list[str]:
