@@ -63,7 +63,9 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
     listed = [
         listing.name for listing in diff.QUESTION.listings if listing.items(diff_answer) and listing.name != "numbers"
     ]
-    sheet.parts(diff.QUESTION, diff_answer, *listed)
+    sheet.parts(diff.QUESTION, diff_answer, *listed[:1])
+    with frame.folded("What else changed", "more_changes"):
+        sheet.parts(diff.QUESTION, diff_answer, *listed[1:])
     with frame.folded("Numbers and downloads", "numbers"):
         if diff_answer.numbers:
             with st.expander("Every number that differs", icon=":material/numbers:"):

@@ -25,7 +25,7 @@ _SHORT_LETTERS = 16
 _WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
 _MARK_PIXELS = 34  # of the boxes that select a row
 _ROW_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of `row`
-_MOST_CARDS: Final = 5  # on a phone; of more rows the table has the others
+_MOST_CARDS: Final = 3  # on a phone; of more rows the table has the others
 _FEW_ROWS, _MOST_LINES = 6, 6  # few rows are all in sight, and as high as their texts are long
 _PARTS, _ENDS = re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")

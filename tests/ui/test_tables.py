@@ -104,7 +104,7 @@ def test_a_phone_has_the_first_rows_as_cards_with_money_and_percent_as_their_col
     assert not app.exception
     assert len(app.dataframe) == 2
     cards = [str(one.value).replace("\\", "").replace("\u2060", "") for one in app.markdown]
-    assert len(cards) == 5
+    assert len(cards) == 3
     assert cards[0].startswith("**p0**")
     assert "Held: 25% · Cost: −$1,234.50" in cards[0]
     assert "Why" not in cards[0]
