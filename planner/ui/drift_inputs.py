@@ -45,8 +45,11 @@ def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
     return widgets.settings(**({"reference": reference} if reference in environments else {}))
 
 
-def suggestions(service: ServiceDrift) -> tuple[EnvironmentSuggestion, ...]:
-    """What is shown of its suggestions: each is put to the engine, so that of many one is chosen."""
+def suggestions(service: ServiceDrift, key: str) -> tuple[EnvironmentSuggestion, ...]:
+    """What is shown of its suggestions: each is put to the engine, so that of many the workload's own is shown, else a chosen one."""
+    own = tuple(suggestion for suggestion in service.suggestions if suggestion.workload == key)
+    if own and len(service.suggestions) > _MOST_SUGGESTIONS:
+        return own
     if len(service.suggestions) <= _MOST_SUGGESTIONS:
         return service.suggestions
     names = [f"{suggestion.environment}, {suggestion.suggestion.container}" for suggestion in service.suggestions]

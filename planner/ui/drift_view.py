@@ -60,13 +60,13 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
 
 
 @errors.part
-def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
+def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
     """What the readings suggest, with the rule, and what adopting it would do."""
     if not service.suggestions:
         st.caption("Nothing measured suggests other values.")
         return
     card_columns = st.columns(_BESIDE, gap="small")
-    for place, suggestion in enumerate(drift_inputs.suggestions(service)):
+    for place, suggestion in enumerate(drift_inputs.suggestions(service, key)):
         with card_columns[place % _BESIDE], st.container(border=True):
             _suggestion(suggestion, snapshot)
 

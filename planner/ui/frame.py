@@ -65,9 +65,10 @@ def above(snapshot: Snapshot, page: str) -> None:
 
 @contextmanager
 def folded(label: str, key: str) -> Iterator[None]:
-    """A part that a phone shows when it is asked for, so that what one came for isn't screens away; a wider window has it as it is."""
+    """A part that a phone shows when it is asked for, or where the link says something of `key`, so that what one came for isn't screens
+    away; a wider window has it as it is."""
     with st.container(key=f"fold_{key}"):
-        st.toggle(label, key=f"_fold_{key}")
+        st.toggle(label, value=link.says([key]), key=f"_fold_{key}")
         yield
 
 

@@ -118,7 +118,7 @@ def table(snapshot: Snapshot, found: HealthAnswers) -> None:
         with link.expander(label, key="every_service", icon=":material/table_rows:") as is_open:
             if is_open:
                 opens = [_target(snapshot, trouble) for trouble in every]
-                tables.show(rows(every), alt="What is wrong with each service", key="services", opens=opens)
+                tables.show(rows(every), alt="What is wrong with each service", key="services", opens=opens, height=300)
 
 
 def _target(snapshot: Snapshot, trouble: Trouble) -> object_links.PageLink | None:

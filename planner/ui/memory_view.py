@@ -24,6 +24,7 @@ from planner.ui import (
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
+_FEW_NODES, _NODES_PIXELS = 4, 180  # more nodes scroll
 _ORDER: Final = (
     "eviction_rank", "working_set_bytes", "pod", "over_request_bytes", "request_bytes", "qos_class", "priority",
 )  # fmt: skip
@@ -44,7 +45,7 @@ def by_node(plan: MemoryPlan) -> None:
         st.caption(page_filter.nothing("node", lacking))
         return
     sheet.table(
-        memory.QUESTION, plan, "nodes", key="all_nodes",
+        memory.QUESTION, plan, "nodes", key="all_nodes", height=_NODES_PIXELS if len(plan.cluster.nodes) > _FEW_NODES else "content",
         on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
     )  # fmt: skip
     sheet.table(memory.QUESTION, plan, "classes")

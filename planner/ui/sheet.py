@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final, TypeVar
 
 import streamlit as st
@@ -16,6 +17,7 @@ from planner.ui import link, object_links, tables, tiles
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
+_LONG_CODE: Final = 20  # lines: more are folded
 _VARIES: Final = "varies"
 
 
@@ -43,7 +45,8 @@ def show(
     notes(question, answer)
     for what, code in question.codes(answer).items():
         st.caption(words.literal(what))
-        st.code(code, language=None)
+        with st.expander("The whole text", icon=":material/code:") if code.count("\n") > _LONG_CODE else nullcontext():
+            st.code(code, language=None)
 
 
 def notes(question: Question[Any, A], answer: A) -> None:

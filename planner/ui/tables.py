@@ -156,7 +156,8 @@ def show(
     frame = pd.DataFrame(cells)
     key = f"fold_table_{zlib.crc32(repr((alt.partition('.')[0], sorted(widths), more.get('key'))).encode()):x}"
     try:  # on a phone: cards, and the grid where one asks for it
-        place, has_cards = st.container(key=key), on_pick is None
+        has_cards = on_pick is None
+        place = st.container(key=key if has_cards else None)  # a wide window hides what stands first under such a key
     except StreamlitDuplicateElementKey:
         place, has_cards = st.container(), False
     with place:

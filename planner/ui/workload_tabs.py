@@ -109,4 +109,4 @@ def _drift(snapshot: Snapshot, key: str) -> None:
             st.caption(f"No other environment runs {words.literal(words.short_name(key))} by the rule below.")
             return
         drift_view.one(service, everything=link.toggle("Show what is the same as well", key="everything"))
-        drift_view.suggestions(service, snapshot)
+        drift_view.suggestions(service, snapshot, key)

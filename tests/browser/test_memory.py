@@ -18,6 +18,7 @@ def test_order_of_eviction_and_cgroup_values_of_a_node(visit: Callable[..., Visi
     visitor.open(f"memory?node={NODE}&soft=2Gi")
     page = visitor.page
     expect(page.get_by_text("First to go: prod/celery")).to_be_visible()
+    expect(visitor.main().get_by_test_id("stDataFrame").filter(visible=True)).to_have_count(3)  # nodes, classes, order
     expect(page.get_by_text("hard 27.9 GiB · soft 26 GiB")).to_be_visible()
     page.get_by_role("tab", name="cgroup values").click()
     expect(page.get_by_text("cgroup v2, in bytes")).to_be_visible()

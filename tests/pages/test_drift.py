@@ -109,14 +109,16 @@ def test_small_clusters(cluster: Cluster, words: str) -> None:
 
 def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = played(monkeypatch, plan_drift)
-    snapshot = replace(many(20, in_trouble=range(20)).snapshot(), digest="many-environments")
-    app = page(snapshot, workload="Deployment/dev-00/api")
+    snapshot = replace(many(20, in_trouble=range(19)).snapshot(), digest="many-environments")
+    assert "**dev-07**" in shown(page(snapshot, workload="Deployment/dev-07/api"))
+    assert asked == ["Deployment/dev-07/api"]  # its own
+    app = page(snapshot, workload="Deployment/dev-19/api")
     words = shown(app)
-    assert "dev-00 and 19 more" in [column for table in (*app.dataframe, *app.table) for column in table.value.columns]
-    assert len(app.table[0].value.columns) == 3  # what it is, and two that differ
-    assert [one.proto.title for one in app.warning] == ["△ dev-00 and 19 more"]
+    assert "dev-00 and 18 more" in [column for table in (*app.dataframe, *app.table) for column in table.value.columns]
+    assert len(app.table[0].value.columns) == 4  # what it is, and three that differ
+    assert [one.proto.title for one in app.warning] == ["△ dev-00 and 18 more"]
     assert "So it is in" not in words
-    assert asked == ["Deployment/dev-00/api"]
-    app.selectbox(key="suggested").set_value("dev-07, api").run()
-    assert "**dev-07**" in shown(app)
-    assert asked == ["Deployment/dev-00/api", "Deployment/dev-07/api"]
+    assert asked == ["Deployment/dev-07/api", "Deployment/dev-00/api"]
+    app.selectbox(key="suggested").set_value("dev-08, api").run()
+    assert "**dev-08**" in shown(app)
+    assert asked[2:] == ["Deployment/dev-08/api"]
