@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
 from planner.cli.mcp import ask_within
@@ -21,10 +20,10 @@ from planner.health.restarts.model import Loop
 from planner.health.restarts.report import findings, restarts
 from planner.serve.processes.process_pool import Pool
 from planner.sources.cluster_argument import read_cluster
+from tests.pages.visiting import visit
 from tests.restarts.test_statuses import INPUTS
 from tests.seen import each
 
-PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"
 NAMES = sorted(one.name.removesuffix(".json.gz") for one in INPUTS.iterdir())
 WITHOUT_LOGS = {"cpu-request-over-its-limit"}  # its trouble shows in a log alone
 
@@ -50,13 +49,11 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 
 def of_page(name: str) -> str:
-    """All that the page says of each loop: it shows one of them at a time."""
+    """All that the workload's page says of each loop, where links of earlier releases lead."""
     said: list[str] = []
     for loop in loops(name):
-        app = AppTest.from_file(PAGE, default_timeout=120)
-        app.session_state["_clusters"] = (read_cluster(str(file(name))),)
-        app.query_params["loop"] = f"{short_name(loop.workload)}: {loop.diagnosis.cause.words}"
-        app.run()
+        words = f"{short_name(loop.workload)}: {loop.diagnosis.cause.words}"
+        app = visit("restarts", read_cluster(str(file(name))), loop=words)
         assert not app.exception
         kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption)
         said += [str(one.value) for kind in kinds for one in kind]
