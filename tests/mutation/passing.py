@@ -1,4 +1,4 @@
-"""``pytest -p tests.mutation.passing``, under coverage.py: each line is noted with the tests that run it, their fixtures included, and
+"""``pytest -p tests.mutation.passing``, under coverage.py: each line is noted with the tests that run it, or the file whose fixtures do, and
 each test with its seconds."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -20,16 +20,28 @@ _CASES: Final = 3  # of one test
 _MOST_SECONDS: Final = 60.0  # of tests for one line
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def _note(name: str) -> None:
     run = import_module("coverage").Coverage.current()  # it lies in a folder of its own
     if run is not None:
-        run.switch_context(item.nodeid)
-    try:
-        return (yield)
-    finally:
-        if run is not None:
-            run.switch_context("")
+        run.switch_context(name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _note(_file(item.nodeid))  # a fixture may be made once for all tests of the file: any of them may see what is wrong
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    _note(item.nodeid)
+
+
+def pytest_runtest_teardown() -> None:
+    _note("")
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -50,6 +62,10 @@ class Passing:
         self._data = import_module("coverage").CoverageData(str(FOLDER / "data" / "covered"))
         self._data.read()
         self._seconds: dict[str, float] = json.loads((FOLDER / "seconds.json").read_text(encoding="utf-8"))
+        of_files: defaultdict[str, float] = defaultdict(float)
+        for name, seconds in self._seconds.items():
+            of_files[_file(name)] += seconds
+        self._seconds |= of_files
 
     def tests(self, path: Path, line: int) -> list[str]:
         """The quickest of them first. Of a line that is run while the module is loaded: the module's."""
