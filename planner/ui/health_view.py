@@ -87,7 +87,7 @@ def headline(found: HealthAnswers) -> None:
     elif past:
         verdict.box(page_filter.only(f"✗ Eviction has begun on {words.count(past, 'node')}"), said.pop(1))
     elif unmeasured:
-        title = f"? Nothing restarts; not known for {unmeasured:,} of {words.count(len(nodes), 'node')}: no use was measured"
+        title = f"? Nothing restarts; memory isn't known of {unmeasured:,} of {words.count(len(nodes), 'node')}: no use was measured"
         verdict.unknown(page_filter.only(title), said.pop(0))
     else:
         verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
@@ -103,7 +103,7 @@ def table(snapshot: Snapshot, found: HealthAnswers) -> None:
     every = troubles(snapshot, plan.report.loops if plan is not None else (), risks, found.drift)
     groups = alike(every, lambda trouble: trouble.alike)
     if not groups:
-        st.markdown(f"✓ {page_filter.nothing('service', 'Nothing is wrong with any service.')}")
+        st.markdown(page_filter.nothing("service", "Nothing is known to be wrong with any service."))
     for place, (trouble, *others) in enumerate(groups[:_FEW]):
         more = [f"And {len(others):,} more like it."] if others else []
         fix = [f":gray[Set: {words.literal(words.sentence(trouble.fix))}]"] if trouble.fix else []

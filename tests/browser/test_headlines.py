@@ -43,7 +43,9 @@ def test_pending_pods_are_counted(cluster: str, waiting: str, visit: Callable[..
 def test_what_is_not_known_is_not_green(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open("memory?cluster=openb")
-    title = visitor.main().get_by_text("? Nothing restarts; not known for 1,461 of 1,523 nodes: no use was measured")
+    title = visitor.main().get_by_text(
+        "? Nothing restarts; memory isn't known of 1,461 of 1,523 nodes: no use was measured"
+    )
     expect(title).to_be_visible()
     expect(visitor.main().get_by_test_id("stAlertContentSuccess")).to_have_count(0)
     box = title.locator("xpath=ancestor-or-self::span[1]")
