@@ -16,7 +16,7 @@ DRIFT = "drift"
 
 class Trouble(Record):
     """What is wrong with `object` (a workload's key, or a node's). `kind` says it in a word, or several; `alike` is the same where the
-    same is said of other objects; `lasting` since when, "" where that isn't known; `fix` what to set."""
+    same is said of other objects; `lasting` how long already, "" where that isn't known; `fix` what to set."""
 
     object: str
     kind: str
@@ -40,9 +40,8 @@ def troubles(
         *(_of_loop(loop, snapshot.taken_at) for loop in loops if not loop.is_live),
         *(_of_risk(risk) for risk in about if risk.severity is Severity.INFO),
     ]
-    named = {
-        trouble.object for trouble in every
-    }  # of these the page says what differs; in many alike rows one alone would have it
+    # of what is named already a difference that explains nothing isn't said: of many rows that are alike one alone would have it
+    named = {trouble.object for trouble in every}
     differing = (
         _differing(service, snapshot) for service in services if service.differences and not service.explanations
     )
@@ -75,7 +74,7 @@ def _of_loop(loop: Loop, now: float) -> Trouble:
         alike=(loop.activity, loop.diagnosis.cause, loop.container),
         what=(brief(loop),),
         fix=str(loop.suggestion.text if loop.suggestion is not None else loop.diagnosis.cure),
-        lasting="" if loop.since is None else f"for {duration(now - loop.since)}",
+        lasting="" if loop.since is None else duration(now - loop.since),
         is_grave=loop.is_live,
     )
 
@@ -109,7 +108,7 @@ def rows(every: Sequence[Trouble]) -> list[Row]:
             "service": short_name(trouble.object),
             "trouble": trouble.kind,
             "what is wrong": "; ".join(trouble.what),
-            "for": trouble.lasting.removeprefix("for ") or None,
+            "for": trouble.lasting or None,
             "set": trouble.fix or None,
         }
         for trouble in every

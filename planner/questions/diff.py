@@ -117,7 +117,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs = NOTHING)
         changed=changed(*sides, unseen=unseen),
         since=_since(inputs, workloads),
     )
-    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(" ".join(sentences(answer)))))
 
 
 def _told(
@@ -233,12 +233,12 @@ def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Findin
 
 
 # ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def _sentence(diff: DiffAnswer) -> str:
-    """What was changed and the gravest that follows; then, in a sentence of its own, all else."""
+def sentences(diff: DiffAnswer) -> list[str]:
+    """What was changed and the gravest that follows; then, in a sentence of its own, all else, where there is any."""
     verdicts = [*_verdict_words(diff)]
     first = [*_changed_words(diff), *verdicts[:1]]
     others = [*verdicts[1:], *_gpu_words(diff), *_money_words(diff), *_finding_words(diff)]
-    return " ".join(f"{'; '.join(parts)}." for parts in (first, others) if parts) or "Nothing that is compared differs."
+    return [f"{'; '.join(parts)}." for parts in (first, others) if parts] or ["Nothing that is compared differs."]
 
 
 def _verdict_words(diff: DiffAnswer) -> Iterator[str]:

@@ -109,10 +109,9 @@ def table(snapshot: Snapshot, found: HealthAnswers) -> None:
         fix = [f":gray[Set: {words.literal(words.sentence(trouble.fix))}]"] if trouble.fix else []
         text = "  \n".join([*(words.literal(words.sentence(what)) for what in trouble.what), *more, *fix])
         with st.container(key=f"row_{place}"):
+            lasting = f"for {trouble.lasting}" if trouble.lasting else ""
             color = "red" if trouble.is_grave else "orange"
-            tables.row(
-                _target(snapshot, trouble), words.short_name(trouble.object), trouble.kind, color, text, trouble.lasting
-            )
+            tables.row(_target(snapshot, trouble), words.short_name(trouble.object), trouble.kind, color, text, lasting)
     if len(every) > len(groups[:_FEW]):
         label = f"All {len(every):,}, one by one"
         with link.expander(label, key="every_service", icon=":material/table_rows:") as is_open:

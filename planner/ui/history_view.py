@@ -54,12 +54,12 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
     first, then, history = moments
     given = Inputs(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
     diff_answer = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
-    # what people changed and the gravest that follows; then the rest
-    headline, _, others = str(diff_answer.sentence).partition(". ")
-    place.info(words.literal(words.sentence(headline)), icon=":material/difference:")
-    for note in (others, *diff.QUESTION.notes(diff_answer)):
-        if note:
-            st.caption(words.literal(words.sentence(note)))
+    # what people changed and the gravest that follows, of what was seen; then the rest
+    headline, *others = diff.sentences(diff_answer)
+    seen = diff.QUESTION.of_those_seen((first, then), words.Text(headline))
+    place.info(words.literal(words.sentence(seen)), icon=":material/difference:")
+    for note in (*others, *diff.QUESTION.notes(diff_answer)):
+        st.caption(words.literal(words.sentence(note)))
     listed = [
         listing.name for listing in diff.QUESTION.listings if listing.items(diff_answer) and listing.name != "numbers"
     ]
