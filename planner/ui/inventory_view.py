@@ -36,7 +36,7 @@ def missing() -> None:
     assert linked_snapshot is not None
     if problem := session.start_problem():
         st.title("Which cluster?")
-        errors.show(problem)
+        _say_unread(problem)
         _given("Or choose another cluster in the sidebar.")
         return
     st.title("This link needs its snapshot")
@@ -147,9 +147,12 @@ def _look_at(take: Callable[[], Snapshot]) -> None:
 def _say_refused() -> bool:
     reading = st.session_state.get(_READ)
     if isinstance(reading, HeadroomError):
-        title = "This cluster can't be read" if isinstance(reading, SourceError) else errors.UNREADABLE
-        errors.show(reading, title=title)
+        _say_unread(reading)
     return isinstance(reading, HeadroomError)
+
+
+def _say_unread(error: HeadroomError) -> None:
+    errors.show(error, title="This cluster can't be read" if isinstance(error, SourceError) else errors.UNREADABLE)
 
 
 @errors.part

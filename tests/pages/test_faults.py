@@ -124,3 +124,19 @@ def test_a_certificate_that_expires_is_said_above_every_page(monkeypatch: pytest
         assert "This server's certificate expires in 5 days" in said(visit(page))
     monkeypatch.setattr(dashboard_mounts, "warning", str)
     assert "certificate expires" not in said(visit("overview"))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"kind":"List","items":[]}', '{"kind":"List","items":[{"kind":"Pod","metadata":{"na']
+)
+def test_a_dashboard_begun_with_a_file_that_cannot_be_read_says_which_and_what_to_do(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same words as for an upload, where the page asks for another cluster."""
+    file = tmp_path / "cluster.json"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setenv(CLUSTER_VARIABLE, str(file))
+    app = visit("health")
+    assert app.title[0].value == "Which cluster?"
+    assert [box.proto.title for box in app.error] == ["✗ This file can't be read"]
+    assert "Where: cluster.json" in app.error[0].value.replace("\\", "")
