@@ -25,7 +25,7 @@ def test_the_demo_has_all_of_a_workload_in_its_row() -> None:
     assert (api.object, api.kind) == ("Deployment/dev/api", "restarts, memory, drift")
     assert api.what[0] == "18 restarts: workers killed by timeout"
     assert api.fix == "memory request 1920Mi, limit 1920Mi, CPU request 130m"
-    assert api.lasting == "for 23 h 53 min"
+    assert api.lasting == "23 h 53 min"
     assert api.is_grave
     assert [one.kind for one in others] == ["memory", "memory", "drift", "drift"]
     assert not any(one.is_grave or one.lasting for one in others)
