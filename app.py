@@ -13,9 +13,9 @@ from starlette.middleware import Middleware
 from planner.serve import dashboard_mounts, health
 from planner.serve.processes import process_pool
 from planner.ui import link, live_view, sign_in
-from planner.ui.doorkeeper import Doorkeeper
 from planner.ui.frontend import Frontend
-from planner.ui.web import Guard, base_path, take_settings
+from planner.ui.sign_in_middleware import Doorkeeper
+from planner.ui.web_security import Guard, base_path, take_settings
 
 PAGES = Path(__file__).parent / "pages"
 NAMES = [*(page.stem for page in PAGES.glob("[!_]*.py")), *link.MOVED]

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from planner.questions import INDEX
-from planner.ui import as_if, errors, frame, inventory_view, link, live_view, session, sidebar, sign_in
+from planner.ui import as_if, errors, inventory_view, link, live_view, page_frame, session, sidebar, sign_in
 
 # room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
@@ -24,7 +24,7 @@ PAGES = {
     "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),
 }
 
-frame.begin(Path(__file__).parent)
+page_frame.begin(Path(__file__).parent)
 pages = {
     file: st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
     for views in PAGES.values()
@@ -35,11 +35,11 @@ sign_in.ask()
 link.forward(page.url_path)
 link.arrive(page.url_path)
 with errors.shown():
-    frame.show(PAGES, page, pages, sidebar.show)
+    page_frame.show(PAGES, page, pages, sidebar.show)
     if session.wanted() is None:
         as_if.bar(session.looked_at())
-        frame.above(session.cluster(), page.url_path)
-        frame.head(PAGES, page, pages)
+        page_frame.above(session.cluster(), page.url_path)
+        page_frame.head(PAGES, page, pages)
         sidebar.dialog()
         page.run()
     else:

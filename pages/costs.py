@@ -3,20 +3,20 @@ import streamlit as st
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.ui import (
+    answer_view,
     cache,
+    cluster_savings_view,
     costs_view,
     downloads,
-    fleet_view,
-    frame,
     idle_view,
     link,
     money_view,
     own_history,
     page_filter,
+    page_frame,
     prices,
     savings_view,
     session,
-    sheet,
 )
 
 snapshot, book = session.cluster(), prices.book()
@@ -25,7 +25,7 @@ WHO, SPOT, WAYS = "Who pays", "Spot, workload by workload", "Every way of buying
 who, spot, ways, pools, held = link.tabs([WHO, SPOT, WAYS, "Pools", "Held and not used"], key="part")
 with who:
     settings = costs_view.settings(snapshot)
-with frame.folded("Your own nodes and prices", "own"), st.grid(2):
+with page_frame.folded("Your own nodes and prices", "own"), st.grid(2):
     given = own_history.given(snapshot)
 whole = cache.ask(costs.QUESTION, snapshot, settings, Inputs(book=book))
 kept = page_filter.kept(snapshot)
@@ -41,18 +41,18 @@ if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
     with spot:
-        fleet_view.sums(found)
+        cluster_savings_view.sums(found)
         if spot.open:
-            fleet_view.moves(found)
-            fleet_view.kept_off(fleet_view.fleet_of(found))
-            fleet_view.bearers(found)
+            cluster_savings_view.moves(found)
+            cluster_savings_view.kept_off(cluster_savings_view.fleet_of(found))
+            cluster_savings_view.bearers(found)
         own_history.show(found)
         downloads.answer(savings.QUESTION, snapshot, asked, found, rows="moves")
     with ways:
         if ways.open:
             savings_view.ways(found)
 with pools:
-    sheet.figures(costs.QUESTION, bill)
+    answer_view.figures(costs.QUESTION, bill)
     costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)

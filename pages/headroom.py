@@ -1,13 +1,28 @@
 import streamlit as st
 
 from planner.questions import capacity as capacity_question
-from planner.ui import cache, capacity_inputs, capacity_view, frame, link, page_filter, seats_view, sections, session
+from planner.ui import (
+    cache,
+    capacity_inputs,
+    capacity_view,
+    link,
+    page_filter,
+    page_frame,
+    queues_and_losses_view,
+    seats_view,
+    session,
+)
 
 snapshot = session.cluster()
 said, face = st.container(), st.container()
 FITS, POOLS, ROOM, LOSSES = "What fits", "Node pools", "Make room", "Lose nodes"
 TABLE, ALL = "The map as a table", "All resources"
-ON_LINK = {sections.ROOM: ROOM, sections.LOSSES: LOSSES, "limits": POOLS, "pool_facts": POOLS}
+ON_LINK = {
+    queues_and_losses_view.ROOM: ROOM,
+    queues_and_losses_view.LOSSES: LOSSES,
+    "limits": POOLS,
+    "pool_facts": POOLS,
+}
 fits, pools, make, losses, table, every = link.tabs([FITS, POOLS, ROOM, LOSSES, TABLE, ALL], key="part", holds=ON_LINK)
 with pools:
     settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
@@ -23,7 +38,7 @@ with face:
 with fits:
     typed = capacity_view.typed(snapshot, shape)
     if fits.open:
-        with frame.folded("What fits", "fits"):
+        with page_frame.folded("What fits", "fits"):
             capacity_view.what_fits(answer)
             capacity_view.stranded(answer.fragments)
 with pools:
@@ -31,10 +46,10 @@ with pools:
         capacity_view.pools(answer)
 with make:
     if make.open:
-        sections.of_room(snapshot, shape)
+        queues_and_losses_view.of_room(snapshot, shape)
 with losses:
     if losses.open:
-        sections.of_losses(snapshot, given)
+        queues_and_losses_view.of_losses(snapshot, given)
 with every:
     if every.open:
         capacity_view.resources(answer)

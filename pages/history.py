@@ -4,7 +4,7 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsSettings
-from planner.ui import cache, downloads, errors, history_store, history_view, prices, session, sheet
+from planner.ui import answer_view, cache, downloads, errors, history_store, history_view, prices, session
 from planner.ui.settings_form import SettingsForm
 
 history_view.looked_back(session.cluster())
@@ -33,7 +33,7 @@ if is_there:
         downloads.answer(trends.QUESTION, newest, settings, found)
     with since, errors.shown():
         found = cache.answer(trends.answer, newest[0], TrendsSettings(), Inputs(history=past))
-        sheet.table(trends.QUESTION, found, "since")
+        answer_view.table(trends.QUESTION, found, "since")
     with commit, errors.shown():
         terms = SettingsForm(CommitmentsSettings)
         terms.show("fall")

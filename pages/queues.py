@@ -1,6 +1,6 @@
-from planner.ui import errors, sections, session
+from planner.ui import errors, queues_and_losses_view, session
 
 snapshot = session.cluster()
 if not snapshot.cluster_queues:
     errors.nothing("No queues", "no ClusterQueue of Kueue is in this snapshot")
-sections.of_queues(snapshot)
+queues_and_losses_view.of_queues(snapshot)

@@ -3,8 +3,8 @@ import streamlit as st
 from planner.ui import (
     capacity_inputs,
     errors,
-    frame,
     object_links,
+    page_frame,
     rollout_inputs,
     rollout_view,
     session,
@@ -28,5 +28,5 @@ if rollout_inputs.rolls_out(snapshot, key):
 else:
     place.info("Pods of a Job and bare pods are made once.", title="○ No rollout", icon=":material/work:")
 if key:
-    with frame.folded("Spot, memory and restarts, the same service elsewhere", "about"):
+    with page_frame.folded("Spot, memory and restarts, the same service elsewhere", "about"):
         workload_tabs.show(snapshot, key)

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 from planner.cli.app import STREAMLIT
 from planner.cli.dashboard import run
-from planner.ui.web import take_settings
+from planner.ui.web_security import take_settings
 from tests.ports import reserved
 
 ROOT = Path(__file__).parents[1]

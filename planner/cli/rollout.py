@@ -31,7 +31,7 @@ from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.remedies.levers.change import steps_of
+from planner.remedies.levers.user_change_steps import steps_of
 from planner.rollout.answers import RolloutResult, Step, Verdict, WorkloadRollout
 from planner.rollout.doubts import AS_DOUBTS
 from planner.rollout.resumable_scripts import in_context, script

@@ -8,7 +8,7 @@ import click
 
 from planner.cli import progress_line
 from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
-from planner.cli.snapshot import cluster_name
+from planner.cli.store_snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.history import snapshot_names

@@ -37,7 +37,7 @@ from planner.inventory.kubelet_configuration import (
 )
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.records import (
-    admission,
+    admission_webhooks_and_policies,
     budgets_and_quotas,
     devices,
     events_and_metrics,
@@ -84,7 +84,7 @@ _KINDS: dict[str, RecordLayout | ByHand] = {
     "Service": workloads.SERVICE,
     "PriorityClass": budgets_and_quotas.PRIORITY_CLASS,
     "RuntimeClass": budgets_and_quotas.RUNTIME_CLASS,
-    **admission.KINDS,
+    **admission_webhooks_and_policies.KINDS,
     "ResourceQuota": budgets_and_quotas.RESOURCE_QUOTA,
     "LimitRange": budgets_and_quotas.LIMIT_RANGE,
     "PersistentVolume": storage.PERSISTENT_VOLUME,

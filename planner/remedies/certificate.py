@@ -19,9 +19,9 @@ from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import SearchOutcome, search
 from planner.remedies.evictions_before_change import RoomMade, room_made
 from planner.remedies.lever_ranges import Knobs, Lever, knobs
-from planner.remedies.levers import change, lending, nodes, order, quota
+from planner.remedies.levers import lending, nodes, order, quota, user_change_steps
 from planner.remedies.levers.lending import Lender
-from planner.remedies.levers.way import LeverPosition
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.player import PlanOutcome
 from planner.remedies.rollout_plans import raised
 from planner.remedies.scenario import PlanCase, ends_on_the_way
@@ -279,7 +279,7 @@ class _Writer:
             if way.replicas is not None and before is not None:
                 yield lending.scale(before, way.replicas)
             if way.patch is not None and (way.template is None or before is None):
-                yield change.patched(before, way.title, way.patch)
+                yield user_change_steps.patched(before, way.title, way.patch)
         yield from self._changes(outcome, case_knobs)
         for revision, way in zip(self.case.revisions, ways, strict=True):
             if way.replicas is not None:
@@ -297,19 +297,19 @@ class _Writer:
             yield order.wait(self.case.cluster, flying, lending.SCALE_SECONDS, what)
         templates = {revision.after.key: revision.after.template for revision in self.case.revisions}
         changes = (replace(r, after=replace(r.after, template=templates[r.after.key])) for r in outcome.revisions)
-        change_steps = [change.change(revision, outcome.run, outcome.seconds) for revision in changes]
+        change_steps = [user_change_steps.change(revision, outcome.run, outcome.seconds) for revision in changes]
         if len(change_steps) == 1:
-            yield from change.with_cure(change_steps[0], self._cure(case_knobs.ways_of(outcome.plan)[0]))
+            yield from user_change_steps.with_cure(change_steps[0], self._cure(case_knobs.ways_of(outcome.plan)[0]))
         elif case_knobs.orders[outcome.plan.order]:
             yield from change_steps
         else:
-            yield change.at_once(change_steps)
+            yield user_change_steps.at_once(change_steps)
 
     def _cure(self, way: LeverPosition) -> Step | None:
         """What is done after the only change and before it can end."""
         before = self.case.revisions[0].before
         if way.template is not None and way.patch is not None and before is not None:
-            return change.patched(before, way.title, way.patch)
+            return user_change_steps.patched(before, way.title, way.patch)
         return way.then
 
 

@@ -15,9 +15,9 @@ from planner.capacity.node_pools import NodePool
 from planner.ground.records import Record
 from planner.remedies.levers import lending, nodes, order, pods, strategy, template
 from planner.remedies.levers.lending import Lender
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.moves import Moved
 from planner.remedies.levers.nodes import Growing, MoreNodes
-from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import PlanCase
 from planner.rollout.verdict import explain
 

@@ -23,8 +23,8 @@ from planner.pricing.price_book import PriceBook
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.nodes import MoreNodes
-from planner.remedies.levers.way import LeverPosition
 from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.admission import usage

@@ -7,8 +7,8 @@ from typing import Final
 
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
-from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run

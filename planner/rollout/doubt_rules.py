@@ -26,7 +26,7 @@ from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.duplicate_devices import used_by
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, expected, may_refuse, met_by, refusals
-from planner.rollout.never_ready import age, never_ready
+from planner.rollout.never_ready_templates import age, never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
 from planner.rollout.taint_evictions import executing_places, short_stays

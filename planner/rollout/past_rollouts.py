@@ -27,7 +27,7 @@ from planner.kubernetes.selectors import named_nodes
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.in_flight import OVERDUE, says_rest
-from planner.rollout.never_ready import was_ready
+from planner.rollout.never_ready_templates import was_ready
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.past_causes import (
     AT_ONCE_SECONDS,

@@ -21,8 +21,8 @@ from planner.questions.question import NOTHING, Inputs, Question
 from planner.serve.processes import process_pool
 from planner.serve.processes.snapshot_fingerprint import key_of
 from planner.ui import progress_line
-from planner.ui.answers import NOTHING as NOTHING_KEPT
-from planner.ui.answers import Answers
+from planner.ui.answer_cache import NOTHING as NOTHING_KEPT
+from planner.ui.answer_cache import Answers
 
 QUICK_NODES: Final = 500  # of more nodes, what takes seconds isn't played unasked
 Asked = TypeVarTuple("Asked")

@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacitySettings
-from planner.ui import cache, downloads, errors, findings, link, object_links, page_filter, sheet, tables, verdict
+from planner.ui import answer_view, cache, downloads, errors, findings, link, object_links, page_filter, tables, verdict
 
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
 
@@ -129,11 +129,11 @@ def what_fits(answer: CapacityAnswer) -> None:
         )
         return
     groups = alike((*answer.workloads, *answer.standard), lambda fit: (fit.requests, fit.known_count, fit.obstacles))
-    sheet.grouped(
+    answer_view.grouped(
         capacity.QUESTION, answer, "fits", groups, called="shape", key="what_fits", opens=lambda fit: object_links.rollout(fit.shape),
         names=("shape", "fits", "stops", "where"),
     )  # fmt: skip
-    sheet.note(capacity.QUESTION, answer, "fits")
+    answer_view.note(capacity.QUESTION, answer, "fits")
     st.caption(f"Each shape by itself. {object_links.SELECT} Standard shapes have none.")
 
 
@@ -172,7 +172,7 @@ def resources(answer: CapacityAnswer) -> None:
     """The whole cluster's resources, and GPUs by model with what is shared."""
     bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
     is_known = any(line.requested is not None for line in answer.resources)
-    sheet.table(capacity.QUESTION, answer, "resources", columns={"held %": bar} if is_known else None)
+    answer_view.table(capacity.QUESTION, answer, "resources", columns={"held %": bar} if is_known else None)
     supply = [
         {
             "GPU model": gpu_supply.model or "unknown",

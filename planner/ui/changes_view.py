@@ -16,6 +16,7 @@ from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import (
+    answer_view,
     as_if,
     cache,
     capacity_inputs,
@@ -24,7 +25,6 @@ from planner.ui import (
     film_view,
     link,
     session,
-    sheet,
     tables,
     verdict,
 )
@@ -129,7 +129,7 @@ def _beside(found: WhatIfAnswer) -> None:
     for name in ("fits", "verdicts"):
         if (listing := QUESTION.listing(name)) is not None and listing.seen(found):
             st.caption(words.capital(listing.title_of(found)))
-            sheet.table(QUESTION, found, name)
+            answer_view.table(QUESTION, found, name)
 
 
 def _figure(name: str, unit: str, today: float | None, then: float | None) -> dict[str, object]:

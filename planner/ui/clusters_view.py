@@ -12,7 +12,7 @@ from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import bounded_reading
-from planner.ui import history_store, link, session, sheet, uploads, verdict
+from planner.ui import answer_view, history_store, link, session, uploads, verdict
 from planner.ui.settings_form import SettingsForm
 
 _MOST = 8
@@ -53,7 +53,7 @@ def show(fleet: FleetAnswer) -> None:
         else f"✓ Nothing is stuck in {number}"
     )
     verdict.box(f"✗ {words.count(stuck, 'workload')} stuck in {number}" if stuck else title, fleet.sentence)
-    sheet.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
+    answer_view.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
 
 
 def manifest() -> str:
@@ -85,4 +85,4 @@ def where(rooms: WhereAnswer) -> None:
     fits = rooms.clusters[0].verdict is Verdict.COMPLETES
     unknown = all(cluster.verdict is Verdict.UNKNOWN for cluster in rooms.clusters)
     verdict.box("✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere", rooms.sentence)
-    sheet.table(WHERE, rooms, "clusters")
+    answer_view.table(WHERE, rooms, "clusters")

@@ -15,7 +15,7 @@ from planner.pricing.focus import VERSION, unfilled
 from planner.pricing.owned_commitments import COLUMNS, parse_commitments
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.sources import bounded_reading
-from planner.ui import downloads, errors, frame, link, prices, sheet, uploads
+from planner.ui import answer_view, downloads, errors, link, page_frame, prices, uploads
 
 _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
@@ -29,7 +29,7 @@ def settings(snapshot: Snapshot) -> CostsSettings:
     labels = Counter(key for pod in snapshot.pods if pod.holds_room for key in pod.labels)
     label_options = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
     used, shared = (setting_of(CostsSettings, name) for name in ("count_usage", "share_idle"))
-    with frame.folded("How it is shared out", "sharing"):
+    with page_frame.folded("How it is shared out", "sharing"):
         return CostsSettings(
             by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *label_options], key="by"),
             count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
@@ -65,22 +65,22 @@ def shares(bill: ClusterBill) -> None:
         bill.lines, lambda line: (line.share, round(line.gpu_usd), round(line.cpu_usd), round(line.memory_usd))
     )
     amounts = ("usd_per_month", "gpu_usd_per_month", "cpu_usd_per_month", "memory_usd_per_month")
-    with frame.folded("Line by line", "shares"):
-        sheet.grouped(QUESTION, bill, "allocation", same, key="allocation", called=bill.by, sums=amounts)
-        sheet.note(QUESTION, bill, "allocation")
+    with page_frame.folded("Line by line", "shares"):
+        answer_view.grouped(QUESTION, bill, "allocation", same, key="allocation", called=bill.by, sums=amounts)
+        answer_view.note(QUESTION, bill, "allocation")
 
 
 @errors.part
 def pools(bill: ClusterBill) -> None:
     """Pools as a table; nodes without a price by reason."""
-    sheet.table(QUESTION, bill, "pools", names=_POOL)
-    sheet.notes(QUESTION, bill)
+    answer_view.table(QUESTION, bill, "pools", names=_POOL)
+    answer_view.notes(QUESTION, bill)
 
 
 @errors.part
 def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
     """The document, and the bill as FOCUS has it."""
-    with frame.folded("Downloads", "downloads"):
+    with page_frame.folded("Downloads", "downloads"):
         downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
         empty = unfilled(bill)
         caption = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."

@@ -13,7 +13,7 @@ from planner.inventory import cluster_oddities, input_report
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed
 from planner.questions.question import Inputs
-from planner.ui import cache, object_links, page_filter, session, sheet
+from planner.ui import answer_view, cache, object_links, page_filter, session
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 
@@ -96,4 +96,4 @@ def _line(finding: Finding) -> None:
 
 def table(found: FindingsAnswer) -> None:
     """The findings as a table that can be searched and sorted."""
-    sheet.table(QUESTION, found, "findings", opens=object_links.of, key="findings_table")
+    answer_view.table(QUESTION, found, "findings", opens=object_links.of, key="findings_table")

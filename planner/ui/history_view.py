@@ -25,16 +25,16 @@ from planner.rollout.past_report import ReviewSettings
 from planner.serve import prediction_layout
 from planner.sources import cluster_dumps
 from planner.ui import (
+    answer_view,
     cache,
     capacity_inputs,
     downloads,
     errors,
-    frame,
     history_store,
     link,
+    page_frame,
     prices,
     session,
-    sheet,
     uploads,
     verdict,
 )
@@ -63,13 +63,13 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
     listed = [
         listing.name for listing in diff.QUESTION.listings if listing.items(diff_answer) and listing.name != "numbers"
     ]
-    sheet.parts(diff.QUESTION, diff_answer, *listed[:1])
-    with frame.folded("What else changed", "more_changes"):
-        sheet.parts(diff.QUESTION, diff_answer, *listed[1:])
-    with frame.folded("Numbers and downloads", "numbers"):
+    answer_view.parts(diff.QUESTION, diff_answer, *listed[:1])
+    with page_frame.folded("What else changed", "more_changes"):
+        answer_view.parts(diff.QUESTION, diff_answer, *listed[1:])
+    with page_frame.folded("Numbers and downloads", "numbers"):
         if diff_answer.numbers:
             with st.expander("Every number that differs", icon=":material/numbers:"):
-                sheet.table(diff.QUESTION, diff_answer, "numbers")
+                answer_view.table(diff.QUESTION, diff_answer, "numbers")
         downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), diff_answer)
 
 
@@ -99,7 +99,7 @@ def looked_back(snapshot: Snapshot) -> None:
     st.markdown(words.literal(words.sentence(review_answer.sentence)))
     if review_answer.rollouts:
         with st.expander("Each rollout", icon=":material/history:"):
-            sheet.table(review.QUESTION, review_answer, "rollouts")
+            answer_view.table(review.QUESTION, review_answer, "rollouts")
 
 
 @errors.part
@@ -111,7 +111,7 @@ def predicted(snapshot: Snapshot) -> None:
     sentence = f"Predicted in {COUNTED_DAYS} days: {scores.sentence}"
     st.markdown(words.literal(words.sentence(sentence)))
     with st.expander("Each prediction, the wrong ones first", icon=":material/fact_check:"):
-        sheet.table(prediction_layout.QUESTION, scores, "predictions")
+        answer_view.table(prediction_layout.QUESTION, scores, "predictions")
         for note in prediction_layout.QUESTION.notes(scores):
             st.caption(words.literal(note))
 
@@ -140,7 +140,7 @@ def expected(trends_answer: TrendsAnswer) -> None:
             f"Together they are known since {trends_answer.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
             "above for its own history."
         )
-    sheet.table(trends.QUESTION, trends_answer, "trends", items=whole, names=_TREND)
+    answer_view.table(trends.QUESTION, trends_answer, "trends", items=whole, names=_TREND)
     name = link.select("GPU model", [_name(line) for line in whole], key="model")
     line = next(trend_line for trend_line in whole if _name(trend_line) == name)
     days = [
@@ -163,7 +163,7 @@ def expected(trends_answer: TrendsAnswer) -> None:
         if trend_line.gpu_model == line.gpu_model and trend_line.resource == line.resource and trend_line is not line
     ]
     with st.expander("Working hours, nights and weekends; each pool", icon=":material/dns:"):
-        sheet.table(trends.QUESTION, trends_answer, "trends", items=pools, names=("node_pool", "hours", *_TREND))
+        answer_view.table(trends.QUESTION, trends_answer, "trends", items=pools, names=("node_pool", "hours", *_TREND))
 
 
 _TREND = ("model", "wanted_now", "there_are", "says", "band_held")
@@ -186,7 +186,7 @@ def commitment(commitments_answer: CommitmentsAnswer) -> None:
     if not commitments_answer.lines:
         st.info("No GPUs were held on nodes bought on demand.", title="? Nothing to commit to")
         return
-    sheet.table(commitments.QUESTION, commitments_answer, "best")
+    answer_view.table(commitments.QUESTION, commitments_answer, "best")
     names = [f"{line.gpu_model or line.resource} in {line.region}" for line in commitments_answer.lines]
     line = commitments_answer.lines[names.index(link.select("Model and region", names, key="committed"))]
     if line.terms:
@@ -210,5 +210,5 @@ def commitment(commitments_answer: CommitmentsAnswer) -> None:
         st.markdown(
             words.literal(f"Above it {words.count(round(line.above.gpu_hours), 'GPU-hour')} a month: {costs_text}.")
         )
-    sheet.notes(commitments.QUESTION, commitments_answer)
+    answer_view.notes(commitments.QUESTION, commitments_answer)
     st.caption("Those that are owned already aren't known here.")

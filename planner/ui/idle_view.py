@@ -13,7 +13,7 @@ from planner.questions.question import Inputs
 from planner.sources.prometheus_gpus import gpu_use
 from planner.sources.prometheus_tokens import token_use
 from planner.sources.prometheus_usage import Prometheus
-from planner.ui import cache, downloads, errors, prices, sheet
+from planner.ui import answer_view, cache, downloads, errors, prices
 from planner.ui.prometheus_form import Form
 from planner.ui.settings_form import SettingsForm
 
@@ -53,7 +53,7 @@ def show(snapshot: Snapshot) -> None:
     if is_read:
         widgets.show("idle_minutes")
     if (idle_answer := _answer(snapshot, settings := widgets.settings())) is not None:
-        sheet.show(QUESTION, idle_answer)
+        answer_view.show(QUESTION, idle_answer)
         st.caption(
             f"Busy: a reading above {settings.busy_percent:g}% of utilisation. The GPUs' own part of their nodes' price, after "
             "sustained use. GPUs without readings are not measured, and not idle."

@@ -13,7 +13,7 @@ from planner.inventory import input_report
 from planner.kubernetes.records import Snapshot
 from planner.questions import doctor
 from planner.sources import cluster_dumps
-from planner.ui import cache, errors, findings, link, pasted_manifest, session, sheet, uploads
+from planner.ui import answer_view, cache, errors, findings, link, pasted_manifest, session, uploads
 
 _READ = "_upload_read"  # a digest or an error
 
@@ -26,7 +26,7 @@ def read(snapshot: Snapshot) -> None:
     if lost := findings.lost(snapshot):
         st.warning(lost, title="△ Not all of it")
     st.caption(words.literal(f"What was given: {input_report.read_sentence(snapshot)}."))
-    sheet.show(doctor.QUESTION, cache.ask(doctor.QUESTION, snapshot, doctor.DoctorSettings()))
+    answer_view.show(doctor.QUESTION, cache.ask(doctor.QUESTION, snapshot, doctor.DoctorSettings()))
 
 
 @errors.part

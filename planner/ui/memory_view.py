@@ -12,12 +12,12 @@ from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
+    answer_view,
     errors,
     findings,
     memory_inputs,
     object_links,
     page_filter,
-    sheet,
     tables,
     verdict,
 )
@@ -44,11 +44,11 @@ def by_node(plan: MemoryPlan) -> None:
         lacking = "This snapshot has no nodes, so the order of eviction isn't known. Read nodes as well: kubectl get nodes,pods -A -o json"
         st.caption(page_filter.nothing("node", lacking))
         return
-    sheet.table(
+    answer_view.table(
         memory.QUESTION, plan, "nodes", key="all_nodes", height=_NODES_PIXELS if len(plan.cluster.nodes) > _FEW_NODES else "content",
         on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
     )  # fmt: skip
-    sheet.table(memory.QUESTION, plan, "classes")
+    answer_view.table(memory.QUESTION, plan, "classes")
     st.caption(
         "Select a node. The kubelet evicts pods over their request first, then by priority, then by how far they are over it."
     )
@@ -60,7 +60,7 @@ def by_node(plan: MemoryPlan) -> None:
     with values:
         st.caption("cgroup v2, in bytes. A dash: not written, the kernel's default.")
         pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
-        sheet.table(memory.QUESTION, plan, "containers", items=pod_containers)
+        answer_view.table(memory.QUESTION, plan, "containers", items=pod_containers)
     with cache_tab:
         page_cache(node, memory_inputs.size_gib())
 
@@ -75,7 +75,7 @@ def order(plan: MemoryPlan, node: NodeReport) -> None:
     ]
     st.caption(f"The thresholds, of what its pods use: {' · '.join(ends) or 'none'}. {object_links.SELECT}")
     opens = {pod.key: object_links.workload(pod.workload, object_links.HEALTH) for pod in node.pods}
-    sheet.table(
+    answer_view.table(
         memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
         names=_ORDER,
     )  # fmt: skip
@@ -115,7 +115,7 @@ def what_if(answer: MemoryWhatIf) -> None:
         verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
-    sheet.table(memory.WHAT_IF, answer, "differences")
+    answer_view.table(memory.WHAT_IF, answer, "differences")
     for title, findings_group in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
         if findings_group:
             st.caption(title)

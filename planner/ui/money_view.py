@@ -19,7 +19,7 @@ from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot.savings_steps import MoneyStep, left_usd, staircase, summary
-from planner.ui import as_if, cache, errors, frame, history_store, idle_view, prices
+from planner.ui import as_if, cache, errors, history_store, idle_view, page_frame, prices
 
 _WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work
 _FEW_NODES: Final = 10  # nodes: a list of changes has no more
@@ -116,6 +116,6 @@ def settled(snapshot: Snapshot, given: Inputs) -> SavingsAnswer | None:
 def age(bill: ClusterBill) -> None:
     """How old the prices are, and who sells at them."""
     oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
-    with frame.folded("How old the prices are", "age"):
+    with page_frame.folded("How old the prices are", "age"):
         source = words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")
         st.caption(literal(source) + prices.age(bill.as_of or prices.book().as_of))

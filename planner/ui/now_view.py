@@ -42,7 +42,7 @@ from planner.ui import (
     overview_view,
     page_filter,
     prices,
-    sections,
+    queues_and_losses_view,
     usage_inputs,
 )
 
@@ -154,7 +154,7 @@ def next_pending(line: NowLine, snapshot: Snapshot, overview: ClusterOverview) -
             return
         _say_next(line, "no single node of today's pools starts any; see what would")
     with line.act:
-        _show("headroom.py", {sections.ROOM: "true"})
+        _show("headroom.py", {queues_and_losses_view.ROOM: "true"})
 
 
 def _cost(usd_per_month: float | None) -> str:
@@ -170,9 +170,9 @@ def _show(page: str, query: Mapping[str, str] | None = None) -> None:
 def loss(line: NowLine, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
     with line.act:
-        _show("headroom.py", {sections.LOSSES: "true"})
+        _show("headroom.py", {queues_and_losses_view.LOSSES: "true"})
     with line.said:
-        survival_answer = sections.losses(snapshot)
+        survival_answer = queues_and_losses_view.losses(snapshot)
     if survival_answer is None:
         _say(line, "What one loss breaks isn't worked out here.", "○")
         return

@@ -16,7 +16,7 @@ from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.rollout_summary import unjudged_words
 from planner.sources import demo
-from planner.ui import downloads, errors, object_links, page_filter, replay, session, sheet, tables, verdict
+from planner.ui import answer_view, demo_replay, downloads, errors, object_links, page_filter, session, tables, verdict
 
 _FEW: Final = 40  # workloads that are listed one by one at once
 _NO_TROUBLE: Final[Mapping[str, str]] = {}
@@ -32,7 +32,7 @@ def what_this_is() -> None:
                 "sidebar, takes yours.", width="content",
             )  # fmt: skip
             if demo.is_demo(session.looked_at()):
-                replay.offer()
+                demo_replay.offer()
 
 
 def headline(overview: ClusterOverview, selection: Selection) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, the stuck first: of many those that say the same are one row."""
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
     groups = [*by_cause(overview.workloads), *filter(None, [complete])]
-    sheet.grouped(
+    answer_view.grouped(
         QUESTION, overview, "workloads", groups, key="workloads", few=_FEW, sums=("gpus",),
         opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
     )  # fmt: skip

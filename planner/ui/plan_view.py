@@ -13,11 +13,12 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, PlanSettings, doubt_of, narrowed
-from planner.remedies.levers.change import as_shown
+from planner.remedies.levers.user_change_steps import as_shown
 from planner.remedies.measures import MeasureKind, Numbered, alike, price_of
 from planner.remedies.plan import PlanAnswer
 from planner.rollout.resumable_scripts import in_context, script
 from planner.ui import (
+    answer_view,
     as_if,
     cache,
     capacity_inputs,
@@ -28,7 +29,6 @@ from planner.ui import (
     object_links,
     page_filter,
     session,
-    sheet,
 )
 from planner.ui.settings_form import SettingsForm
 
@@ -102,13 +102,13 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         downloads.script(lambda: _script(snapshot, found), "unblock-all")
     if found.left:
         st.subheader("What is left")
-        sheet.table(QUESTION, found, "left", opens=lambda row: object_links.rollout(row.workload), key="left")
+        answer_view.table(QUESTION, found, "left", opens=lambda row: object_links.rollout(row.workload), key="left")
     for doubt in found.doubts:
         st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
     if found.order:
         with st.expander("In which order to roll out", icon=":material/format_list_numbered:"):
             st.caption(_PLAYED if found.is_order_played else _BY_ITSELF)
-            sheet.table(QUESTION, found, "order", is_whole=True)
+            answer_view.table(QUESTION, found, "order", is_whole=True)
     downloads.answer(QUESTION, snapshot, asked, found)
 
 

@@ -17,7 +17,7 @@ from planner.health.restarts.model import (
 )
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
-from planner.ui import cache, errors, frame, verdict
+from planner.ui import cache, errors, page_frame, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -40,7 +40,7 @@ def loop_details(loop: Loop, snapshot: Snapshot) -> None:
     """One loop: the story, why, and what would help."""
     story(loop)
     why, what = st.columns(2, gap="large")
-    with why, frame.folded("Why: the evidence", "evidence"):
+    with why, page_frame.folded("Why: the evidence", "evidence"):
         st.header("Why: the evidence")
         evidence(loop)
     with what:

@@ -15,6 +15,7 @@ from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, 
 from planner.rollout.doubts import AS_DOUBTS, is_proven
 from planner.rollout.scaled_cluster import At
 from planner.ui import (
+    answer_view,
     apply_view,
     as_if,
     cache,
@@ -22,12 +23,11 @@ from planner.ui import (
     errors,
     film_view,
     findings,
-    frame,
     link,
+    page_frame,
     pasted_manifest,
     rollout_inputs,
-    sheet,
-    spares,
+    strategy_prices_view,
     strategy_view,
     verdict,
 )
@@ -56,7 +56,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
     with strategies:
         strategy_view.show(now, played, given, rollout, below)
         apply_view.show(early.apply)
-    with film, frame.folded("The film", "film"):
+    with film, page_frame.folded("The film", "film"):
         film_view.rollout(now, played, given, early, rollout)
     result = whole or cache.ask(rollout_question.QUESTION, snapshot, settings, given)
     st.session_state[_ANSWERED] = asked
@@ -152,16 +152,18 @@ def answer(result: RolloutResult) -> None:
         if result.pending:
             st.markdown("**Pods that are pending at the end, in the whole cluster**")
             names = ("namespace", "owner", "pods", "scheduler_message")
-            sheet.table(rollout_question.QUESTION, result, "pending", names=names, placeholder="never tried")
+            answer_view.table(rollout_question.QUESTION, result, "pending", names=names, placeholder="never tried")
 
 
 @errors.part
 def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
     """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
-    spare_terms = spares.typed()  # now: the document is made later, where neither link nor widgets can be read
+    spare_terms = (
+        strategy_prices_view.typed()
+    )  # now: the document is made later, where neither link nor widgets can be read
     downloads.show(
         "rollout",
-        document=lambda: spares.document(
+        document=lambda: strategy_prices_view.document(
             snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result, spare_terms)
         ),
         rows=lambda: timeline_rows(result.workloads),
@@ -209,7 +211,7 @@ def _remedy(remedy: Remedy, place: int, snapshot: Snapshot, *, is_sure: bool) ->
     badge_texts = [
         f"{remedy.lowest_ready:,} of {remedy.replicas:,} Ready",
         words.about(remedy.seconds),
-        spares.remedy_price(snapshot, remedy).partition(":")[0] or more_gpus,
+        strategy_prices_view.remedy_price(snapshot, remedy).partition(":")[0] or more_gpus,
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
     badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)

@@ -23,7 +23,7 @@ from planner.spot.spot_on_demand_mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.suitability_checks import CHECK_NAME, Status
 from planner.spot.workload_savings import SavingsDetail
-from planner.ui import cache, downloads, errors, link, own_history, prices, savings_inputs, sheet, tables, verdict
+from planner.ui import answer_view, cache, downloads, errors, link, own_history, prices, savings_inputs, tables, verdict
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -100,7 +100,7 @@ def show(snapshot: Snapshot, key: str) -> None:
             checklist(detail.suitability)
     with much:
         if much.open:
-            sheet.table(QUESTION, result, "steps", is_whole=True)
+            answer_view.table(QUESTION, result, "steps", is_whole=True)
             st.caption("USD a month. Means add up; percentiles of the steps don't.")
             own_history.show(result)
     with pays:
@@ -116,7 +116,7 @@ def show(snapshot: Snapshot, key: str) -> None:
         if basis.open:
             for note in detail.estimate.savings.notes:
                 st.caption(words.literal(note))
-            sheet.table(QUESTION, result, "assumptions", is_whole=True, height="content")
+            answer_view.table(QUESTION, result, "assumptions", is_whole=True, height="content")
             downloads.answer(QUESTION, snapshot, settings, result)
 
 
@@ -172,7 +172,7 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
 @errors.part
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
-    sheet.table(QUESTION, found, "ways", names=("way", "price_usd", "expected_usd", "cheapest", "risk", "asks"))
+    answer_view.table(QUESTION, found, "ways", names=("way", "price_usd", "expected_usd", "cheapest", "risk", "asks"))
     st.caption("USD a month. Expected: with what is lost, done again or covered on demand.")
 
 

@@ -18,7 +18,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import seats
 from planner.remedies.make_room import MadeRoom
 from planner.remedies.pending_node import PendingNode, pending_nodes
-from planner.ui import as_if, cache, capacity_inputs, errors, link, page_filter, sections, sheet
+from planner.ui import answer_view, as_if, cache, capacity_inputs, errors, link, page_filter, queues_and_losses_view
 from planner.ui.components import component
 
 _KEY: Final = "seat_map"
@@ -62,7 +62,7 @@ def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table: Any
     with table:
         if table.open:
             names = ("node", "node_pool", "free", "held_by", "could_take")
-            sheet.table(seats.QUESTION, every, "nodes", items=seated[:_TABLE_ROWS], names=names)
+            answer_view.table(seats.QUESTION, every, "nodes", items=seated[:_TABLE_ROWS], names=names)
             if len(seated) > _TABLE_ROWS:
                 st.caption(f"The first {_TABLE_ROWS:,} of {len(seated):,} nodes.")
 
@@ -103,7 +103,7 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
     if not waiting:
         return
     given = capacity_inputs.priced(capacity_inputs.given(snapshot))
-    made = sections.room(snapshot)
+    made = queues_and_losses_view.room(snapshot)
     is_quick = len(snapshot.nodes) <= cache.QUICK_NODES
     nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
     for pending_seats in waiting:

@@ -24,7 +24,7 @@ from planner.kubernetes.records import Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import accelerator_file, demo
 from planner.sources import cluster_argument as cluster_source
-from planner.ui import link, live_view, replay, sign_in, upload_cache
+from planner.ui import demo_replay, link, live_view, sign_in, upload_cache
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -105,7 +105,7 @@ def names() -> dict[str, Snapshot | None]:
 
 def called(name: str) -> Snapshot:
     """What is called so."""
-    played = replay.moment() if name == demo.DEMO_NAME else None
+    played = demo_replay.moment() if name == demo.DEMO_NAME else None
     return names()[name] or sign_in.seen(played or _embedded(name))
 
 
@@ -234,7 +234,7 @@ def _chosen() -> None:
 def _write_link() -> None:
     snapshot = looked_at()
     is_live = (
-        live_view.is_live(snapshot) or replay.moment() is not None
+        live_view.is_live(snapshot) or demo_replay.moment() is not None
     )  # then the link is to the cluster, as it is when it is opened
     now = LinkedSnapshot(
         name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],

@@ -29,7 +29,7 @@ from planner.remedies import limits, room_by_strategy
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.strategy_choice import Weights
-from planner.ui import cache, errors, link, pasted_manifest, prices, rollout_inputs, sheet, spares
+from planner.ui import answer_view, cache, errors, link, pasted_manifest, prices, rollout_inputs, strategy_prices_view
 from planner.ui.components import component
 
 _GRID = "strategy_grid"
@@ -61,7 +61,7 @@ def show(
         )
         return
     grid, bare = _grid(snapshot, settings, rollout.workload), strategies.without_strategy(settings)
-    costs = spares.known(snapshot, bare, grid, spares.typed())
+    costs = strategy_prices_view.known(snapshot, bare, grid, strategy_prices_view.typed())
     choice = strategies.weighed(grid, rollout.replicas, _weights_given(), costs)
     chosen = (rollout.max_surge, rollout.max_unavailable) if rollout.strategy_kind == ROLLING_UPDATE else RECREATE
     shown, places = grid, dict[Pair, int]()
@@ -90,9 +90,9 @@ def show(
             told = strategies.StrategiesAnswer(  # with the nodes that an autoscaler brings to each unasked
                 workload=key, replicas=rollout.replicas, sentence=choice.sentence, options=brought, recommended=best, apply=None, nouns=grid.nouns
             )  # fmt: skip
-            sheet.table(strategies.QUESTION, told, "strategies")
+            answer_view.table(strategies.QUESTION, told, "strategies")
             _weights()
-            spares.show(snapshot, settings, grid, given)
+            strategy_prices_view.show(snapshot, settings, grid, given)
 
 
 def _adopted(kind: str) -> None:
@@ -135,7 +135,7 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
         st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
         return
     st.markdown(words.literal(strategies_answer.sentence))
-    sheet.table(strategies.QUESTION, strategies_answer, "strategies", is_whole=True)
+    answer_view.table(strategies.QUESTION, strategies_answer, "strategies", is_whole=True)
     if strategies_answer.apply is not None:
         st.code(strategies_answer.apply.command, language=None, wrap_lines=True)
         st.caption(f"Undo: `{words.printable(strategies_answer.apply.undo, one_line=True)}`")
@@ -155,7 +155,7 @@ def costs_of(
     if settings.meanwhile.then or not has_grid(rollout, snapshot):
         return None
     grid = _grid(snapshot, settings, rollout.workload)
-    return spares.known(snapshot, strategies.without_strategy(settings), grid, typed_terms)
+    return strategy_prices_view.known(snapshot, strategies.without_strategy(settings), grid, typed_terms)
 
 
 def _weights_given() -> Weights:

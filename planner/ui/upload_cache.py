@@ -1,6 +1,6 @@
 """What a user gave, kept an hour after it was last looked at: a page that is loaded again is a new session and has nothing.
 
-It is opened by three things together: a cookie that is random and that no script can read (`planner.ui.web.Guard` sets it), who is
+It is opened by three things together: a cookie that is random and that no script can read (`planner.ui.web_security.Guard` sets it), who is
 signed in, where people sign in, and the digest of what was given, which stands in the link. The link alone opens nothing.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.ui import sign_in, web
+from planner.ui import sign_in, web_security
 
 SECONDS: Final = 3_600.0
 _MOST_WEIGHT: Final = 100_000  # nodes and pods: some 2 kB each
@@ -73,7 +73,7 @@ def find(digest: str) -> Any:
 
 def _owner() -> object:
     """The browser, and who is signed in and what they see; None where the browser has no cookie of ours, and nothing is kept."""
-    browser = web.browser_of(st.context.cookies)
+    browser = web_security.browser_of(st.context.cookies)
     if not browser:
         return None
     person = sign_in.person() if sign_in.configured() is not None else None

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from planner.ui.web import BROWSER
+from planner.ui.web_security import BROWSER
 from tests.browser.dashboard import Visitor
 from tests.pages.clusters import node, worker
 

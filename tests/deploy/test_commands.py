@@ -22,7 +22,7 @@ from planner.kubernetes.pod_templates import TEMPLATED
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
 from planner.remedies import rollouts
-from planner.remedies.levers.change import steps_of
+from planner.remedies.levers.user_change_steps import steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.resumable_scripts import script

@@ -13,7 +13,7 @@ from planner.kubernetes.patches import merge
 from planner.kubernetes.records import Strategy
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
-from planner.remedies.levers.change import patched
+from planner.remedies.levers.user_change_steps import patched
 from planner.remedies.measures import strategy_measure
 from planner.rollout.answers import rolling
 from planner.scheduling.cluster import Cluster

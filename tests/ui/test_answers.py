@@ -18,8 +18,8 @@ from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Inputs
 from planner.serve.processes.process_pool import Pool
 from planner.sources import demo
-from planner.ui import answers, cache
-from planner.ui.answers import NOTHING, Answers
+from planner.ui import answer_cache, cache
+from planner.ui.answer_cache import NOTHING, Answers
 
 
 def test_the_least_used_is_forgotten_first() -> None:
@@ -33,7 +33,7 @@ def test_the_least_used_is_forgotten_first() -> None:
 
 def test_an_answer_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(answers, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
+    monkeypatch.setattr(answer_cache, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
     kept = Answers(most=2, seconds=60)
     kept.worked_out("a", lambda: 1, lambda: True)
     now[0] = 159.0

@@ -20,7 +20,7 @@ from planner.serve.caller_authentication import CERTIFIED, TOKENS
 from planner.serve.endpoint_paths import METRICS, REVIEWS
 from planner.sources.dashboard_access import Access, Person, SignIn
 from planner.sources.signed_out_sessions import SignedOut
-from planner.ui.doorkeeper import Doorkeeper, claims_of, is_open, is_own_place
+from planner.ui.sign_in_middleware import Doorkeeper, claims_of, is_open, is_own_place
 
 Message = MutableMapping[str, Any]
 SIGN_IN = SignIn(
@@ -139,7 +139,7 @@ def test_a_websocket_of_nobody_carries_no_cookie_of_somebody() -> None:
 
 
 def test_a_websocket_ends_with_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.ui.doorkeeper._GRACE_SECONDS", -600)  # as if the time were up now
+    monkeypatch.setattr("planner.ui.sign_in_middleware._GRACE_SECONDS", -600)  # as if the time were up now
     asked = Asked("/_stcore/stream", kind="websocket", cookie=cookie(exp=time.time() + 300))
     assert asked.heard == [{"type": "websocket.disconnect", "code": 1008}]
     assert asked.sent == [{"type": "websocket.close", "code": 1008}]

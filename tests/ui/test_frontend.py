@@ -16,7 +16,7 @@ from streamlit.web.server.starlette.starlette_static_routes import create_stream
 
 from planner.ui import frontend
 from planner.ui.frontend import Frontend
-from planner.ui.web import content_security_policy
+from planner.ui.web_security import content_security_policy
 
 STATIC = Path(st.__file__).parent / "static"
 Message = MutableMapping[str, Any]

@@ -10,7 +10,7 @@ import streamlit as st
 from planner.sources.dashboard_access import Person
 from planner.ui import sign_in, upload_cache
 from planner.ui.upload_cache import UploadCache
-from planner.ui.web import BROWSER
+from planner.ui.web_security import BROWSER
 
 ANN, BOB = "a" * 43, "b" * 43
 

@@ -4,11 +4,11 @@ from streamlit.testing.v1 import AppTest
 
 
 def _page() -> None:
-    from planner.ui import tiles
+    from planner.ui import key_figures
 
-    tiles.show("Nodes", 4_992)
-    tiles.show("Takes about", "15 min", hint="As it starts today")
-    tiles.share("Pods waiting", 1_416, 26_522)
+    key_figures.show("Nodes", 4_992)
+    key_figures.show("Takes about", "15 min", hint="As it starts today")
+    key_figures.share("Pods waiting", 1_416, 26_522)
 
 
 def test_what_belongs_to_a_figure_stands_under_it() -> None:

@@ -12,7 +12,15 @@ import pytest
 import streamlit as st
 
 from planner.ground.errors import InputError
-from planner.ui.web import BROWSER, Guard, browser_of, content_security_policy, headers, is_own_name, take_settings
+from planner.ui.web_security import (
+    BROWSER,
+    Guard,
+    browser_of,
+    content_security_policy,
+    headers,
+    is_own_name,
+    take_settings,
+)
 
 Message = MutableMapping[str, Any]
 
@@ -96,7 +104,7 @@ def test_the_name_that_people_sign_in_by_is_the_servers() -> None:
 def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """What is set in Streamlit instead of being set."""
     found: dict[str, object] = {}
-    monkeypatch.setattr("planner.ui.web.config.set_option", lambda name, value, _: found.update({name: value}))
+    monkeypatch.setattr("planner.ui.web_security.config.set_option", lambda name, value, _: found.update({name: value}))
     return found
 
 

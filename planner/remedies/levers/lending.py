@@ -22,9 +22,9 @@ from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, se
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import LeverPosition
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key

@@ -9,9 +9,9 @@ from planner.ground.records import replace
 from planner.ground.words import duration, listing, plural, short_name
 from planner.kubernetes import shell_commands
 from planner.remedies import limits
-from planner.remedies.levers.change import PATIENCE
 from planner.remedies.levers.lending import SCALE_SECONDS
 from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.user_change_steps import PATIENCE
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import workloads_by_key

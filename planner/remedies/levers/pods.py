@@ -20,8 +20,8 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Workload
 from planner.remedies.levers.lending import SCALE_SECONDS
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.silent_node_cures import silent_node_cures

@@ -16,8 +16,8 @@ from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import limits
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
 from planner.rollout.controllers.statefulset import takes_max_unavailable
 from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way, rolling_way

@@ -14,8 +14,8 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.remedies.levers.change import change, patched, with_cure
-from planner.remedies.levers.way import LeverPosition
+from planner.remedies.levers.lever_position import LeverPosition
+from planner.remedies.levers.user_change_steps import change, patched, with_cure
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight

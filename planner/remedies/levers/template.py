@@ -18,8 +18,8 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import FrozenMap, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.way import LeverPosition
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
 from planner.rollout.verdict import Impasse, volume_waits

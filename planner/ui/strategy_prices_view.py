@@ -22,7 +22,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies import price as remedy_costs
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, prices, sheet
+from planner.ui import answer_view, cache, errors, link, prices
 from planner.ui.settings_form import SettingsForm
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -84,7 +84,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
     )
     shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
-    sheet.table(strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS)
+    answer_view.table(strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS)
     _basis(costs, needs)
     return costs
 

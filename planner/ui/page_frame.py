@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.ui import findings, link, live_view, page_filter, replay, session, web
+from planner.ui import demo_replay, findings, link, live_view, page_filter, session, web_security
 
 Views = Sequence[tuple[str, str, str, Any]]
 _QUEUES: Final = "Queues"
@@ -58,7 +58,7 @@ def _named(title: str, is_here: bool) -> str:
 def above(snapshot: Snapshot, page: str) -> None:
     """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
     live_view.show(session.looked_at())
-    replay.show()
+    demo_replay.show()
     findings.not_seen(snapshot)
     page_filter.line(snapshot, page)
 
@@ -74,6 +74,6 @@ def folded(label: str, key: str) -> Iterator[None]:
 
 def begin(folder: Path) -> None:
     """Name and mark, of ``icon.png`` and ``mark.svg`` (seats, by who holds them), and what the theme can't say."""
-    st.set_page_config(page_title="Headroom", page_icon=web.picture(folder / "icon.png"), layout="wide")
+    st.set_page_config(page_title="Headroom", page_icon=web_security.picture(folder / "icon.png"), layout="wide")
     st.logo((folder / "mark.svg").read_text(encoding="utf-8"), size="large")
     st.html(Path(__file__).with_suffix(".css"))

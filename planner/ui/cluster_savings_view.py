@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.tables import alike
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.cluster_savings import FleetSavings, Move
-from planner.ui import errors, link, object_links, sheet
+from planner.ui import answer_view, errors, link, object_links
 
 
 def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
@@ -36,7 +36,7 @@ def sums(found: SavingsAnswer) -> None:
 def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
     moving = fleet_of(found).moves
-    sheet.grouped(
+    answer_view.grouped(
         QUESTION, found, "moves", alike(moving, _alike), key="moves", few=_FEW_MOVES,
         sums=("expected_usd", "pod_hours_at_risk", "nodes_freed"), names=_SHOWN,
         opens=lambda move: object_links.PageLink(page="rollout.py", query={"workload": move.workload, "about": "Spot", "spot": "true"}),
@@ -77,7 +77,7 @@ def bearers(found: SavingsAnswer) -> None:
         "Namespaces, before and after", key="bearers", icon=":material/groups:", is_open=few
     ) as is_drawn:
         if is_drawn:
-            sheet.table(QUESTION, found, "namespaces")
+            answer_view.table(QUESTION, found, "namespaces")
             st.caption(
                 "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
                 if not found.hidden_namespaces

@@ -19,6 +19,7 @@ from planner.questions.question import Inputs, Question
 from planner.remedies.make_room import MadeRoom
 from planner.rollout.resumable_scripts import in_context
 from planner.ui import (
+    answer_view,
     as_if,
     cache,
     capacity_inputs,
@@ -28,7 +29,6 @@ from planner.ui import (
     history_store,
     live_view,
     prices,
-    sheet,
 )
 from planner.ui.settings_form import SettingsForm
 
@@ -47,7 +47,7 @@ def _answer(
     columns: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     question_answer = cache.ask(question, snapshot, settings, inputs)
-    sheet.show(question, question_answer, drawn, columns)
+    answer_view.show(question, question_answer, drawn, columns)
     downloads.answer(question, snapshot, settings, question_answer)
 
 

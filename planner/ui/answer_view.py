@@ -13,7 +13,7 @@ from planner.ground.answer_layout import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.table_wording import heading, listed, money
-from planner.ui import link, object_links, tables, tiles
+from planner.ui import key_figures, link, object_links, tables
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
@@ -63,7 +63,9 @@ def figures(question: Question[Any, A], answer: A) -> None:
             for figure in shown:
                 value, whole = figure.of(answer), figure.whole and figure.whole(answer)
                 tile_text = (figure.unknown or None) if value is None else _said(value, figure.unit)
-                tiles.show(figure.label, tile_text, "" if whole is None else f"of {whole:,}", hint=figure.hint or None)
+                key_figures.show(
+                    figure.label, tile_text, "" if whole is None else f"of {whole:,}", hint=figure.hint or None
+                )
 
 
 def parts(

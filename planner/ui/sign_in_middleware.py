@@ -35,7 +35,7 @@ from planner.serve.endpoint_paths import METRICS, REVIEWS
 from planner.sources import dashboard_access
 from planner.sources.dashboard_access import Person, Refused, SignIn
 from planner.sources.signed_out_sessions import SignedOut
-from planner.ui.web import MACHINES, base_path, name_of
+from planner.ui.web_security import MACHINES, base_path, name_of
 
 RETURN: Final = "headroom_return"
 """The cookie that remembers where a link led to while its reader signs in."""
