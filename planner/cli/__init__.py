@@ -38,8 +38,8 @@ def name_of(question_entry: QuestionEntry) -> str:
 _NO_QUESTIONS: Final = {
     "prices": QuestionEntry("", MONEY, "Show prices of machines and GPUs, or read today's from the Billing Catalog.", "costs --price-list"),
     "store": QuestionEntry("", OVER_TIME, "Snapshots over time: keep them, query them with SQL, compact them, see trends."),
-    "snapshot": QuestionEntry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
-            "store snapshot"),
+    "store_snapshot": QuestionEntry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
+            "store snapshot", named="snapshot"),
     "sweep": QuestionEntry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
     "app": QuestionEntry("", SETUP, "The dashboard, on that cluster."),
     "serve": QuestionEntry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),

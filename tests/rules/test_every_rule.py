@@ -122,7 +122,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/capacity/karpenter.py": "tests/capacity/test_karpenter.py",
     "planner/capacity/incidental_scale_up.py": "tests/capacity/test_unasked.py",
     "planner/scheduling/node_facts.py": "tests/rules/test_free.py",
-    "planner/serve/caller_authentication.py": "tests/ui/test_doorkeeper.py",
+    "planner/serve/caller_authentication.py": "tests/ui/test_sign_in_middleware.py",
     "planner/inventory/change_validation.py": "tests/inventory/test_change.py",
     "planner/health/memory/deleted_pod_owners.py": "tests/sources/test_prometheus.py",
     "planner/sources/node_pool_files.py": "tests/rules/test_nodes_and_times.py",

@@ -27,7 +27,7 @@ from tests.trust.planted import CROSS, SECRETS, found
 PROBES = (
     "tests/cli/test_terminal.py", "tests/cli/test_refused_lists.py", "tests/inventory/test_names.py", "tests/inventory/test_archives.py",
     "tests/sources/test_bounds.py", "tests/inventory/test_masking.py", "tests/rules/test_patches_and_commands.py",
-    "tests/ui/test_sessions.py", "tests/ui/test_pool.py", "tests/ui/test_web.py", "tests/ui/test_link.py",
+    "tests/ui/test_sessions.py", "tests/ui/test_pool.py", "tests/ui/test_web_security.py", "tests/ui/test_link.py",
 )  # fmt: skip
 _ON_THE_SAME_CORES = "load from the same cores"
 
