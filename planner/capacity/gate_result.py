@@ -387,6 +387,8 @@ def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], stat
         Verdict.UNKNOWN: "not known",
     }
     sentences = []
+    # Asked without a cluster, how much is free isn't known: what needs growth needs room there, and what is stuck
+    # would be on any.
     if any(part.room for part in parts):
         verbs[Verdict.NEEDS_GROWTH] = plural(
             sum(part.verdict is Verdict.NEEDS_GROWTH for part in parts), "needs room", "need room"

@@ -572,6 +572,7 @@ def _too_small(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Sha
         may_run = tolerates_taints(spec.tolerations, node.taints) and node_affinity_matches(
             spec, node.labels, node.name
         )
+        # A pool without any of a resource is of another kind (no GPU at all): it isn't too small, and is no news.
         if not may_run or sizes.room(group) == 0 or not lacking or any(not has.get(name, 0) for name in lacking):
             continue
         capacity_text = listing([f"{roughly(has[name], name)} {name}" for name in lacking])

@@ -330,6 +330,8 @@ def _types(cluster: Cluster, pool: NodePool) -> Iterator[InstanceType]:
         return
     places = dict.fromkeys((zone(node), node.labels.get(KARPENTER_CAPACITY_TYPE, "")) for node in own or karpenters)
     for name, node in node_by_type.items():
+        # A node of another NodePool shows what its machine is, by its provider's labels; its other labels are that
+        # pool's own, and no new node of this one gets them.
         labels = {key: value for key, value in node.labels.items() if node in own or key.startswith(_PROVIDERS)}
         yield InstanceType(
             name=name, capacity=node.capacity or node.allocatable, overhead=FrozenMap(_overhead(node)), labels=FrozenMap(labels),

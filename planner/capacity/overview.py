@@ -142,6 +142,7 @@ def _judged_sentence(
     grows = counted[Verdict.NEEDS_GROWTH]
     grow = f", {grows:,} would complete once node pools grow" if grows else ""
     refused = [kind_gap for kind_gap in unseen(snapshot) if kind_gap.state.hides and kind_gap.kind in _JUDGED_BY]
+    # A list that was refused may hide whole workloads: no sentence that begins with All would be true.
     if refused:
         why = told(refused)
         return f"Not known of all workloads: {why}. Of those seen, {stuck:,} would get stuck if changed now{grow}, {completing:,} would complete."

@@ -537,6 +537,8 @@ def _sentence(outcome: Survival) -> str:
     nodes, broken = outcome.nodes(), outcome.nodes(broken=True)
     if not nodes:
         return f"too large to be played: {listing(outcome.too_large)}" if outcome.too_large else "there is no node"
+    # Whether the pods that are missing come back isn't known: such a node is neither a point of failure nor one that
+    # can fail.
     untold = sum(
         loss.alike for loss in outcome.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken
     )

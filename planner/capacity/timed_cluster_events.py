@@ -288,6 +288,8 @@ def _happening(case: ChangeCase, later_event: Later, prepared: Prepared) -> Plan
     elif kind is ChangeKind.JOB_ENDS:
         happening = Happening(after_seconds=at, words=f"Job {target} ends", ends=case.job().key)
     else:
+        # The change itself may bring the gated pods, which no list of today has; else one must wait behind a gate now
+        # (`gated` refuses).
         if not any(_is_gated(revision, target) for revision in prepared.revisions):
             case.gated()
         happening = Happening(after_seconds=at, words=f"pods of {target} lose their scheduling gates", ungates=target)

@@ -154,6 +154,7 @@ def sarif(gate_answer: GateAnswer, places: Mapping[str, SourceLine]) -> str:
     for part in _worth_telling(gate_answer):
         sarif_run: dict[str, Any] = {
             "ruleId": f"headroom/{_type(part, part.verdict)}",
+            # An index into `rules` of the driver below: the verdicts', the doubts', the one of a need for room.
             "ruleIndex": len(rules) + 1 if gate_without_cluster.needs_room(part) else rules.index(part.verdict),
             "level": "note" if _is_plain_growth(part) else "warning" if part.passes else "error",
             "message": {"text": printable("\n".join([_named(part), *_ways(part)]))},

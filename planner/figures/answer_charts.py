@@ -144,6 +144,8 @@ def _capacity(answer: Any) -> Iterator[Chart]:
         BarPart("requested", palette.BLUE, [of(line.requested, resource) for line in lines]),
         BarPart("free", palette.GREY, [of(line.free, resource) for line in lines]),
         BarPart("out of use", palette.GREY, [of(line.out_of_use, resource) for line in lines], is_hatched=True),
+        # Where no pods were listed nothing says what of it is free: one bar for all of it, and none of the three
+        # above.
         BarPart("in all", palette.GREY, [line.allocatable.get(resource) if line.free is None else 0 for line in lines]),
         BarPart("room to grow", palette.GREEN, [growth[line.pool.name] for line in lines], is_hatched=True),
     )

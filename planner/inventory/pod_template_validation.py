@@ -107,6 +107,7 @@ def _written(spec: Object, volumes: set[str]) -> Iterator[str]:
             if _repeated(str(mount.get("mountPath")) for mount in mounts):
                 yield f"{place}.volumeMounts: mountPath must be unique"
             ports = [port for port in container.get("ports") or () if isinstance(port, dict)]
+            # Within one container only: another one of the pod may use the name too (`validateContainerPorts`).
             if _repeated(str(port["name"]) for port in ports if port.get("name")):
                 yield f"{place}.ports: a name is used twice"
             yield from _handlers(place, container, may_have=group == "containers")

@@ -772,6 +772,7 @@ def _template_in(raw_object: Item, kind: str) -> workloads.Raw:
         return (raw_object.get("spec") or {}).get("template") or {}
     spec = typed_json.decode(raw_object, wire.Templated).spec
     text = bytes(spec.template) if spec is not None else b""
+    # `template: null` is four bytes of JSON and no template.
     return text if text[:1] == b"{" else {}
 
 

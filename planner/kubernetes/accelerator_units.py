@@ -147,6 +147,7 @@ def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     for pod in snapshot.pods if offered else ():
         here = offered.get(pod.node_name) if pod.holds_room else None
         requests = pod_requests(pod.spec) if here else {}
+        # A pod that asks for whole devices as well is counted by these: free devices are fewer by it already.
         if here is None or any(is_gpu_resource(name) for name in requests):
             continue
         for part in filter(_is_part, requests):

@@ -154,6 +154,7 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     for pod in snapshot.pods if tops else ():
         if (key := tops.get(pod.uid)) is not None:
             pods[key] += 1
+            # One that waits for a node is one of its pods and holds no GPU yet.
             if pod.holds_room and (gpus_held := requested_gpus(pod.spec)):
                 gpus[key] += gpus_held
                 resources_by_kind[kind_in(key).name].update(pod_requests(pod.spec))

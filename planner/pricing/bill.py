@@ -181,11 +181,14 @@ def bill(
     nodes = {node.name: node for node in snapshot.nodes}
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
     holders_by_node = held_by_node(snapshot, by)
+    # None where no pods were listed: nobody can be said to hold anything, whatever the use says.
     if used and holders_by_node is not None:
         holders_by_node = holders(snapshot, asking_pods(snapshot), by, used)
     by_node = tuple(allocate(cost.nodes, nodes, holders_by_node, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     cost_fields = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
+    # The sum of the lines as they are shown, in whole cents: a bill whose lines add up to another cent than its total
+    # isn't believed.
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
     if counts_usage:

@@ -89,6 +89,7 @@ def _part(node: Node, requests: Amounts) -> float:
     shares = [name for name in once(node.allocatable) if is_gpu_resource(name) and requests.get(name)]
     if not named:  # whole cards, or shares of which nothing says a size
         return sum(requests[name] / node.allocatable[name] for name in shares)
+    # Volcano's memory and cores are of each vGPU asked for; the others' are of the whole request.
     times = sum(requests[name] for name in shares) if named[0].startswith(_EACH) and shares else 1
     return max(requests[name] / node.allocatable[name] for name in named if node.allocatable[name]) * times
 

@@ -233,6 +233,8 @@ def _left_of_plan(
     for node in nodes:
         own, demand = taken.get(node.name), price_node(book, node).usd_per_hour
         if own is not None and own.commitment_id == plan.commitment_id and demand:
+            # What the plan covers of the node costs (1 - discount) of its price, the rest all of it: own = demand -
+            # share x demand x discount. A plan is spent at its discounted price.
             share = (demand - (own.usd_per_hour or 0.0)) / (demand * discount)
             spent += share * demand * (1 - discount)
     if (unused_usd := (plan.usd_per_hour or 0.0) - spent) > _LEAST_USD:

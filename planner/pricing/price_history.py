@@ -152,6 +152,7 @@ def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:
     current: dict[tuple[str, str], float] = {}
     points: list[DiscountPoint] = []
     for day, of_day in groupby(sorted(rows, key=lambda row: row.observed_on), key=lambda row: row.observed_on):
+        # A row is a change: what no row of the day names is as it was.
         for row in of_day:
             if row.discount is not None:
                 current[row.machine_type, row.region_id] = row.discount

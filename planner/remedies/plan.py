@@ -277,6 +277,8 @@ def _sentence(plan: PlanAnswer, aims: Aims) -> str:
         return played if unjudged_text else "there is no workload that rolls out"
     ready_text = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{plan.ready_now:,} of {count(plan.total, 'workload')} can be rolled out now{ready_text}"]
+    # A workload may need two measures, say a quota and a strategy, of which only the last makes it go (`makes`): both
+    # count to what costs no money, unless it needs nodes too.
     for_nothing = {change.workload for change in plan.measures if change.kind is not MeasureKind.NODES and change.makes}
     free = _changes([measure for measure in plan.measures if measure.makes or measure.workload in for_nothing])
     if free:

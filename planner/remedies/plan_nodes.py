@@ -80,6 +80,8 @@ class SpareNodes:
             self._offer(self.free.changes_of(key, plan), plan.nodes, plan.seconds - plan.arrival_seconds)
             for plan in self.free.least(key, worth) if plan.nodes
         ]  # fmt: skip
+        # The remedies add nodes of one pool, as few as do; a plan that pulls other levers too may need fewer or
+        # cheaper ones. It is looked for only below what was found.
         cheaper = [offer for offer in searched if taken is None or offer.rank < taken.rank]
         better, why = self._first_that_does(key, cheaper)
         return better or taken, refused or why

@@ -160,6 +160,8 @@ def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
         holders = [{"template": pod_template} for pod_template in templates if pod_template]
     for holder, (template, _) in zip(holders, workload.templates, strict=False):
         spec = admission.prepare(workload.namespace, template.spec, template.labels)
+        # As admission makes its pods in this cluster: a LimitRange's defaults and a RuntimeClass's overhead need room
+        # that the manifest doesn't show.
         holder["template"]["spec"] = admitted_template(_placed(holder["template"]["spec"]), spec)
     yield document
     names = {volume.claim_name for volume in workload.template.spec.volumes if volume.claim_name}

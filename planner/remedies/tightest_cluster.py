@@ -591,6 +591,8 @@ class _Making:
             volume_spec["nfs"] = {"server": "made", "path": "/"}
         elif volume is None:
             volume_spec["csi"] = {"driver": driver, "volumeHandle": called}
+        # A local volume stays with its node; any other disk that one node takes at a time is taken to be of the
+        # node's zone, as the clouds' disks are.
         key = HOSTNAME if driver == "local" else ZONE
         is_tied = driver not in (None, "shared") and is_for_one_node(volume_spec["accessModes"]) and key in host.labels
         if volume is None and is_tied:

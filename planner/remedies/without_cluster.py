@@ -77,6 +77,8 @@ def without_cluster(
     singles = {key: _with_smaller(files, key, asked(files, key), spare) for key in files.workloads}
     rolling = {key: workload_need for key, workload_need in singles.items() if not _is_idle(files, key)}
     together = asked_together(files, rolling)
+    # A place that one rollout frees may be taken by another's pod: what needs none alone may need one when all are
+    # applied together, and that is told of each.
     is_more = together is not None and (
         together.need.need is Need.UNKNOWN
         or together.need.places > sum(len(workload_need.places) for workload_need in rolling.values())
@@ -94,6 +96,8 @@ def without_cluster(
         way = way_of(placed, document)
         if placed.workload.kind in _ROLL_NOTHING or way in ROLLS_NOTHING:
             rolls_nothing.append(key)
+        # Its pods aren't played one by one: the operator replaces all of them at once, and its rule says whether the
+        # old ones hold their room meanwhile.
         elif key not in singles and way in (UpdateEffect.BESIDE, UpdateEffect.AFTER):
             parts.append(_part(files, key, asked_anew(files, placed, document), None, is_more=False))
         elif key not in singles:

@@ -375,6 +375,8 @@ class Admission:
         priority_class = spec.priority_class_name
         if priority_class and self._classes_known and class_called(priority_class, self._classes) is None:
             return Refusal(name="", problem=f"no PriorityClass with name {priority_class} was found")
+        # In the API server's order, since the first refusal is the message: admission that changes pods (Priority,
+        # RuntimeClass), then validation of the object, then admission that only checks (LimitRanger, PodSecurity).
         problem = self._preemption_problem(spec) or self._runtime_problem(spec)
         if problem:
             return Refusal(name="", problem=problem)

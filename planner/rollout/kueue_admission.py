@@ -603,6 +603,8 @@ def _as_let_in(
     reason_text = str(why(out[0], _names(snapshot))) if out else ""
     if out and out[0].outcome is AdmissionOutcome.QUOTA:
         reason_text = f"{reason_text} in ClusterQueue {out[0].queue}"
+    # A workload that is there gets quota back as its old pods go. One that its queue will never take waits as a new
+    # one would.
     if revision.placed is None and revision.before is not None and not (out and out[0].outcome in _NEVER):
         roots = {name: queue.root() for name, queue in state_of(snapshot).tree.queues.items()}
         others = [
@@ -627,6 +629,8 @@ def _doubt(
             return f"Kueue would evict {victims} for it, and what becomes of them and of their places isn't played"
         if each.outcome in (AdmissionOutcome.UNKNOWN, AdmissionOutcome.CHECK):
             return str(why(each, {})) or "what its queue does isn't known"
+        # Kueue's configuration may exclude a resource from quotas (`resources.excludeResourcePrefixes`): what has no
+        # quota then needs none.
         if each.outcome is AdmissionOutcome.NEVER and any(not lack.flavor for lack in each.lacks):
             return f"{why(each, {})}, unless Kueue's configuration leaves that out, which is in no object"
         if each.outcome in (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS) and any(
@@ -638,6 +642,7 @@ def _doubt(
     pod_by_key = {
         each.key: (each.namespace, each.owner.name) for each in snapshot.queued_workloads if each.owner is not None
     }
+    # Not for this change: others that wait may be about to evict, and free the very places that its pods would get.
     if change.before is not None and any(
         pod_by_key.get(t.held.key) in pods for each in verdicts.values() for t in each.targets
     ):

@@ -62,6 +62,7 @@ def _sentence(
         return "this snapshot shows no past rollout"
     sentence = f"in what this snapshot still shows{f' ({span})' if span else ''}: {count(len(rollouts), 'rollout')}, {hung} hung"
     sentence += f", {duration(seconds)} in all at least" if seconds else ""
+    # None where it can't be told afterwards counts as no: the sentence claims only what is known.
     foretold = sum(rollout.would_have_told or False for rollout in rollouts)
     sentence += f"; Headroom would have told {foretold} of them before" if foretold else ""
     still, unseen = courses[PastCourse.HUNG_STILL], courses[PastCourse.NOT_SEEN]

@@ -428,6 +428,9 @@ class _Past:
         if status == OVERDUE and began < since <= self.until:
             return _Gap(since=max(began, since - deadline), until=self.until)
         is_moved = any(began < at and abs(at - since) <= _SLACK for at in self._movements() if at != self.until)
+        # `lastTransitionTime` changes with the status only (kubernetes `deployment_util.go`
+        # `SetDeploymentCondition`): True since a moment within the rollout means that it was otherwise until then,
+        # past its deadline.
         if status.startswith("True") and began + AT_ONCE_SECONDS <= since <= self.until + _SLACK and is_moved:
             return _Gap(since=began, until=since, least=min(deadline, since - began))
         return None
@@ -542,11 +545,14 @@ class _Past:
         since, until = (gap.since, gap.until) if gap is not None else (turn.began or 0.0, self.until or self.now)
         pods = (gap.pods if gap is not None else ()) or tuple(pod for pod in turn.pods if not pod.is_ready)
         hang_cause = first_of(of_pod(self.cluster, pod) for pod in pods)
+        # A pod that the API server refused was never made: no pod tells of it, only the workload's status, and of its
+        # latest turn only.
         if hang_cause is HangCause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
             hang_cause = of_refusal(workload.refusal_message)
         if hang_cause is HangCause.NOT_SEEN:
             hang_cause = first_of(cause for _, cause in warnings_in(self.events, since, until))
         is_paused = turn.is_last and not self.is_complete and workload.is_paused
+        # A pause may be an answer to a trouble, not its cause: what the pods say comes first.
         return HangCause.PAUSED if is_paused and hang_cause is HangCause.NOT_SEEN else hang_cause
 
     def _cure(self, course: PastCourse, gap: _Gap | None, cause: HangCause | None) -> HangCure:

@@ -63,9 +63,11 @@ class ClusterEvent(Record, kw_only=False, eq=False):
             ports_wanted = {(p.port, p.protocol) for p in shape.host_ports}
             if any((p.port, p.protocol) in ports_wanted for p in other.host_ports):
                 return True
+        # A pod that comes helps here too: it may raise the smallest domain, and with it how many the others may have.
         if _SPREAD in refused and other.namespace == shape.namespace:
             if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):
                 return True
+        # What is asked below needs a pod that goes: nothing is left to hope for from one that comes.
         if not self.is_removal and _AFFINITY in refused:
             return any(t.matches(cluster, other.namespace, other.labels) for t in shape.affinity)
         if self.is_removal and _ANTI_AFFINITY in refused:

@@ -259,6 +259,7 @@ def duration_band(cluster: Cluster, after: Workload, part: WorkloadRollout, earl
     number = sum(batch.starts for batch in batches)
     if known is None or not number:
         return None
+    # Seeded by a constant: the same question has the same band.
     chance: Any = np.random.default_rng(LIMITS.duration_draws)
     drawn = draw_start_ups(known, LIMITS.duration_draws, number, chance)
     whole, pauses = _play(batches, drawn, part.termination_seconds, float(after.min_ready_seconds))

@@ -191,6 +191,8 @@ def _sentence(option: Option, done: Sequence[Option], replicas: int, nouns: Noun
     parts += (
         [f"below the budget of {keep_ready:,}"] if keep_ready is not None and option.lowest_ready < keep_ready else []
     )
+    # Only compared with those that keep as many Ready: one that keeps fewer is nearly always faster, and says nothing
+    # against this one.
     is_fastest = bool(alike) and all(option.seconds <= other.seconds for other in alike)
     parts.append(f"{duration(option.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
     parts.append("no pod is evicted" if not option.evictions else f"evicts {count(option.evictions, 'pod')} of others")

@@ -115,6 +115,8 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """The scores that resources and images give `nodes`, which are candidates of the shape: int64[len(nodes)]; don't change it."""
     node_view = view(state, shape)
     if node_view.scores is None:
+        # Few nodes passed the filters: their scores alone cost less than all, which are kept for a shape that is
+        # asked again and again.
         if len(nodes) * 4 < len(shape.candidates):
             return resource_scores(state, shape, nodes)
         node_view.scores = resource_scores(state, shape, shape.candidates)
@@ -270,6 +272,8 @@ def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nod
         mark(codes, state.volumes.over_limit(shape.storage)[nodes], Fails.VOLUME_LIMIT)
     if shape.storage.codes is not None or shape.storage.late:
         now = state.volumes.codes(shape.storage)[nodes]
+        # Not by `mark`, which writes one code: each node has a reason of its own, which the scheduler's message
+        # names.
         conflicts = (codes == 0) & (now != 0)
         codes[conflicts] = Fails.STORAGE + now[conflicts]
     for spread in shape.hard_spread:

@@ -465,6 +465,8 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         priority=cluster.priority_of(spec),
         may_preempt=policy != "Never" and not spec.node_name,  # kube-scheduler isn't asked for one that names its node
         asks=tuple(row_requests),
+        # A resource that a DeviceClass stands for (DRAExtendedResource) is no lack where no node has it: the
+        # scheduler makes a claim for it.
         absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),
         scored=scored,

@@ -295,6 +295,8 @@ class PredictionWatch:
         if told is None or is_another:
             self._open(prediction, course)
             return
+        # What the webhook said before the change was applied is the prediction; what is worked out now has seen how
+        # the rollout began.
         if told.outcome is None and told.prediction.door is Door.WEBHOOK:
             first = told.prediction
             prediction = replace(

@@ -48,6 +48,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
     lowest = _number(scaling.get("minNodeCount"), where) if is_autoscaled else None
     total_max = _number(scaling.get("totalMaxNodeCount"), where) if is_autoscaled else None
     total_min = _number(scaling.get("totalMinNodeCount"), where) if is_autoscaled else None
+    # The two exclude each other: where the pool has a number of its own, a zone has none.
     if total_max:
         per_zone = None
     first = _mapping(next(iter(_list(config.get("accelerators"), where)), None), where)

@@ -46,6 +46,8 @@ def pools(answer: CapacityAnswer) -> None:
         any(offer.out_of_use for offer in offered),
         all(pool_offer.noun == "GPUs" for pool_offer in offered),
     )
+    # A pool may offer shares (MIG slices, time-sliced GPUs): where one does, no column can be headed GPUs, and each
+    # row says what it counts.
     unit = "GPUs" if is_whole else "offered"
     for line in answer.pools:
         pool = line.pool
@@ -64,6 +66,7 @@ def pools(answer: CapacityAnswer) -> None:
                 ),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
+            # A pool without GPUs has a row as well: its CPU and memory are held all the same.
             for offer in line.offers or (None,)
         ]
         facts.append(

@@ -305,6 +305,7 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
     typed = (st.text_area(label, key=key, **more) or "").strip()
     if typed:
         digest = digest_of(typed)
+        # Taken out and put in anew, so that it is the last one: the oldest are forgotten first.
         private_texts.pop(digest, None)
         private_texts[digest] = typed
         upload_cache.keep(digest, typed)

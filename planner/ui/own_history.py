@@ -42,6 +42,7 @@ def given(snapshot: Snapshot) -> Inputs:
         lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
         _FORM.show(snapshot, "Or from a Prometheus that scrapes kube-state-metrics with labels of nodes:")
     prices.ask(snapshot)
+    # A watch knows when each node lived, a file only how long (`from_files`).
     own = _worked_out(key_of(watches), together(watches)) if watches else None
     if own is None and lives:
         own = from_files(lives, gaps, "the uploaded file")

@@ -79,6 +79,8 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
     by = st.session_state.get("by", st.query_params.get("by"))
     is_open = workload is None or link.lacks("patch") or by == _BY_MANIFEST
     with widgets.more(_CHANGE, is_open=is_open, but=("workload", "runs", "seed"), seen=_ON_GRID) as is_drawn:
+        # Drawn only where it is open, or where the question is asked in it: each field costs the browser and the
+        # server.
         if is_drawn or is_open:
             is_drawn = True
             ways = (_BY_WORKLOAD, _BY_MANIFEST) if workload else (_BY_MANIFEST,)

@@ -135,6 +135,8 @@ class Doorkeeper:
             if person is not None:
                 receive = self._ending(receive, send, claims_of(cookies), person)
             elif not isinstance(judgment, Refused) or judgment.is_over:
+                # Streamlit reads the person from the cookie by itself, and doesn't know that the session is over:
+                # without it the page asks to sign in.
                 cookie_text = "; ".join(f"{name}={value}" for name, value in cookies.items() if not _is_persons(name))
                 others = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
                 scope = {**scope, "headers": [*others, (b"cookie", cookie_text.encode("latin-1"))]}
@@ -145,6 +147,7 @@ class Doorkeeper:
                 return
             if path == _SIGN_OUT and person is not None:
                 self._signed_out.add(claims_of(cookies), person.until)
+            # Whatever asks to sign out does: Streamlit's own way out answers a GET only.
             answer = _Answer(scope, send, cookies, sign_in, self._pages, is_in=person is not None)
             await self._app({**scope, "method": "GET"} if path == _SIGN_OUT else scope, receive, answer)
 

@@ -73,6 +73,8 @@ def refusals(failing: Sequence[ContainerCase], siblings: Sequence[ContainerCase]
     elif len(refused) > 1 and is_young and makers:
         activity = Activity.LOOPING
     else:
+        # A successor that isn't Ready shows that the loop is over: it was let in, and what it lacks now is another
+        # case.
         activity = Activity.GONE if successors else Activity.NOT_STARTING
     return Refusals(
         namespace=refused[0].namespace,

@@ -25,6 +25,8 @@ def judge(failing: Sequence[ContainerCase], population: Population) -> tuple[Log
     if not logged:
         return ()
     peers = [peer for peer in population.peers(failing[0]) if peer.has_log]
+    # `printed_by_working` counts all that work, these too: a case that is among the failing and among the peers is
+    # taken out once, so that `elsewhere` is what other programs print.
     failing_counts = Counter(
         text
         for case in {id(container_case): container_case for container_case in (*failing, *peers)}.values()

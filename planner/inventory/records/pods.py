@@ -302,6 +302,8 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
     host_network = bool(spec.host_network)
     containers, init_containers = (
         shared.once(
+            # The same text reads differently with the node's network: each port is a hostPort there (kubernetes
+            # `pkg/apis/core/v1/defaults.go` `defaultHostNetworkPorts`), so that the two are kept apart.
             "host-containers" if host_network else "containers",
             container_list or [],
             lambda many: tuple(_container(shared, container, host_network) for container in many),
@@ -347,6 +349,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         termination_grace_period_seconds=given(spec.termination_grace_period_seconds, DEFAULT_GRACE_SECONDS),
         active_deadline_seconds=spec.active_deadline_seconds,
         has_readiness_gates=bool(spec.readiness_gates),
+        # Admission writes the name into each pod, and a template seldom has it: both must compare as the same.
         service_account_name="" if spec.service_account_name == "default" else shared.text(spec.service_account_name),
         unmodelled=tuple(_unmodelled(spec)),
     )

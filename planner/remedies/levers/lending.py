@@ -67,6 +67,7 @@ def lenders(
         own_nodes |= shape.static == Static.PASSES
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
     near = {keys[pod.uid] for pod in pods if (n := cluster.node_index.get(pod.node_name)) is not None and own_nodes[n]}
+    # Pods that wait for these nodes are as near: they would take what another lender frees.
     near |= {keys[pods[i].uid] for i in cluster.waiting if _meets(cluster, i, own_nodes)}
     candidates = []
     for other in cluster.snapshot.workloads:

@@ -172,9 +172,13 @@ def _new_of(
             like = _like(cluster, shape, alike, takes, cut)
             if like is not None:
                 kind = (machine, gpus, int(takes[cluster.node_index[like.name]]))
+                # A pod with a spread or an affinity of its own tells places apart even where a node takes as many:
+                # each place is a node of its own then.
                 likes.setdefault((kind, () if shape.is_plain else where), {})[where] = like
     every = {tuple(where[2:]) for where in by_place}
     is_anywhere = every == {where for nodes in likes.values() for where in nodes}
+    # A named machine is one kind however full its nodes are; without one, nodes are told apart by how many such pods
+    # they take.
     kinds = {(*w[:2], 0 if w[0] else int(takes[number])) for w, numbers in by_place.items() for number in numbers}
     machines = Counter(machine for machine, *_ in kinds)
     new = []
@@ -220,6 +224,8 @@ def _like(cluster: Cluster, shape: Shape, numbers: Sequence[int], takes: IntArra
     if not takes[numbers].any():
         return None
     is_chosen = is_chosen_for_the_pod(cluster.nodes[numbers[0]])
+    # A machine that is chosen for the pod (by Karpenter) is one that takes it. What an autoscaler adds is what the
+    # pool is made of, whether the pod fits or not.
     nodes = {number: cluster.nodes[number] for number in numbers if takes[number] or not is_chosen}
     template = template_of(list(nodes.values()))
     rooms = {int(takes[number]) for number, node in nodes.items() if not out_of_use(node)}
