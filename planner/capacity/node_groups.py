@@ -57,6 +57,7 @@ def node_groups(cluster: Cluster, pools: Sequence[NodePool]) -> tuple[tuple[Node
             *(zone_name for zone_name in (pool.stated.zones if pool.stated else ()) if zone_name not in sizes),
         ] or [""]
         for place in sorted(zones):
+            # A zone of the pool that has no node yet gets one like those of its other zones.
             kinds = _kinds([node for node in members if zone(node) == place] or members)
             for alike in kinds:
                 template = _template(cluster, pool, alike, place)

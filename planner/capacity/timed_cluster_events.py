@@ -516,6 +516,8 @@ def _changed(
         scenario = Scenario(changes=(workload_change,))
     before = _as_changed(prepared)
     more = prepare(before, scenario)
+    # Something besides workloads makes another snapshot (a quota, an autoscaler): a run has one, from its beginning
+    # to its end.
     if more.snapshot is not before:
         raise ChangeError(
             "only workloads are applied while a rollout goes on", where=str(later_event)[:120],

@@ -377,6 +377,7 @@ def _lines(listing: Listing[Any, Any], answer_record: Any, sentence: str) -> Ite
         line = ""
         for head, cell in row.items():
             words = "" if cell is None or cell is False else str(cell)
+            # What the sentence above says isn't said again: an agent reads the whole answer, and its letters count.
             is_told = len(words) > _SAME_LETTERS and words.rstrip(".").lower() in lowercase_sentence
             if words and not is_told and len(line) + len(head) + len(words) < _LETTERS_OF_A_LINE:
                 line += f"{', ' if line else ''}{head} {words}"

@@ -144,6 +144,7 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
     def each(bought: Provisioning) -> tuple[float | None, float]:
         prices = [price_node(book, node, bought).price for node in nodes]
         known_prices = [price for price in prices if price.usd_per_hour is not None and price.is_sold]
+        # A sum over the others would be too cheap by the nodes that have no price.
         if len(known_prices) < len(prices):
             return None, 0.0
         paid = sum(price.usd_per_hour or 0.0 for price in known_prices)

@@ -305,6 +305,8 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
         raise ChangeError("it takes the pod template away", where=where, fix="Give the changed fields only")
     strategy = spec.get(workload.traits.strategy_field) or {}
     is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, ROLLING_UPDATE)
+    # A patch of the type alone leaves today's rollingUpdate beside it, which the API server refuses
+    # (`ValidateDeploymentStrategy`, `ValidateStatefulSetSpec`); of a DaemonSet it takes both.
     if not is_rolling and strategy.get("rollingUpdate") and not workload.traits.is_per_node:
         raise ChangeError(
             f"strategy type {strategy['type']} may not come with rollingUpdate, which the workload has",

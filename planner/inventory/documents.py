@@ -450,6 +450,8 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Wal
     if repeated:
         keys = f"{', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
         problems.append(finding("key-repeated:file", where=where, keys=keys))
+    # YAML that is cut off often reads as YAML. What kubectl prints ends with a line break: without one some of it is
+    # lost.
     if isinstance(value, dict) and bytes(view[-1:]) != b"\n":
         problems.append(finding("input-cut-off:without a line break", where=where))
         yield Part(where=where, cut=(EVERY_KIND,))

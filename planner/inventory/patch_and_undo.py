@@ -264,6 +264,7 @@ def _helm(patch: Object, strategy_field: str) -> str:
         for container in pod.get("containers") or ()
         if isinstance(container, dict) and container.get("resources")
     ]
+    # A chart's `resources` are its one container's; of several nothing tells which value is whose.
     if len(containers) == 1:
         values["resources"] = containers[0]["resources"]
     values |= {key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod}

@@ -259,6 +259,7 @@ def _spark_template(spec: Document, part: Document, memory: str) -> Document:
     requests = {"memory": memory, "cpu": str(part.get("coreRequest") or part.get("cores") or 1)}
     main = {"name": "spark", "volumeMounts": _listed(part.get("volumeMounts")), "securityContext": part.get("securityContext"),
             "resources": {"limits": {name: amount for name, amount in limits.items() if amount}, "requests": requests}}  # fmt: skip
+    # The operator gives a pod only those of the application's volumes that it mounts.
     mounted = {mount.get("name") for mount in _mappings(part.get("volumeMounts"))}
     own = {key: part[key] for key in _SPARK_SPEC if part.get(key)}
     own["volumes"] = [volume for volume in _mappings(spec.get("volumes")) if volume.get("name") in mounted]
@@ -403,6 +404,8 @@ class _Graph:
             for name, predecessors in before.items():
                 before[name] = predecessors.union(*(before[other] for other in predecessors))
         widest, names = Counter[str](), list(each)
+        # Tasks may run at once where none waits for another, however far back: each such set is tried (an antichain),
+        # since the widest isn't always of one level.
         for chosen in range(1, 2 ** len(names)):
             chosen_tasks = [name for place, name in enumerate(names) if chosen >> place & 1]
             if all(not before[name] & set(chosen_tasks) for name in chosen_tasks):

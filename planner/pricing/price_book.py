@@ -222,6 +222,7 @@ class PriceBook(Record, eq=False):
             return None
         prices = {way: usd for _, row in listed_rows for way, usd in row.usd_per_hour.items()}
         dates = {way: as_of for _, row in listed_rows for way, as_of in row.as_of.items()}
+        # A list may have a machine's price without its size.
         size = next((row for _, row in reversed(listed_rows) if row.vcpus), listed_rows[-1][1])
         return MachinePrice(
             machine_type=size.machine_type,

@@ -147,6 +147,7 @@ def _check_values(book: PriceBook, single: dict[UnitKey, UnitPrice]) -> tuple[li
             ratio = unit.list_unit_price / demand.list_unit_price if demand else None
             if ratio is not None and ratio >= 1:
                 doubt, why = PriceDoubt.NOT_A_DISCOUNT, f"it is {ratio:.0%} of the on-demand price"
+            # As low in the book already, it was looked at then: only a fall to such a price is taken for a mistake.
             elif ratio is not None and ratio <= LOWEST_SPOT_RATIO and not is_near:
                 doubt, why = PriceDoubt.VERY_LOW, f"it is {ratio:.0%} of the on-demand price"
             elif old is not None and not is_near:

@@ -520,6 +520,8 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
     for column, bought in TOTALS.items():
         parts = gpu_count * machine.gpu_each_usd_per_hour.get(bought, 0.0)
         parts += machine.local_ssd_usd_per_hour.get(bought, 0.0)
+        # The table's numbers are rounded: a machine that costs nothing beside its GPUs may seem to cost less than
+        # they do.
         if parts > machine.total_usd_per_hour.get(bought, parts) * 1.0001:
             raise row.error(
                 f"GPUs and local SSD cost {parts:g}, more than the machine with them",

@@ -129,6 +129,7 @@ def _of_sets(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime]:
     lowest = min((turn.began for turn in revision_times if turn.began is not None), default=None)
     removed_sets: dict[str, RevisionTime] = {}
     for scaling in scalings:
+        # Events tell of a set that isn't there any more (revisionHistoryLimit): that was a rollout all the same.
         is_new = scaling.is_up and scaling.name not in set_names and scaling.before in (0, None)
         is_before = lowest is not None and scaling.at < max(
             (turn.began for turn in revision_times if turn.began is not None), default=lowest
@@ -204,6 +205,7 @@ def _scalings(cluster: Cluster) -> dict[tuple[str, str], list[Scaling]]:
     scalings: dict[tuple[str, str], list[Scaling]] = {}
     for event in cluster.snapshot.events:
         read = _SCALED.search(event.message) if event.reason == "ScalingReplicaSet" else None
+        # An event that combines several has the last one's message, and the first one's time as its first.
         at = event.last_seen_at if read and "combined from" in event.message else event.first_seen_at
         if read is not None and at is not None:
             way, name, before, after, was = read.groups()
@@ -237,6 +239,8 @@ def _of_revisions(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime
             for candidate, at in zip(controller_revisions, creation_times, strict=False)
             if candidate.number < revision.number
         ]
+        # A revision that is gone back to gets the next number and keeps the time it was made (kubernetes
+        # `pkg/controller/history` `UpdateControllerRevision`): it is older than one of a lower number.
         is_again = revision.created_at is not None and any(at > revision.created_at for at in younger)
         turn = RevisionTime(
             workload=workload, part=revision.hash, number=revision.number, made_at=revision.created_at, pods=own,

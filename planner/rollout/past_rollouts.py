@@ -171,6 +171,8 @@ class _StartUps:
         by_ready = sorted((pod.ready_at or 0.0, seconds) for seconds, pod in starts)
         by_created = sorted((-(pod.created_at or 0.0), seconds) for seconds, pod in starts)
         self._ready, self._created = [at for at, _ in by_ready], [at for at, _ in by_created]
+        # Running maxima, the longest of those Ready until a time and of those made since one: each gap is then a
+        # bisection.
         self._longest_until, self._longest_since = (
             [*accumulate((seconds for _, seconds in times), max)] for times in (by_ready, by_created)
         )
@@ -368,6 +370,7 @@ class _Past:
         """The longest time without movement that something vouches for."""
         gaps: list[_Gap] = []
         for since, until in pairwise(self._movements()):
+            # As long as its pods take to start, nothing moves in a rollout that goes well.
             if until - since < HUNG_SECONDS or until - since <= _START_UPS * self._longest_start((since, until)):
                 continue
             pods = tuple(pod for pod in self.pods if self._waits_in(pod, since, until))

@@ -65,6 +65,8 @@ class OwnRollouts:
         with part():
             outcome = self._ask(self._cluster, revision)
         of = outcome.why.of if outcome.why is not None and outcome.answer.sentence == outcome.why.sentence else None
+        # An answer that names pods or nodes isn't that of a workload that is alike, unless its words can be made anew
+        # for it.
         if key is not None and (of or not outcome.names_objects):
             self._known[key] = outcome.answer, of
         return outcome.answer

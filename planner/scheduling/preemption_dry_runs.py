@@ -99,6 +99,8 @@ def _standing(cluster: Cluster) -> _Standing:
             table[place, row] = amount
     pods = cluster.snapshot.pods
     started = np.array([pods[i].started_at or pods[i].created_at or 0.0 for i in index.tolist()], dtype=np.float64)
+    # Each node's pods as `MoreImportantPod` orders them, the higher priority first, then the one that started
+    # earlier: they are reprieved in this order.
     order = np.lexsort((index, started, -priority, node))
     first = np.concatenate([[0], np.cumsum(np.bincount(node, minlength=cluster.node_count))])
     return _Standing(first, priority[order], started[order], kind[order], is_kept[order], table)

@@ -188,6 +188,8 @@ class Scheduler:
         shape = pod.shape
         if shape.blocked:
             return Attempt(words=self._blocked(pod))
+        # The ranking that is kept counts what is on the nodes; pods nominated to one hold room there too
+        # (`RunFilterPluginsWithNominatedPods`).
         ranked = None if self.is_thorough or self.nominations else ranking(self.state, shape)
         if ranked is not None and ranked.count:
             equals = ranked.best()
@@ -199,6 +201,7 @@ class Scheduler:
                 refused_by=frozenset((Fails.DEVICE_ERROR,)),
                 is_error=True,
             )
+        # Where its victims made room it goes, even if another node scores higher by now (`evaluateNominatedNode`).
         if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
         if len(nodes) == 0:

@@ -191,6 +191,7 @@ def carried_terms(
 
 
 def _carried(cluster: Cluster) -> _Carried:
+    # A cluster that is another one with empty nodes added carries what that one does.
     if cluster.smaller is not None:
         return _widened(cluster.smaller.remember(_carried), cluster.node_count)
     carried = _Carried({}, {}, {}, {}, {})

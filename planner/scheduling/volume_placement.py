@@ -369,6 +369,8 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
     codes = compiler.codes
     return StorageDemand(
         codes=codes if codes.any() else None,
+        # The smallest claim first, as kube-scheduler matches them: each gets the smallest volume that fits
+        # (kubernetes `volumebinding/binder.go` `findMatchingVolumes`).
         late=tuple(sorted(compiler.late, key=lambda c: c.requested_bytes)),
         mounts=tuple(compiler.mounts),
         exclusive_claims=tuple(compiler.exclusive),

@@ -469,6 +469,8 @@ def _of_other_kind(
         if any(exception.covers(key) for exception in policy.holding(now)):
             return WebhookReview(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
+            # Objects that were reviewed a moment ago and that no list shows yet (one `kubectl apply` of several) are
+            # taken to be applied first.
             along = _unseen(snapshot, earlier, revision.after.key)
             later_revision = replace(revision, after_seconds=_A_MOMENT) if along else revision
             verdict_review = _judged(

@@ -358,6 +358,7 @@ class Api:
                     raise SourceError(failure, where=self._name, fix=self._connection.fix) from None
             if answer is not None:
                 if answer.status == 401:
+                    # A client certificate that ran out gets a plain 401: only its own dates tell why.
                     own = self._connection.own_validity
                     expired = own.warning(time.time()) if own is not None else ""
                     what = f"the credentials aren't accepted: {answer.message}" + (

@@ -157,6 +157,7 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
     if cluster.remember(takes_max_unavailable):
         missing += [bound for bound in values if bound and bound != strategy.max_unavailable]
     for most in missing:
+        # A partition of as many as there are pods replaces none: it would complete, and change nothing.
         for partition in (ordinal for ordinal in values if ordinal < number):
             if (ROLLING_UPDATE, partition, most) == (strategy.kind, strategy.partition, strategy.max_unavailable):
                 continue

@@ -39,6 +39,7 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
     if not len(nodes):
         return
     request = pod_requests(shape.spec)[name]
+    # Rounded down to amounts that people write: 100m, 64Mi.
     step = 100 if name == "cpu" else 64 * 2**20
     free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
     if free * 2 < request or free <= 0:

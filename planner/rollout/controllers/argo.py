@@ -242,6 +242,7 @@ class ArgoController(OverSets):
         """`reconcileCanaryReplicaSets` and `reconcileBlueGreenReplicaSets`: the stable set, then the new one, then others."""
         if self.workload.is_paused:
             return False
+        # A set that serves again isn't scaled down later any more (argo-rollouts `removeScaleDownDeadlines`).
         for hash_ in (self.stable, *(() if self.is_aborted else (self.new_hash,))):
             self.delayed.pop(hash_, None)
         if self.blue_green is not None:

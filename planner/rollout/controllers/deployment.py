@@ -255,6 +255,8 @@ class DeploymentController(OverSets):
         total = sum(s.replicas for s in active)
         to_add = allowed - total
         newest_first = to_add > 0
+        # `scale` in kubernetes `pkg/controller/deployment/sync.go`: the largest first; of equal ones the newest where
+        # pods come (`ReplicaSetsBySizeNewer`), the oldest where they go.
         ordered = sorted(active, key=lambda s: (-s.replicas, -s.created_at if newest_first else s.created_at))
         sizes: list[int] = []
         added = 0
@@ -263,6 +265,7 @@ class DeploymentController(OverSets):
             sizes.append(replica_set.replicas + share)
             added += share
         if to_add:
+            # Shares are rounded: what is left of them goes to the largest set.
             sizes[0] = max(0, sizes[0] + to_add - added)
         changed = False
         for replica_set, size in zip(ordered, sizes, strict=True):

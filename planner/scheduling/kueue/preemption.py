@@ -79,6 +79,9 @@ def _classical(preemptor: Preemptor) -> list[PreemptionTarget]:
     ordered = _in_order(preemptor, reclaimed, by_priority, own)
     is_forbidden = queue.spec.borrow_policy == "Never"
     is_under = all(queue.quota(fr).nominal > queue.use.get(fr, 0) for fr in preemptor.short)
+    # The order of Kueue's `classicalPreemptions`. Who borrows may evict its own queue's workloads, but under
+    # borrowWithinCohort Never no other's: where all candidates are its own one attempt will do, and where others' are
+    # needed the one that doesn't borrow comes first.
     if not (reclaimed or by_priority) or (is_forbidden and not is_under):
         ways: tuple[bool, ...] = (True,)
     elif is_forbidden and not reclaimed:
