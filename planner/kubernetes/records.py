@@ -1420,7 +1420,7 @@ class Snapshot:
     pod_templates: tuple[PodTemplate, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     provisioning_requests: tuple[ProvisioningRequest, ...] = ()
-    node_pools: tuple[KarpenterNodePool, ...] = ()  # Karpenter's
+    node_pools: tuple[KarpenterNodePool, ...] = ()
     node_claims: tuple[NodeClaim, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
