@@ -143,6 +143,39 @@ def test_a_node_pool_in_the_dump_says_what_it_says_in_a_file(limits: dict[str, s
     assert in_dump.verdict is (Verdict.STUCK if "1" in limits.values() else Verdict.NEEDS_GROWTH)
 
 
+def node_claim(node_name: str = "", *, pool_name: str = "gpu", **metadata: Any) -> Item:
+    """A machine of one GPU, launched for another team's pods."""
+    taint = {"key": "team", "value": "blue", "effect": "NoSchedule"}
+    launched = {"type": "Launched", "status": "True", "lastTransitionTime": GONE}
+    has = {"cpu": "4", "memory": "16Gi", "pods": "110", "nvidia.com/gpu": "1"}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "gpu-x", "labels": {"karpenter.sh/nodepool": pool_name}, **metadata},
+        "spec": {"requirements": [], "taints": [taint]},
+        "status": {"nodeName": node_name, "conditions": [launched], "capacity": has, "allocatable": has},
+    }
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (node_claim(), Verdict.STUCK),  # its node isn't there yet, and takes what the limit leaves
+        (node_claim("n1"), Verdict.STUCK),
+        (node_claim("n0"), Verdict.NEEDS_GROWTH),  # n0 is counted as a node
+        (node_claim(deletionTimestamp=GONE), Verdict.NEEDS_GROWTH),
+        (node_claim(pool_name="other"), Verdict.NEEDS_GROWTH),
+    ],
+)
+@pytest.mark.parametrize("limit", [{"nvidia_com/gpu": "2"}, {"nodes": "2"}])
+def test_a_machine_on_its_way_counts_against_the_limits_of_its_pool(
+    claim: Item, verdict: Verdict, limit: dict[str, str]
+) -> None:
+    """One of two is there. Source: karpenter `pkg/controllers/provisioning/provisioner.go` `Schedule` (`nodes.Active()`: NodeClaims without
+    a node too, none that is deleted), `scheduling/scheduler.go` `calculateExistingNodeClaims`."""
+    assert within(pool(FAMILY, **limit), claim, given=TYPES).verdict is verdict
+
+
 def test_a_file_stands_above_the_dump() -> None:
     assert within(pool(FAMILY), given=[pool(FAMILY, nodes="1"), *TYPES]).verdict is Verdict.STUCK
     assert within(pool(FAMILY, nodes="1"), given=[pool(FAMILY), *TYPES]).verdict is Verdict.NEEDS_GROWTH

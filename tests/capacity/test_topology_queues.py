@@ -150,12 +150,11 @@ def test_what_lacks_in_the_input_is_named() -> None:
     assert outcomes([one for one in objects if one is not TOPOLOGY])["w"] == (
         AdmissionOutcome.UNKNOWN, "the input holds no Topology dc",
     )  # fmt: skip
-    blind = [one for one in objects if one["kind"] != "Node"]
-    listed = tuple(kind for kind in KINDS if kind != "Node")
-    assert outcomes(blind, listed)["w"] == (
-        AdmissionOutcome.UNKNOWN,
-        "the nodes and pods of its topology aren't all in the input",
-    )
+    for lacking in ("Node", "Pod"):
+        blind = [one for one in objects if one["kind"] != lacking]
+        assert outcomes(blind, tuple(kind for kind in KINDS if kind != lacking))["w"] == (
+            AdmissionOutcome.UNKNOWN, "the nodes and pods of its topology aren't all in the input",
+        )  # fmt: skip
     held, *pods = runs("old", ["n0", "n1"], 4)
     assert outcomes(cluster(held, pods[0], wants("w", 2, 4, **REQUIRED)))["w"] == (
         AdmissionOutcome.UNKNOWN, "some pods with quota of f aren't on their nodes yet",

@@ -16,7 +16,7 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
-from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
+from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
@@ -115,6 +115,38 @@ def test_a_stateful_set_goes_to_the_second_revision_and_back_to_the_first() -> N
         again(found, key, ("45s", image(items, tag)), first=image(items, "2")).workloads[0].ticks for tag in ("3", "1")
     )
     assert back < forward  # the pods that weren't replaced yet stay
+
+
+def changed_midway(before: int | None, limit: int | None, *, shows: bool) -> WorkloadRollout:
+    """Eight parallel pods of a StatefulSet with a maxUnavailable, and another one applied while the first pods are being replaced; `shows`:
+    a second StatefulSet tells that the API server has the field."""
+
+    def strategy(most: int | None) -> Item:
+        own = {} if most is None else {"maxUnavailable": most}
+        return {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": own}}
+
+    more = {"podManagementPolicy": "Parallel", **strategy(before)}
+    items = stateful_set("worker", ["gpu-0"] * 8, pod_spec(gpus=1), **more)
+    other = stateful_set("other", [], pod_spec(), **strategy(1)) if shows else []
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(items[0])}
+    items[0]["metadata"]["annotations"] = applied  # so that what the second manifest leaves out goes
+    found = whole(gpus(8), items, other)
+    answer = again(found, "StatefulSet/ml/worker", ("10s", image(items, "2", **strategy(limit))))
+    assert answer.verdict is Verdict.COMPLETES
+    return answer.workloads[0]
+
+
+def test_how_many_of_a_stateful_set_go_at_once_is_what_the_second_change_says() -> None:
+    assert changed_midway(None, None, shows=True).lowest_ready == 7
+    assert changed_midway(None, 3, shows=True).lowest_ready == 5
+    assert (
+        changed_midway(2, 2, shows=True).ticks < changed_midway(2, None, shows=True).ticks
+    )  # 1 where it isn't there any more
+
+
+def test_an_api_server_without_the_field_keeps_it_out_of_the_second_change_too() -> None:
+    """Source: kubernetes `pkg/registry/apps/statefulset/strategy.go` `dropStatefulSetDisabledFields`."""
+    assert changed_midway(None, 3, shows=False).lowest_ready == 7
 
 
 def test_a_daemon_set_is_changed_again() -> None:

@@ -249,6 +249,23 @@ def test_a_daemon_set_that_stops_surging_keeps_the_older_pod_of_a_node() -> None
     assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 1
 
 
+def test_beside_a_daemon_pod_that_ends_only_a_surging_set_makes_another() -> None:
+    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `podsShouldBeOnNode`: only who surges needs "at least one non-deleted
+    pod on the node"; for the others a pod that ends is the node's pod until it is gone."""
+
+    def pods_at_first(surge: int, unavailable: int) -> tuple[int, int]:
+        items = daemon_set("worker", ["n-0", "n-1"], pod_spec(), updateStrategy=rolling(surge, unavailable))
+        items[-1]["metadata"]["deletionTimestamp"] = "2026-11-21T10:00:00Z"
+        run = roll(node("n-0"), node("n-1"), items, key=DAEMONS, new_revision=False)
+        assert run.completed
+        assert {(pod.node, pod.is_terminating) for pod in run.pods[DAEMONS]} == {(0, False), (1, False)}
+        first = run.moments[DAEMONS][1]
+        return first.pods, first.terminating
+
+    assert pods_at_first(1, 0) == (3, 1)
+    assert pods_at_first(0, 1) == (2, 1)
+
+
 # ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
     one = pod_spec(gpus=1)

@@ -24,6 +24,7 @@ from planner.rollout.in_flight import InFlight, failing, in_flight
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats
 from tests.builders.drains import drain
@@ -464,3 +465,36 @@ def test_who_is_midway_itself_cannot_be_asked_about_later() -> None:
     change = WorkloadChange(workload="Deployment/ml/first")
     with pytest.raises(ChangeError, match="isn't at rest itself"):
         rollout(found, Scenario(changes=(change,)), beside=LaterEvents(later=parse_later("30s:rollout:all")))
+
+
+# ── a rollout of which nobody can say where it goes ──────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("places", "asked", "has_sets", "is_known"),
+    [
+        (["a", "b"], WORKER, False, False),  # pods of two revisions where the worker's go, too
+        (["z", "a"], WORKER, False, False),
+        (["z", "z"], WORKER, False, True),  # the worker can't come to z
+        (["a", "b"], "Deployment/ml/last", False, True),  # which can't come to a and b
+        (["a", "b"], WORKER, True, True),
+    ],
+)
+def test_another_rollout_without_replica_sets_makes_it_not_known_only_where_it_is_met(
+    places: list[str], asked: str, has_sets: bool, is_known: bool
+) -> None:
+    """Which of two revisions of a Deployment is the newer one only ReplicaSets tell; who shares no node with it doesn't hang on it."""
+    zone_a, zone_z = {"nodeSelector": {"zone": "a"}}, {"nodeSelector": {"zone": "z"}}
+    nodes = [node(name, gpus=2, labels={"zone": zone}) for name, zone in (("a", "a"), ("b", "a"), ("z", "z"))]
+    other = midway("other", [places[0]], [places[1]])
+    items = [*other, *deployment("worker", ["a"], pod_spec(**zone_a)), *deployment("last", ["z"], pod_spec(**zone_z))]
+    found = snapshot(*nodes, [item for item in items if has_sets or item["kind"] != "ReplicaSet"])
+    result = rollout(found, Scenario(changes=(WorkloadChange(workload=asked),), runs=1, with_remedies=False))
+    assert ("Deployment/ml/other is in flight" in str(result.sentence)) is not is_known
+    assert result.verdict is (Verdict.COMPLETES if is_known else Verdict.UNKNOWN)
+
+
+def test_a_rollout_without_replica_sets_is_not_another_one_for_itself() -> None:
+    found = snapshot(
+        node("a", gpus=3), [item for item in midway("other", ["a"], ["a"]) if item["kind"] != "ReplicaSet"]
+    )
+    [lacking] = unknowns(Cluster(found), revision(found, "Deployment/ml/other"))
+    assert "its pods are of 2 of them" in lacking.what

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any, Final
 
 import pytest
 
-from planner.rollout.past_rollouts import PastCourse, latest_rollout
+from planner.rollout.past_causes import HangCure
+from planner.rollout.past_rollouts import PastCourse, PastRollout, latest_rollout
 from planner.rollout.prepared_change import compiled
-from tests.builders.objects import node, owner, pod, pod_spec, read_items
+from tests.builders.objects import deployment, node, owner, pod, pod_spec, read_items
+from tests.rollout.rollouts import rolling
 
 Item = dict[str, Any]
 START: Final = 1_795_000_000.0
@@ -20,8 +23,8 @@ def iso(at: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def course(kind: str, pods: list[tuple[int, str, float | None]], *, at: float, current: str = OLD, update: str = NEW, more: Any = (),
-           nodes: int = 3, **spec: Any) -> PastCourse:  # fmt: skip
+def rolled(kind: str, pods: list[tuple[int, str, float | None]], *, at: float, current: str = OLD, update: str = NEW, more: Any = (),
+           nodes: int = 3, **spec: Any) -> PastRollout:  # fmt: skip
     """Of three pods; (number, revision, when it was made, Ready 3 s later; None: it ends)."""
     by = owner(kind, "x", "x")
     numbers = {OLD: 1, NEW: 2} if update == NEW else {NEW: 2, OLD: 3}  # an undo gives the older one the highest
@@ -68,7 +71,7 @@ def course(kind: str, pods: list[tuple[int, str, float | None]], *, at: float, c
     )
     past = latest_rollout(cluster, cluster.snapshot.workloads[0])
     assert past is not None
-    return past.course
+    return past
 
 
 LATER: Final = {"apiVersion": "v1", **node("later")}
@@ -109,4 +112,93 @@ def test_a_rollout_is_done_when_its_status_would_say_so(
     kind: str, pods: Any, more: dict[str, Any], is_done: bool
 ) -> None:
     at = START + 1_000 if "more" in more else START + 50
-    assert (course(kind, pods, at=at, **more) is PastCourse.COMPLETED) is is_done
+    assert (rolled(kind, pods, at=at, **more).course is PastCourse.COMPLETED) is is_done
+
+
+@pytest.mark.parametrize(
+    ("node_came", "pod_came", "took"),
+    [
+        (20, 21, 12),  # made for its node
+        (20, 30, 12),
+        (None, 21, 903),  # a node that was there before: one more of the rollout's pods
+        (20, 18, 903),  # before its node was: a pod that waited
+    ],
+)
+def test_a_daemon_pod_that_came_with_its_node_is_not_of_the_rollout(
+    node_came: float | None, pod_came: float, took: float
+) -> None:
+    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `manage` makes a node's first pod whether or not a rollout is under way."""
+    late, own = copy.deepcopy(ON_LATER), node("later")
+    own["metadata"]["creationTimestamp"] = iso(START + (-8_000 if node_came is None else node_came))
+    late["metadata"]["creationTimestamp"] = iso(START + pod_came)
+    late["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": iso(START + pod_came)},
+        {"type": "Ready", "status": "True", "lastTransitionTime": iso(START + 903)},
+    ]
+    pods = [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, START + 9)]
+    past = rolled("DaemonSet", pods, at=START + 2_000, nodes=4, more=[own, late], current=NEW)
+    assert past.ended == iso(START + took)
+
+
+def event(reason: str, kind: str, name: str, at: float, message: str) -> Item:
+    about = {"kind": kind, "name": name, "namespace": "" if kind == "Node" else "ml"}
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": f"{name}.{reason.lower()}", "namespace": "ml"},
+        "involvedObject": about, "reason": reason, "message": message, "type": "Warning" if reason.startswith("Failed") else "Normal",
+        "firstTimestamp": iso(at), "lastTimestamp": iso(at), "count": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("registered", "reason", "cure"),
+    [
+        (1_790, "RegisteredNode", HangCure.NODE_ADDED),
+        (1_770, "RegisteredNode", HangCure.NODE_ADDED),
+        (1_790, "NodeReady", HangCure.NOT_SEEN),  # it was there before
+        (60, "RegisteredNode", HangCure.NOT_SEEN),  # long before: something else let the pod in
+        (1_850, "RegisteredNode", HangCure.NOT_SEEN),  # a node of that name came after: it was made anew
+    ],
+)
+def test_a_hang_that_a_new_node_ended_is_told_though_node_and_pod_are_gone(
+    registered: float, reason: str, cure: HangCure
+) -> None:
+    """The first new pod waits for room for half an hour; what is left of it are events."""
+    items = deployment("x", ["n-0"], pod_spec(), strategy=rolling(1, 0))
+    own, older, last = items
+    newer = copy.deepcopy(older)
+    template = {"metadata": {"labels": {"app": "x", "pod-template-hash": "2"}}, "spec": pod_spec(cpu="2")}
+    newer["metadata"] |= {"name": "x-2", "uid": "rs-2", "creationTimestamp": iso(START)}
+    newer["spec"] |= {"template": template, "selector": {"matchLabels": {"pod-template-hash": "2"}}}
+    older["metadata"]["creationTimestamp"] = iso(START - 9_000)
+    older["spec"]["replicas"] = 0
+    for number, one in enumerate((older, newer), 1):
+        one["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": str(number)}
+    own["metadata"]["creationTimestamp"] = iso(START - 9_000)
+    own["spec"]["template"] = {**template, "metadata": {"labels": {"app": "x"}}}
+    done = {
+        "type": "Progressing",
+        "status": "True",
+        "reason": "NewReplicaSetAvailable",
+        "lastUpdateTime": iso(START + 1_835),
+    }
+    own["status"] = {
+        "replicas": 1,
+        "updatedReplicas": 1,
+        "availableReplicas": 1,
+        "readyReplicas": 1,
+        "conditions": [done],
+    }
+    last["metadata"] |= {"name": "x-2-b", "uid": "x-2-b", "creationTimestamp": iso(START + 5_000)}
+    last["metadata"]["labels"] = template["metadata"]["labels"]
+    last["metadata"]["ownerReferences"] = [owner("ReplicaSet", "x-2", "rs-2")]
+    events = [
+        event("ScalingReplicaSet", "Deployment", "x", START, "Scaled up replica set x-2 from 0 to 1"),
+        event("SuccessfulCreate", "ReplicaSet", "x-2", START, "Created pod: x-2-a"),
+        event("FailedScheduling", "Pod", "x-2-a", START + 1, "0/1 nodes are available: 1 Insufficient cpu."),
+        event("Scheduled", "Pod", "x-2-a", START + 1_800, "Successfully assigned ml/x-2-a to new-1"),
+        event(reason, "Node", "new-1", START + registered, f"Node new-1 event: {reason}"),
+    ]
+    cluster = compiled(read_items([node("n-0"), own, older, newer, last, *events], taken_at=START + 7_200))
+    past = latest_rollout(cluster, cluster.snapshot.workloads[0])
+    assert past is not None
+    assert (past.course, past.cure) == (PastCourse.HUNG_THEN_CURED, cure)

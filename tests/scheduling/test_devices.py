@@ -240,6 +240,33 @@ def test_the_first_alternative_that_fits() -> None:
     assert ask(*BOTH, template(either(3, 2))).fitting() == ["n-1"]
 
 
+@pytest.mark.parametrize(
+    ("alternatives", "fitting", "error"),
+    [
+        ([(40, 1)], ["n-0", "n-1"], ""),
+        ([(1, 40)], ["n-0", "n-1"], ""),
+        ([(33, 34)], [], "number of requested devices 33 exceeds the claim limit of 32"),
+        ([(20, 40), (13, 14)], [], "number of requested devices 33 exceeds the claim limit of 32"),
+        ([(20, 40), (12, 14)], [], "cannot allocate all claims"),  # 32 may be asked for: there are no more than two
+    ],
+)
+def test_the_least_that_alternatives_ask_for_is_what_a_claims_limit_counts(
+    alternatives: list[tuple[int, int]], fitting: list[str], error: str
+) -> None:
+    """Source: kubernetes `staging/src/k8s.io/dynamic-resource-allocation/structured` `Allocate` (`minDevicesPerClaim`, the least
+    `firstAvailable` entry of each request), `resource/v1` `AllocationResultsMaxSize` = 32."""
+    requests = [
+        {
+            "name": f"r{number}",
+            "firstAvailable": [{"name": f"x{n}", "deviceClassName": "gpu", "count": n} for n in counts],
+        }
+        for number, counts in enumerate(alternatives)
+    ]
+    question = ask(*BOTH, template(*requests))
+    assert question.fitting() == fitting
+    assert error in question.reasons()
+
+
 def test_slices_of_a_pools_older_generation_count_no_more() -> None:
     older = devices("n-0", "a", "a")
     older["spec"]["pool"]["generation"] = 0
