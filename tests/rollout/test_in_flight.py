@@ -482,10 +482,10 @@ def test_another_rollout_without_replica_sets_makes_it_not_known_only_where_it_i
     places: list[str], asked: str, has_sets: bool, is_known: bool
 ) -> None:
     """Which of two revisions of a Deployment is the newer one only ReplicaSets tell; who shares no node with it doesn't hang on it."""
-    zone_a, zone_z = {"nodeSelector": {"zone": "a"}}, {"nodeSelector": {"zone": "z"}}
+    in_a, in_z = (pod_spec(nodeSelector={"zone": zone}) for zone in "az")
     nodes = [node(name, gpus=2, labels={"zone": zone}) for name, zone in (("a", "a"), ("b", "a"), ("z", "z"))]
     other = midway("other", [places[0]], [places[1]])
-    items = [*other, *deployment("worker", ["a"], pod_spec(**zone_a)), *deployment("last", ["z"], pod_spec(**zone_z))]
+    items = [*other, *deployment("worker", ["a"], in_a), *deployment("last", ["z"], in_z)]
     found = snapshot(*nodes, [item for item in items if has_sets or item["kind"] != "ReplicaSet"])
     result = rollout(found, Scenario(changes=(WorkloadChange(workload=asked),), runs=1, with_remedies=False))
     assert ("Deployment/ml/other is in flight" in str(result.sentence)) is not is_known

@@ -135,7 +135,7 @@ def test_a_daemon_pod_that_came_with_its_node_is_not_of_the_rollout(
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": iso(START + pod_came)},
         {"type": "Ready", "status": "True", "lastTransitionTime": iso(START + 903)},
     ]
-    pods = [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, START + 9)]
+    pods: list[tuple[int, str, float | None]] = [(2, NEW, START + 1), (1, NEW, START + 5), (0, NEW, START + 9)]
     past = rolled("DaemonSet", pods, at=START + 2_000, nodes=4, more=[own, late], current=NEW)
     assert past.ended == iso(START + took)
 
