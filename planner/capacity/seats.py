@@ -154,6 +154,7 @@ def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
         if workload.traits.is_per_node or not gpu_resources:
             continue
         kind = likeness(cluster, workload.namespace, template.labels, template.spec)
+        # Workloads whose pods are alike fit on the same nodes: one look for all of them.
         if kind not in open_to:
             shape = compile_shape(cluster, workload.namespace, template.labels, kind.spec.value)
             open_to[kind] = feasible_nodes(state, shape).tolist()

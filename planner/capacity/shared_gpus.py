@@ -110,6 +110,7 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
     table = device_table(cluster)
     lines: dict[tuple[str, str], tuple[set[str], list[int]]] = {}
     for place, (slice_, device) in enumerate(table.devices):
+        # A driver may put its domain before an attribute's name (`gpu.nvidia.com/productName`), and may not.
         named = {name.rsplit("/", 1)[-1]: value for name, value in device.attributes.items()}
         model = model_named(next((str(named[key]) for key in _PRODUCTS if key in named), ""))
         nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0, 0]))

@@ -70,6 +70,7 @@ def _check(field: str, value: Any, checked: dict[tuple[str, int], Any]) -> None:
         for each in value:
             _check(field, each, checked)
     elif isinstance(value, Record) and ("", id(value)) not in checked:
+        # The record itself is kept: an id is another object's as soon as nothing holds this one.
         checked["", id(value)] = value
         if (rule := _OF_RECORD.get(type(value))) is not None:
             rule(value)

@@ -105,6 +105,8 @@ def _status_of(
 ) -> BudgetStatus:
     """The status of `number` pods of these controllers, `healthy` of them Ready."""
     low, high = budget.min_available, budget.max_unavailable
+    # A plain minAvailable counts whatever pods match; a share and maxUnavailable ask how many their controllers want
+    # (kubernetes `pkg/controller/disruption` `getExpectedPodCount`).
     if high is None and not isinstance(low, str):
         return _status(healthy, low or 0, number if low is not None else 0)
     unscaled = next((controller for controller in controllers if controller not in controller_scales), "")

@@ -203,6 +203,8 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, start: float) -> R
     effective = cost.cost.total
     hours = round(HOURS_PER_MONTH * (line.usd / effective if effective else 0.0), _DIGITS)
     row = _of_any(start, node.provider_name or None)
+    # What a commitment covers was billed by the commitment's own row: the usage has an effective cost, and a billed
+    # cost of 0 (FOCUS, BilledCost).
     is_covered = bool(cost.commitment_id)
     contracted = cost.on_demand_usd_per_hour if is_covered else price.usd_per_hour
     if is_covered:

@@ -188,6 +188,7 @@ def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> Spli
     family = price.machine_type.split("-", 1)[0].replace("custom", "n1")
     core = book.unit(Component.CORE, family, price.region_id, Provisioning.ON_DEMAND)
     ram = book.unit(Component.RAM, family, price.region_id, Provisioning.ON_DEMAND)
+    # A machine has one price: it is split as the family's own core and GiB cost, where it has such prices.
     ratio = core.list_unit_price / ram.list_unit_price if core and ram else VCPU_TO_GIB_PRICE
     size = node.capacity or node.allocatable
     cpu_weight = size.get(CPU, 0) / 1000 * ratio

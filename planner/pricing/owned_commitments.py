@@ -122,6 +122,7 @@ def covered(
         candidate_nodes = sorted(free.get((commitment.machine_type, commitment.region_id), ()), key=rank)
         commitments_by_node |= {node.name: commitment for node in candidate_nodes[: commitment.nodes]}
         free[commitment.machine_type, commitment.region_id] = candidate_nodes[commitment.nodes :]
+    # Plans come after: they may be spent on any machine, a commitment of machines on its own type only.
     free_nodes = sorted((node for nodes_left in free.values() for node in nodes_left), key=rank)
     for plan in book.commitments:
         if plan.discount is not None:

@@ -224,6 +224,8 @@ def _tolerating(of: Same[PodSpec]) -> PodSpec:
     }
     if not extended_resources:
         return spec
+    # The admission plugin ExtendedResourceToleration: nodes with such devices are often tainted with the resource's
+    # name.
     every = Toleration(operator="Exists", effect="NoSchedule")
     added = tuple(replace(every, key=name) for name in sorted(extended_resources))
     new = tuple(toleration for toleration in added if toleration not in spec.tolerations)

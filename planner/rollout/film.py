@@ -329,6 +329,7 @@ def _played(
         live = camera.pods[uid]
         was = before.get(uid)
         since = list(sightings)
+        # First seen when something happened to it: until then it was as the snapshot has it.
         if was is not None and since[0][0] > 0:
             since.insert(0, (0, at_first(cluster, was)))
         workload = of[uid] if was is not None else keys.get(live.owner, live.owner)

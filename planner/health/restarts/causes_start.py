@@ -98,6 +98,7 @@ def _runtime_error(question: TroubledCase, reason: str, message: str) -> Diagnos
     failed, code = question.events("Failed"), question.exit_code
     text = message or (failed[-1].message if failed else "")
     outcome, words = outcome_of_message("start", text)
+    # POSIX's own two: found and not executable, not found.
     by_code = {126: "command.not_executable", 127: "command.not_found"}.get(code or 0, "start.unsaid")
     outcome = outcome or ("start.other" if text else by_code)
     evidence = [question.told_as(place, why, of) for place, why, of in question.reasons if why == reason][:1]
@@ -131,6 +132,7 @@ def bad_command(question: TroubledCase) -> Diagnosis | None:
     """The program can't be run, as its exit code or its log says."""
     code = question.exit_code
     wrong_cpu, missing = (question.case.signs.of(sign) for sign in (Sign.ARCHITECTURE, Sign.COMMAND))
+    # A program of another CPU may end with any code; its log says so (exec format error).
     if code not in (126, 127) and not wrong_cpu:
         return None
     evidence = [ending(question)] if code is not None else []

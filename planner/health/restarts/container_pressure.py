@@ -90,6 +90,7 @@ def _cpu(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidence]]
                 f"{format_amount(peer_request, CPU)} in {names(peers)}",
             )
         )
+    # Without a limit there is no quota of the kernel's, and nothing to be throttled by.
     if not limit:
         return "", evidence
     if used_millicores is not None and used_millicores * 100 >= limit * CPU_BOUND_PERCENT:

@@ -232,6 +232,8 @@ def _gaps(snapshot: Snapshot, population: Population) -> tuple[str, ...]:
         ("Event", "Events", "probe failures and node losses are unknown, so few causes are certain", "events"),
         ("PodMetrics", "PodMetrics", "memory and CPU use are unknown", "pods.metrics.k8s.io"),
     ):
+        # A quiet cluster may have no event at all, but none with pods that run has no PodMetrics: where nothing says
+        # whether they were listed, only these are taken as not asked for.
         presence = snapshot.presence.get(kind, Presence.PRESENT if kind == "Event" else None)
         if kind == "PodMetrics" and not snapshot.pod_metrics and presence is None:
             presence = Presence.ABSENT

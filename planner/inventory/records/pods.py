@@ -207,6 +207,8 @@ def _effective(
     if all(amounts == own for amounts in current):
         return resources
     pending = (condition.reason for condition in status.conditions or () if condition.type == "PodResizePending")
+    # As kube-scheduler counts a pod that is resized: the most of what it asks for, has and was promised, without what
+    # its node can never give it (kubernetes `component-helpers/resource/helpers.go` `determineContainerReqs`).
     if "Infeasible" not in pending:
         current.append(own)
     names = dict.fromkeys(name for amounts in current for name in amounts)
