@@ -415,18 +415,27 @@ class Run:
                 self.later = sorted((*self.later, *evicting_them), key=_time_of)
             if event.expels is not None:
                 for name in event.tainted:
+                    due = taint_evictions.scheduled((e for e in self.later if isinstance(e, Happening)), name)
                     here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
-                    evicting_them = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, list(here))
+                    free = [pod for pod in here if pod.number not in due]
+                    evicting_them = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, free)
                     self.later = sorted((*self.later, *evicting_them), key=_time_of)
-            self.later = [
-                later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(event))
-            ]
+            self.later = [left for one in self.later if (left := self._left_of(one, event)) is not None]
             for stage in event.stages[:1]:
                 # The next batch of an upgrade begins once this one's nodes are empty (`_due`), and at the latest then:
                 # a budget may never let a pod go. From here on `after_seconds` counts from the start of the run.
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=event.stages[1:]))
                 self.later = sorted((*self.later, self._stages[-1]), key=_time_of)
+
+    def _left_of(self, later: Revision | Happening, came: Happening) -> Revision | Happening | None:
+        """What is left of a later event after one that took a taint away; None of an eviction that is cancelled by it."""
+        if not isinstance(later, Happening) or later.expels is None or later.puts_out not in came.opens:
+            return later
+        happenings = [event for event in self.came if isinstance(event, Happening)]
+        taints = taint_evictions.executing_now(self.simulation.cluster, later.puts_out, happenings)
+        here = self.simulation.pods.on(self.simulation.cluster.node_index[later.puts_out])
+        return taint_evictions.left_of(later, taints, here)
 
     def _begin_later(self, revision: Revision) -> None:
         self._begin([revision])

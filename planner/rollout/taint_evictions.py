@@ -9,9 +9,10 @@ when it first saw the taint on the pod's node, which no object tells: here from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
+from planner.ground.records import replace
 from planner.ground.words import duration
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import PodSpec, Taint
@@ -44,8 +45,9 @@ def _evicted(cluster: Cluster) -> dict[tuple[int, Taint, float], list[int]]:
         for index in pods_by_node(cluster, None).get(place, ()):
             pod = cluster.snapshot.pods[index]
             if pod.deleted_at is None and not (pod.owner and kind_in(pod.owner.key(pod.namespace)).is_per_node):
-                for taint, seconds in short_stays(pod.spec, cluster.executing(place)):
-                    evicted.setdefault((place, taint, seconds), []).append(index)
+                stays = short_stays(pod.spec, cluster.executing(place))
+                if (shortest := min(stays, key=lambda stay: stay[1], default=None)) is not None:
+                    evicted.setdefault((place, *shortest), []).append(index)
     return evicted
 
 
@@ -75,6 +77,31 @@ def evictions_on(node: str, taint: Taint, now: float, pods: Iterable[LivePod]) -
                 pods_by_seconds.setdefault(seconds, []).append(pod.number)
     for seconds, numbers in pods_by_seconds.items():
         yield _eviction(node, taint, now + seconds, seconds, numbers)
+
+
+def scheduled(later: Iterable[Happening], node: str) -> frozenset[int]:
+    """Numbers of the pods whose eviction from a node that answers has its time: a taint that comes beside doesn't make it an earlier one
+    (`processPodOnNode` returns where one is scheduled already)."""
+    return frozenset(number for event in later if event.puts_out == node for number in event.numbers)
+
+
+def left_of(eviction: Happening, taints: Sequence[Taint], pods: Iterable[LivePod]) -> Happening | None:
+    """What is left of an eviction once its node, with these `pods`, has only these NoExecute `taints`: who tolerates one of them for a time
+    only is deleted when it was to be, whichever taint has set that time; of who tolerates all of them forever it is cancelled."""
+    stay = {pod.number for pod in pods if not any(short_stays(pod.shape.spec, taints))}
+    numbers = eviction.numbers - stay
+    return replace(eviction, numbers=numbers) if numbers else None
+
+
+def executing_now(cluster: Cluster, name: str, came: Iterable[Happening]) -> list[Taint]:
+    """The NoExecute taints of a node after what came, in its order."""
+    taints = [*cluster.executing(cluster.node_index[name])]
+    for event in came:
+        if name in event.opens:
+            taints = [taint for taint in taints if taint.key != event.bar]
+        if event.expels is not None and name in event.tainted:
+            taints.append(event.expels)
+    return taints
 
 
 def _eviction(node: str, taint: Taint, at: float, seconds: float, numbers: Iterable[int]) -> Happening:

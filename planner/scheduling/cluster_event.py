@@ -76,10 +76,6 @@ class Happening(Record):
     scales: str = ""
     replicas: int = 0
 
-    def is_lifted_by(self, other: Happening) -> bool:
-        """Whether it puts pods out for a taint that `other` takes away."""
-        return self.expels is not None and self.puts_out in other.opens and self.expels.key == other.bar
-
     @property
     def nodes(self) -> frozenset[str]:
         """The names of all nodes that it, and what follows on it, happen to: a taint that all tolerate and that evicts nobody does nothing,

@@ -196,3 +196,66 @@ def test_a_taint_that_is_taken_off_has_evicted_those_whose_seconds_were_over() -
         assert answer.verdict is Verdict.STUCK
         assert answer.ties is None or not answer.ties.proven
     assert asked(making_room(FOR_EVER), then=f"10m:untaint:node/b={KEY}").verdict is Verdict.STUCK
+
+
+# ── two taints of one node ───────────────────────────────────────────────────────────────────────────────────────────
+OTHER_KEY = "repair"
+
+
+def stays(key: str, seconds: int | None) -> Item:
+    return {"key": key, "operator": "Exists"} | (
+        {} if seconds is None else {"tolerationSeconds": seconds, "effect": "NoExecute"}
+    )
+
+
+def twice_tainted(first: int | None, second: int | None, *, now: tuple[str, ...] = (KEY, OTHER_KEY)) -> Snapshot:
+    """The worker's surge waits for the GPU of b, which other's pod holds: it tolerates b's two taints for so many seconds."""
+    forever = tolerant(stays(KEY, None), stays(OTHER_KEY, None))
+    mine = deployment("worker", ["a"], forever, strategy=rolling(1, 0))
+    other = deployment("other", ["b"], tolerant(stays(KEY, first), stays(OTHER_KEY, second)))
+    b = node("b", pool="other", gpus=1, taints=tuple((key, "NoExecute") for key in now))
+    return read(WHOLE, node("a", gpus=1), b, mine, other)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lifts", "seconds"),
+    [
+        (60, 600, "", 150),  # 60 s, 30 s to end, two start-ups
+        (60, 600, f"30s:untaint:node/b={KEY}", 150),  # what is scheduled stays, though its taint has gone
+        (60, 600, f"30s:untaint:node/b={OTHER_KEY}", 150),
+        (60, None, f"30s:untaint:node/b={KEY}", None),  # the other one it tolerates forever: cancelled
+        (60, None, f"30s:untaint:node/b={OTHER_KEY}", 150),
+        (60, 600, f"20s:untaint:node/b={KEY};30s:untaint:node/b={OTHER_KEY}", None),  # none is left
+    ],
+)
+def test_an_eviction_stays_at_its_time_while_a_taint_is_left_that_is_tolerated_for_a_time(
+    first: int | None, second: int | None, lifts: str, seconds: int | None
+) -> None:
+    """Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode` (``if startTime.Add(minTolerationTime).Before(
+    triggerTime) { return }``), and `cancelWorkWithEvent` where none is left, or all are tolerated forever."""
+    answer = asked(twice_tainted(first, second), then=lifts)
+    assert (answer.verdict, answer.seconds if seconds else None) == (
+        (Verdict.COMPLETES, seconds) if seconds else (Verdict.STUCK, None)
+    )
+
+
+@pytest.mark.parametrize(("first", "second", "seconds"), [(600, 30, 690), (70, 10, 160)])
+def test_a_taint_that_comes_beside_makes_an_eviction_no_earlier(first: int, second: int, seconds: int) -> None:
+    found = twice_tainted(first, second, now=(KEY,))
+    assert asked(found, then=f"40s:taint:b={OTHER_KEY}:NoExecute").seconds == seconds
+
+
+@pytest.mark.parametrize(("second", "seconds"), [(600, 160), (None, None)])
+def test_a_taint_that_comes_beside_keeps_an_eviction_when_the_first_one_goes(
+    second: int | None, seconds: int | None
+) -> None:
+    then = f"40s:taint:b={OTHER_KEY}:NoExecute;60s:untaint:node/b={KEY}"
+    answer = asked(twice_tainted(70, second, now=(KEY,)), then=then)
+    assert (answer.verdict, answer.seconds if seconds else None) == (
+        (Verdict.COMPLETES, seconds) if seconds else (Verdict.STUCK, None)
+    )
+
+
+def test_a_taint_that_comes_alone_counts_from_then() -> None:
+    found = twice_tainted(60, 30, now=())
+    assert asked(found, then=f"40s:taint:b={OTHER_KEY}:NoExecute").seconds == 160  # 40 s, 30 s, and 90 s as above
