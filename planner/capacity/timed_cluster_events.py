@@ -6,7 +6,7 @@ What changes a workload is a revision that comes later and has a verdict of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -39,6 +39,7 @@ from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, PodSpec, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
@@ -422,10 +423,25 @@ def _may_come(case: ChangeCase, names: Sequence[str], prepared: Prepared) -> Ite
     placed_pods = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]
     placed_pods = [pod for pod in placed_pods if pod.node_name in names or cluster.priority_of(pod.spec) < highest]
     pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *placed_pods)}.values()
-    candidates += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec) for pod in pods]
+    candidates += [
+        (f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, _as_made_again(case, pod)) for pod in pods
+    ]
     for name, namespace, labels, spec in candidates:
         if not here.isdisjoint(compile_shape(cluster, namespace, labels, spec).candidates.tolist()):
             yield name, spec, False
+
+
+def _as_made_again(case: ChangeCase, pod: Pod) -> PodSpec:
+    """A pod's spec, with the node that its workload's template names: of the pod itself `node_name` says only where it is."""
+    workload = case.snapshot.workload(workload_keys(case.snapshot)[pod.uid])
+    named = workload.template.spec.node_name if workload is not None else ""
+    return replace(pod.spec, node_name=named) if named else pod.spec
+
+
+def _meets(spec: PodSpec, taints: Iterable[Taint]) -> list[Taint]:
+    """The taints that count for such a pod: one that names its node is its kubelet's, which looks at NoExecute alone (kubernetes
+    `pkg/kubelet/lifecycle/predicate.go` `generalFilter`)."""
+    return [taint for taint in taints if taint.effect == "NoExecute" or not spec.node_name]
 
 
 def _stays_there(pod: Pod) -> bool:
@@ -447,7 +463,7 @@ def _keeps_away(
     for name, spec, is_daemons in _may_come(case, names, prepared):
         if is_daemons or _honors(spec):
             raise _not_played(f"{name} {_ON_EACH if is_daemons else _HONORS}", later_event)
-        if tolerates_taints(spec.tolerations, taints):
+        if tolerates_taints(spec.tolerations, _meets(spec, taints)):
             tolerant = tolerant or name
         else:
             intolerant = intolerant or name
@@ -477,7 +493,8 @@ def _check_cordons(case: ChangeCase, names: Sequence[str], prepared: Prepared) -
     """
     nodes = [replace(case.cluster.nodes[case.cluster.node_index[name]], is_cordoned=True) for name in names]
     for name, spec, is_daemons in _may_come(case, names, prepared):
-        if _honors(spec) or is_daemons or any(tolerates_cordon(spec, node) for node in nodes):
+        goes_there = is_daemons or bool(spec.node_name) or any(tolerates_cordon(spec, node) for node in nodes)
+        if _honors(spec) or goes_there:
             raise NotKnownError(
                 f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",
                 fix=f"headroom capacity --change {case.change.kind}:… plays it by itself",

@@ -13,6 +13,7 @@ import pytest
 
 from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
+from planner.ground.errors import NotKnownError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot, Taint
 from planner.questions import gate, overview
@@ -26,7 +27,7 @@ from planner.rollout.prepared_change import Scenario
 from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
 from planner.serve.admission_review import read_request, review
-from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec
+from tests.builders.objects import WHOLE, Item, deployment, node, pod, pod_spec
 from tests.builders.objects import snapshot as read
 from tests.rollout.rollouts import daemon_set, rolling
 
@@ -259,3 +260,44 @@ def test_a_taint_that_comes_beside_keeps_an_eviction_when_the_first_one_goes(
 def test_a_taint_that_comes_alone_counts_from_then() -> None:
     found = twice_tainted(60, 30, now=())
     assert asked(found, then=f"40s:taint:b={OTHER_KEY}:NoExecute").seconds == 160  # 40 s, 30 s, and 90 s as above
+
+
+# ── pods that name their node ────────────────────────────────────────────────────────────────────────────────────────
+def naming(taints: tuple[tuple[str, str], ...] = (), *others: Item, **node_more: Any) -> Snapshot:
+    """Two pods of the worker, which name a, and room there for two more."""
+    a = node("a", pool="p", gpus=4, taints=taints, **node_more)
+    mine = deployment("worker", ["a", "a"], pod_spec(gpus=1, nodeName="a"), strategy=rolling(1, 0))
+    return read(WHOLE, a, mine, list(others))
+
+
+@pytest.mark.parametrize(
+    ("there", "then"),
+    [
+        ((), "40s:taint:a=x:NoSchedule"),
+        ((("x", "NoSchedule"),), "10m:untaint:a=x"),
+        ((("x", "NoSchedule"),), "40s:taint:a=y:NoSchedule"),
+    ],
+)
+def test_a_pod_that_names_its_node_never_meets_a_taint_of_the_scheduler(
+    there: tuple[tuple[str, str], ...], then: str
+) -> None:
+    """Source: kubernetes `pkg/kubelet/lifecycle/predicate.go` `generalFilter`: a kubelet looks at NoExecute alone."""
+    answer = asked(naming(there), then=then)
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, asked(naming()).seconds)
+
+
+def test_a_pod_that_names_its_node_meets_one_of_the_kubelet() -> None:
+    assert asked(naming(), then="40s:taint:a=x:NoExecute").verdict is Verdict.STUCK
+    lifted = asked(naming((("x", "NoExecute"),)), then="10m:untaint:a=x")
+    assert (lifted.verdict, lifted.seconds) == (Verdict.COMPLETES, 600 + asked(naming()).seconds)
+
+
+def test_beside_one_that_does_not_name_its_node_a_taint_of_the_scheduler_is_not_played() -> None:
+    waits = pod("waits", pod_spec(gpus=1, nodeSelector={"kubernetes.io/hostname": "a"}))
+    with pytest.raises(NotKnownError, match="tolerates the taint and"):
+        asked(naming((), waits), then="40s:taint:a=x:NoSchedule")
+
+
+def test_a_cordon_beside_one_that_names_its_node_is_not_played() -> None:
+    with pytest.raises(NotKnownError, match="goes to cordoned nodes, too"):
+        asked(naming(cordoned=True), then="10m:uncordon:a")
