@@ -225,11 +225,13 @@ def _not_started(cluster: Cluster, revision: Revision, new: Shape | None) -> Ite
         stays = is_per_node or shape.spec.node_name or toleration_seconds(shape.spec) == inf
         if stays and revision.placed is None:
             out = {place: node for place, node in out.items() if not is_silent(node)}
-        if fits := out.keys() & shape.candidates[alike(cluster, shape).large].tolist():
+        candidates = set(shape.candidates[alike(cluster, shape).large].tolist())
+        if fits := out.keys() & candidates:
             node = out[min(fits)]
             is_how = "doesn't answer" if is_silent(node) else f"is {NOT_READY}"
             what = f"node {node.name} {is_how}, and new pods that are bound there don't start until it is back"
-            yield Unknown(what=what, fix=_NODE_BACK)
+            is_put_out = is_silent(node) and not stays  # the next one may go to a node that answers
+            yield Unknown(what=what, may_help=is_put_out and not candidates <= out.keys(), fix=_NODE_BACK)
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:

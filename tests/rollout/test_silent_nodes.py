@@ -221,6 +221,30 @@ def test_whether_pods_are_evicted_from_a_silent_node(dead: int, alive: int, is_t
     assert bool(evictions(Cluster(found))) is is_evicted
 
 
+STAYS: Item = {"key": "node.kubernetes.io/unreachable", "operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("status", "tolerations", "elsewhere", "verdict"),
+    [
+        ("Unknown", [], True, Verdict.UNKNOWN),  # it is evicted after 300 s, and the next one goes to a
+        ("Unknown", [], False, Verdict.STUCK),
+        ("Unknown", [STAYS], True, Verdict.STUCK),  # it stays there for ever
+        ("False", [], True, Verdict.UNKNOWN),  # its kubelet answers: it may start them
+        ("True", [], True, Verdict.COMPLETES),
+    ],
+)
+def test_a_silent_node_whose_taint_is_not_there_yet_may_get_a_pod_that_another_follows(
+    status: str, tolerations: list[Item], elsewhere: bool, verdict: Verdict
+) -> None:
+    """Source: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go`: `monitorNodeHealth` writes the condition, and
+    `doNoScheduleTaintingPass` and `processNoExecuteTaintingPass` bring the taints after it; kube-scheduler looks at the taints."""
+    b = node("b", gpus=1)
+    b["status"]["conditions"] = [{"type": "Ready", "status": status}]
+    mine = deployment("worker", ["a"], pod_spec(gpus=1, tolerations=tolerations), strategy=rolling(1, 0))
+    assert asked(read(node("a", gpus=2, cordoned=not elsewhere), b, mine)).verdict is verdict
+
+
 def test_pods_are_evicted_once_whatever_taints_go_before() -> None:
     """40 taints of 20 keys, each of which may be taken off before: what was to be deleted at a time is (`processPodOnNode`)."""
     keys = [f"team-{i}" for i in range(20)]
