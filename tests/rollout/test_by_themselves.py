@@ -422,11 +422,8 @@ def test_a_pod_on_a_silent_node_keeps_others_away(before: Item, patch: Item, ver
         ("False", {"nodeName": "g1"}, Verdict.UNKNOWN),
         ("True", {"nodeName": "g1"}, Verdict.COMPLETES),
         ("Unknown", {"tolerations": [{"operator": "Exists"}]}, Verdict.STUCK),
-        (
-            "Unknown",
-            {"tolerations": [{"operator": "Exists", "effect": "NoSchedule"}]},
-            Verdict.STUCK,
-        ),  # evicted, and bound again
+        # evicted, and bound again: what ends never holds its room there, so that one of the next goes to g0
+        ("Unknown", {"tolerations": [{"operator": "Exists", "effect": "NoSchedule"}]}, Verdict.UNKNOWN),
         ("False", {"tolerations": [{"operator": "Exists"}]}, Verdict.UNKNOWN),
         ("Unknown", {"nodeName": "g0"}, Verdict.COMPLETES),
     ],
@@ -449,9 +446,9 @@ def test_on_a_node_that_is_out_of_use_no_pod_starts(
     is_how = "doesn't answer" if status == "Unknown" else "is not Ready"
     said = f"node g1 {is_how}, and new pods that are bound there don't start"
     may_come_again = "effect" in str(more)  # once it was evicted
-    assert any(said in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN or may_come_again)
+    assert any(said in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
     is_stuck = "a new pod isn't Ready, since its node g1 doesn't answer" in str(found.sentence)
-    assert is_stuck is (verdict is Verdict.STUCK)
+    assert is_stuck is (verdict is Verdict.STUCK or may_come_again)
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
