@@ -156,8 +156,8 @@ def patience_seconds(probe: Probe) -> int:
 
 
 def killed_after_seconds(spec: PodSpec) -> int | None:
-    """The same of a pod's containers, the shortest of all, by the startup probe of one that has it, else by its liveness probe; None where
-    none has either."""
+    """How long after its start a pod that never answers is left alone: the shortest of its containers, each by its startup probe where it
+    has one, else by its liveness probe; None where none has either."""
     probes = (container.startup_probe or container.liveness_probe for container in spec.containers)
     return min((patience_seconds(probe) for probe in probes if probe is not None), default=None)
 

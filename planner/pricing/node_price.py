@@ -180,6 +180,7 @@ def spare_terms(book: PriceBook, node: Node) -> SpareTerms:
     A spare GPU needs a node: its price is its share of the whole node. The GPU's own price is `gpu_hour_price`.
     """
     demand, spot = (price_node(book, node, bought).price for bought in (Provisioning.ON_DEMAND, Provisioning.SPOT))
+    # A node of shared GPUs advertises shares and doesn't tell its cards: the list's row of its machine does.
     gpus = physical_gpus(node) or round(demand.gpu_count)
     is_on_demand = provisioning_model(node) == Provisioning.ON_DEMAND
     own = None if is_on_demand else price_node(book, node).price.usd_per_hour

@@ -1,4 +1,4 @@
-"""What pods of any template do to the others: whom they displace, and what can't be rolled out beside them."""
+"""What pods of any template do to the others: whom they displace, what can't be rolled out beside them, and who has to promote them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
 
 def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """The workloads that could roll out now and are stuck once the pods are placed, as one finding."""
+    # Only pods that come on top take room for good: a change of pods that stand already gives back the places of its old ones.
     placed = [
         revision.after.key
         for revision in revisions

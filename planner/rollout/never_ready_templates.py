@@ -36,6 +36,7 @@ def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
     if any(map(was_ready, alike)) or any(pod.node_name in silent for pod in alike):
         return ()
     deadline, now = before.progress_deadline_seconds or DEADLINE_SECONDS, cluster.snapshot.taken_at
+    # A slow model may start for longer than the deadline: until the kubelet would kill its container for it, the pod isn't late.
     is_late = any(age(pod, now) > max(deadline, killed_after_seconds(pod.spec) or 0) for pod in alike)
     return alike if is_late or any(not is_starting(pod) for pod in alike) else ()
 

@@ -345,9 +345,8 @@ class _Past:
             moved += [at for at in (pod.created_at, _ready(pod)) if at is not None]
         moved += [scaling.at for scaling in self.scalings]
         ill = {event.object_name for event, _ in warnings_in(self.events, 0.0, self.now)}
-        for (
-            event
-        ) in self.events:  # a pod that is gone got Ready soon after its container started, where nothing warned of it
+        for event in self.events:
+            # A pod that is gone got Ready soon after its container started, where nothing warned of it.
             is_start = event.reason == "Started" and event.object_name not in ill
             if is_start or event.reason in ("SuccessfulCreate", "SuccessfulDelete"):
                 moved += [at for at in (event.first_seen_at, event.last_seen_at) if at is not None]

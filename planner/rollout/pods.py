@@ -355,7 +355,11 @@ class Pods:
 
 @once_a_cluster
 def unfinished(cluster: Cluster) -> list[int]:
-    """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment. On silent nodes nothing does."""
+    """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment.
+
+    On silent nodes none starts, and none ends but those that are deleted on a node with the `out-of-service` taint: the garbage collector
+    of pods removes them without the kubelet (kubernetes `pkg/controller/podgc/gc_controller.go` `gcTerminating`).
+    """
     pods, silent = cluster.snapshot.pods, silent_nodes(cluster).keys()
     indices = [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
     endless = silent - out_of_service(cluster)

@@ -1,7 +1,7 @@
 """What a rollout can depend on, so that rollouts that are alike have one answer.
 
-Two workloads are alike if they, their ReplicaSets, what else is in their namespaces and the nodes that all of it is on
-differ in names only: then the cluster seen from the one is the cluster seen from the other. Workloads with volumes or
+Two workloads of one kind and name are alike if they, their ReplicaSets, what else is in their namespaces and the nodes that all
+of it is on differ in the names of namespaces and nodes only: then the cluster seen from the one is the cluster seen from the other. Workloads with volumes or
 devices of their own, with pods that wait (who waited first counts), and with terms about other namespaces are like no
 other.
 """
@@ -51,7 +51,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     # A pod that waits has a place in the scheduler's order, which no other workload's pod has.
     if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
-    course = _without_names(cluster, workload, sets)
+    course = _controllers_view(cluster, workload, sets)
     if _namesakes(cluster)[workload.kind, workload.name] < 2:  # like itself alone: nothing around it need be looked at
         return workload.key, course
     cluster_view = cluster.remember(_look)
@@ -69,7 +69,7 @@ def _namesakes(cluster: Cluster) -> Counter[tuple[str, str]]:
     return Counter((workload.kind, workload.name) for workload in cluster.snapshot.workloads)
 
 
-def _without_names(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> Hashable:
+def _controllers_view(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> Hashable:
     """What its controller goes by."""
     return (
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(workload.template.spec),
@@ -98,7 +98,7 @@ def _course_of(cluster: Cluster, flight: InFlight) -> Hashable:
     if not isinstance(flight.of, Workload):
         return _of_set(flight.of)
     sets = sets_by_owner(cluster).get(flight.of.uid, [])
-    course = _without_names(cluster, flight.of, sets)
+    course = _controllers_view(cluster, flight.of, sets)
     return course, flight.is_rolling, flight.has_new_template, flight.is_untold, flight.is_refused
 
 

@@ -36,9 +36,8 @@ class OwnRollout(RolloutOutcome):
     lowest_ready: int = 0
     replicas: int = 0
     headline: Text = NO_WORDS
-    is_growth_automatic: bool = (
-        False  # of what needs growth: whether autoscalers bring it, within limits that are known
-    )
+    is_growth_automatic: bool = False
+    """Of what needs growth: whether autoscalers bring it, within limits that are known."""
 
     def keeps(self, share: float) -> bool:
         """Whether it completes and keeps such a share of its pods Ready."""

@@ -1,4 +1,4 @@
-"""What is known of node pools' limits, and the lists of changes: inputs that live in the URL."""
+"""What is known of node pools' limits and of the autoscaler, as inputs of a page that live in its URL."""
 
 from __future__ import annotations
 

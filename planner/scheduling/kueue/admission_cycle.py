@@ -234,7 +234,8 @@ def _fits(tree: Tree, cycle_entry: CycleEntry, evicted_by_key: Mapping[str, Admi
 
 
 def reserves(cycle_entry: CycleEntry) -> bool:
-    """Whether one that would have to evict and finds no workload keeps quota from the others: where its queue may not reclaim its own of all."""
+    """Whether one that would have to evict and finds no workload keeps quota from the others in this cycle, so that none of another queue
+    takes what it waits for. A queue that reclaims from any (`reclaimWithinCohort: Any`) needs none: it gets its quota back at any time."""
     return cycle_entry.queue.spec.reclaim != "Any"
 
 
