@@ -18,6 +18,7 @@ from typing import Final
 from planner.capacity.node_pools import NodePool, group_of
 from planner.capacity.work_limits import LIMITS
 from planner.ground.words import count, duration
+from planner.inventory.past_durations import PROVISION_SECONDS, SCALE_UP_EVENTS
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Finding, Pod, Severity, Snapshot
@@ -27,9 +28,6 @@ from planner.scheduling.shape import Static, compile_shape
 SECONDS: Final = 3600.0
 """How long a failure counts: cloud capacity that was out an hour ago may be there again."""
 SCALE_UP_FAILED: Final = "scale-up-failed"
-COMING_SECONDS: Final = 900.0
-"""How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
-_COMING: Final = {"TriggeredScaleUp": "", "Nominated": "nodeclaim/"}  # reason → what its message has
 _FAILED: Final = frozenset(
     {"FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut", "ScaleUpFailed", "InsufficientCapacityError"}
 )
@@ -85,13 +83,17 @@ def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
 @once_a_snapshot
 def _asked_for(snapshot: Snapshot) -> list[tuple[Pod, float]]:
     """The pods that wait for nodes that were asked for, and when that was, the latest first."""
-    coming = [event for event in snapshot.events if event.reason in _COMING and _COMING[event.reason] in event.message]
+    coming = [
+        event
+        for event in snapshot.events
+        if event.reason in SCALE_UP_EVENTS and SCALE_UP_EVENTS[event.reason] in event.message
+    ]
     waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits} if coming else {}
     times_by_pod = {
         event.object_uid: at
         for event in coming
         if event.object_uid in waiting
-        and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= COMING_SECONDS
+        and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= PROVISION_SECONDS
     }  # fmt: skip
     return [(waiting[uid], times_by_pod[uid]) for uid in sorted(times_by_pod, key=lambda uid: -times_by_pod[uid])]
 

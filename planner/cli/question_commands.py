@@ -124,14 +124,14 @@ def _runs(called: Called) -> dict[str, Any]:
     return {"runs": lengths_of(called.store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
 
 
-def _starts(called: Called) -> dict[str, Any]:
-    """How long pods took to get Ready, of a cluster in a store; what another CLUSTER tells is in the snapshot."""
+def _past_durations(called: Called) -> dict[str, Any]:
+    """How long pods and nodes took, of a cluster in a store; what another CLUSTER tells is in the snapshot."""
     if not snapshot_names.is_place(called.specs[0]):
         return {}
     from planner.sources.store import days_before
 
     place, until = snapshot_names.read_place(called.specs[0]), called.snapshots[0].taken_at
-    return {"starts": called.store(place.url).pod_starts(place, days_before(until, RUN_DAYS), until)}
+    return {"seen": called.store(place.url).past_durations(place, days_before(until, RUN_DAYS), until)}
 
 
 def _usage(called: Called) -> dict[str, Any]:
@@ -167,7 +167,7 @@ _WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], di
     Want.LOAD: (None, _load),
     Want.POOLS: (pool_options, lambda called: {"limits": limits_of(called.snapshots[0], called.values)}),
     Want.RUNS: (_RUNS, _runs),
-    Want.STARTS: (None, _starts),
+    Want.STARTS: (None, _past_durations),
     Want.MANIFEST: (_MANIFEST, lambda _: {}),
     Want.ANOTHER: (None, _another),
 }

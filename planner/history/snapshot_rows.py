@@ -11,6 +11,7 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.history.schema import NAMED, TRENDS
 from planner.history.snapshot_names import moment_of, snapshot_id
+from planner.inventory.past_durations import RolloutActivity, past_durations
 from planner.inventory.past_job_durations import series_of
 from planner.inventory.spot_node_lifetimes import is_going, node_events
 from planner.kubernetes import nodes as node_words
@@ -83,6 +84,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
     )  # without the pod list every GPU would count as free, and the trend would drop
     rows["workloads"] += _workloads(snapshot)
     rows["pods"] += _pods(snapshot)
+    rows["durations"] += _durations(snapshot)
     rows["queued_workloads"] += snapshot.if_known(_queued(snapshot), "Workload") or ()
     for answer in answers:
         answer_row = {
@@ -211,6 +213,14 @@ def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
             "restarts": sum(container.restart_count for container in pod.containers),
             **columns_by_spec[pod.spec],
         }
+
+
+def _durations(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
+    for activity, by_about in past_durations(snapshot).items():
+        for about, seen in by_about.items() if activity is not RolloutActivity.START else ():
+            for past in seen:
+                times = {"created_at": past.created_at, "ended_at": past.ended_at, "seconds": past.seconds}
+                yield {"activity": activity, "about": about, "name": past.name, **times}
 
 
 def _queued(snapshot: Snapshot) -> Iterator[dict[str, Value]]:

@@ -1019,6 +1019,7 @@ ScaledObject = Whole[ScaledObjectSpec, ScaledObjectStatus]
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
 class EventSource(Wire):
     component: str | None = None
+    host: str | None = None
 
 
 class EventSeries(Wire):
@@ -1047,6 +1048,7 @@ class Event(Object):
     deprecated_source: EventSource | None = None
     reporting_component: str | None = None
     reporting_controller: str | None = None
+    reporting_instance: str | None = None
 
 
 class ContainerUsage(Wire):

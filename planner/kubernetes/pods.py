@@ -3,7 +3,7 @@ to become Ready."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
@@ -166,28 +166,3 @@ def learn_start(pods: Iterable[Pod]) -> LearntStart | None:
     """What these pods took from being placed to Ready; None where none of them tells."""
     taken = [seconds for pod in pods if (seconds := start_seconds(pod, pod.scheduled_at)) is not None]
     return LearntStart(seconds=median(taken), pods=len(taken)) if taken else None
-
-
-class PodStart(Record):
-    """When a pod that got Ready was made, and placed, and Ready: seconds since the epoch."""
-
-    pod: str  # its name
-    created_at: float
-    scheduled_at: float
-    ready_at: float
-
-    @property
-    def seconds(self) -> float:
-        return self.ready_at - self.scheduled_at
-
-
-PodStarts = Mapping[str, tuple[PodStart, ...]]
-"""Workload → starts of its pods that an earlier look saw."""
-
-
-def pod_start(pod: Pod) -> PodStart | None:
-    """None where the pod's times don't tell of its start."""
-    if start_seconds(pod, pod.scheduled_at) is None or pod.scheduled_at is None or pod.ready_at is None:
-        return None
-    made = pod.scheduled_at if pod.created_at is None else pod.created_at
-    return PodStart(pod=pod.name, created_at=made, scheduled_at=pod.scheduled_at, ready_at=pod.ready_at)

@@ -1103,6 +1103,7 @@ class Event(Record):
     first_seen_at: float | None = None
     last_seen_at: float | None = None
     component: str = ""
+    host: str = ""  # the node whose kubelet tells it
 
 
 class ContainerMetrics(Record):

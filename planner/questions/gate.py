@@ -209,7 +209,7 @@ def _player(snapshot: Snapshot, settings: GateSettings, given: Inputs) -> Callab
 
     def played(*changes: Change | UnknownObject) -> RolloutResult:
         return rollout(
-            snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=events, starts=given.starts
+            snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=events, seen=given.seen
         )
 
     return played

@@ -32,11 +32,11 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver
     from planner.history.store_queries import History
     from planner.inventory.cadvisor import NodeMemoryStats
     from planner.inventory.gpu_use import GpuUse
+    from planner.inventory.past_durations import PastDurations
     from planner.inventory.past_job_durations import Lengths
     from planner.inventory.pool_limits import PoolLimits
     from planner.inventory.token_use import TokenUse
     from planner.inventory.usage import Usage
-    from planner.kubernetes.pods import PodStarts
     from planner.pricing.price_book import PriceBook
     from planner.spot.assumptions import Life
     from planner.spot.fitted_node_lifetimes import OwnHistory
@@ -69,7 +69,7 @@ class Inputs(Record):
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
     runs: Lengths | None = None  # how long Jobs held quota before
-    starts: PodStarts = EMPTY  # how long pods took to get Ready, of a store
+    seen: PastDurations = EMPTY  # how long pods and nodes took, of a store
     load: ServerLoad | None = None  # what reading a live cluster cost its API server
     now: float | None = None  # seconds since the epoch, by the reader's clock
     is_embedded: bool = False  # the snapshot came with Headroom: it is meant to be old, and that isn't a finding

@@ -229,7 +229,7 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHI
     later_events = settings.events.beside(limits, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
     found = rollout(
-        snapshot, scenario, growing(snapshot, limits), how, beside=later_events, book=inputs.book, starts=inputs.starts
+        snapshot, scenario, growing(snapshot, limits), how, beside=later_events, book=inputs.book, seen=inputs.seen
     )
     return with_room(found, snapshot, scenario)
 

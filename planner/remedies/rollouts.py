@@ -20,9 +20,10 @@ from planner.ground.words import Text, listing
 from planner.ground.work_budget import part
 from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
+from planner.inventory.past_durations import PastDurations
 from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.feature_gates import version_findings
-from planner.kubernetes.pods import PodStarts
+from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Severity, Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.remedies.levers.nodes import within_limit
@@ -50,6 +51,7 @@ from planner.rollout.race_doubts import (
     scaled_at_once,
     ties_beside,
 )
+from planner.rollout.rollout_duration_bands import ComingNodes
 from planner.rollout.rollout_summary import held_by_unknown
 from planner.rollout.run import simulate
 from planner.rollout.tie_breaks import sample
@@ -62,12 +64,13 @@ _QUEUES: Final = "See who waits: headroom capacity --queues"
 @part()
 def rollout(
     snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...] = (), how: Autoscaling | None = None,
-    beside: LaterEvents | None = None, book: PriceBook | None = None, starts: PodStarts = EMPTY,
+    beside: LaterEvents | None = None, book: PriceBook | None = None, seen: PastDurations = EMPTY,
 ) -> RolloutResult:  # fmt: skip
     """Will these changes finish, why not, and what would help.
 
     `pools`: that may grow within their limits; without any, the cluster stays as it is. `how`: how autoscalers are set up, and how long a
-    new node takes. `beside`: what happens beside it. `book`: for what nodes cost that come. `starts`: of pods that an earlier look saw.
+    new node takes. `beside`: what happens beside it. `book`: for what nodes cost that come. `seen`: how long pods and nodes took, of
+    earlier looks.
 
     Raises
     ------
@@ -201,7 +204,9 @@ def rollout(
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
         limited_result = telling.unplayed(limited_result, unknown)
     each = zip(prepared.revisions, limited_result.workloads, strict=True)
-    timed = tuple(with_duration(cluster, revision.after, one, starts) for revision, one in each)
+    pools_that_grow = tuple(dict.fromkeys(map(node_pool, limited_result.new_nodes)))
+    coming = ComingNodes(pools=pools_that_grow, is_given=how.arrival_seconds is not None)
+    timed = tuple(with_duration(cluster, revision.after, one, seen, coming) for revision, one in each)
     return telling.with_unknowns(replace(limited_result, workloads=timed), unknown, errors)
 
 

@@ -63,6 +63,7 @@ class Reason(StrEnum):
 
 
 MEANWHILE = "meanwhile "  # so begins what a step tells of an event
+NODES_ON_THEIR_WAY = "nodes are on their way"  # so ends what a step tells that lasts until new nodes come
 
 
 class PodState(StrEnum):
@@ -285,7 +286,9 @@ class WorkloadOutcome(RolloutOutcome, kw_only=False):  # its own field comes fir
 class DurationBand(Record):
     """How long a rollout takes, by start-ups that were seen: 8 of 10 take `least_seconds` to `most_seconds`, 19 of 20 at most `late_seconds`.
 
-    `percentiles`: the 5th, 10th, … 95th; `pause_percentiles`: the same of the longest time in which no new pod gets available.
+    `percentiles`: the 5th, 10th, … 95th; `pause_percentiles`: the same of the longest time in which no new pod gets available. `terminations`,
+    `image_pulls`, `node_arrivals`: how many those are learnt from, 0 where one number stands for them or there are none; `assumed`: of these what
+    isn't measured: "termination", "image pull", "node arrival".
     """
 
     least_seconds: float
@@ -296,6 +299,10 @@ class DurationBand(Record):
     pods: int  # it is learnt from the start-ups of so many
     rollouts: int  # that these pods were of
     sentence: Text
+    terminations: int = 0
+    image_pulls: int = 0
+    node_arrivals: int = 0
+    assumed: tuple[str, ...] = ()
 
 
 class Cutoff(Record):
@@ -342,6 +349,7 @@ class WorkloadRollout(WorkloadOutcome):
     startup_seconds: float = 0.0
     startup_source: str = ""  # "learnt from 6 pods" | "default" | "given"
     termination_seconds: float = 0.0
+    termination_source: str = ""  # "grace period" | "given"
     shown_peak_pods: int | None = None  # of the placement that is shown, where it is another number than in the worst
     shown_lowest_ready: int | None = None
     is_lowest_bound: bool = False  # no placement comes to fewer Ready pods

@@ -19,11 +19,12 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
 from planner.inventory.kubectl_apply import Object
+from planner.inventory.past_durations import PastDurations
 from planner.inventory.records.read_context import go_duration
-from planner.kubernetes.pods import PodStarts, patience_seconds
+from planner.kubernetes.pods import patience_seconds
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
-from planner.rollout.rollout_duration_bands import duration_band
+from planner.rollout.rollout_duration_bands import NO_NODES, ComingNodes, duration_band
 from planner.scheduling.cluster import Cluster
 
 _HELM: Final = "HelmRelease"
@@ -214,9 +215,11 @@ def deadline_cutoff(workload: Workload, band: DurationBand) -> Cutoff | None:
 _STAYS: Final = (Verdict.STUCK, Verdict.UNKNOWN)
 
 
-def with_duration(cluster: Cluster, after: Workload, part: WorkloadRollout, earlier: PodStarts) -> WorkloadRollout:
+def with_duration(
+    cluster: Cluster, after: Workload, part: WorkloadRollout, earlier: PastDurations, nodes: ComingNodes = NO_NODES
+) -> WorkloadRollout:
     """A workload's part of a rollout with how long it takes and what would cut it off; as it is where it doesn't end or that isn't known."""
-    band = None if part.verdict in _STAYS else duration_band(cluster, after, part, earlier)
+    band = None if part.verdict in _STAYS else duration_band(cluster, after, part, earlier, nodes)
     if band is None:
         return part
     deadline = deadline_cutoff(after, band)

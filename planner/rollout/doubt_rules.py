@@ -77,9 +77,13 @@ class Played(Record, eq=False):
     def nodes_of(self, revision: Revision) -> list[int]:
         """Places of the nodes that new pods of a change may come to, as far as labels, taints and sizes tell: where they are in the end
         isn't known of a run with a counted end. Kept for nobody: of 5,000 templates on 5,000 nodes that would be 25 million."""
-        after = revision.after
-        shape = compile_shape(self.cluster, after.namespace, after.template.labels, made_spec(after))
-        return list(shape.candidates[alike(self.cluster, shape).large].tolist())
+        return nodes_for(self.cluster, revision.after)
+
+
+def nodes_for(cluster: Cluster, workload: Workload) -> list[int]:
+    """Places of the nodes that pods of a workload may come to."""
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, made_spec(workload))
+    return list(shape.candidates[alike(cluster, shape).large].tolist())
 
 
 def made_spec(workload: Workload) -> PodSpec:

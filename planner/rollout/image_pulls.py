@@ -65,10 +65,22 @@ def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Itera
             yield ImagePull(image=image, nodes=lacking, size_bytes=max(sizes, default=0) or None)
 
 
-def _lacks(node: Node, names: frozenset[str]) -> bool:
-    """Whether the node lists its images, all of them, and none is this one. An image has a name with its digest, and others beside it."""
+def lacking_share(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> float | None:
+    """Which share of these places' nodes lack an image of a template; None where none lists all of its own."""
+    telling = [n for n in places if _lists_all(cluster.nodes[n])]
+    lacking = {name for pull in image_pulls(cluster, spec, telling) for name in pull.nodes}
+    return len(lacking) / len(telling) if telling else None
+
+
+def _lists_all(node: Node) -> bool:
+    """Whether the node lists its images, all of them. An image has a name with its digest, and others beside it."""
     listed = sum("@" in name for name in node.images) or len(node.images)
-    return 0 < listed < LIMITS.images_of_a_node and names.isdisjoint(node.images)
+    return 0 < listed < LIMITS.images_of_a_node
+
+
+def _lacks(node: Node, names: frozenset[str]) -> bool:
+    """Whether the node lists its images, all of them, and none is this one."""
+    return _lists_all(node) and names.isdisjoint(node.images)
 
 
 def _names(image: str) -> frozenset[str]:

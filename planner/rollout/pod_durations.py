@@ -22,12 +22,14 @@ DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the work
 
 
 class PodTimes(Record):
-    """Seconds a pod takes to become Ready, then available, and to be gone; `source` says where the first comes from."""
+    """Seconds a pod takes to become Ready, then available, and to be gone; `source` and `termination_source` say where the first and the last
+    come from."""
 
     startup_seconds: float
     termination_seconds: float
     min_ready_seconds: float = 0.0
     source: str
+    termination_source: str = "grace period"
 
 
 def learn_pod_times(
@@ -39,7 +41,7 @@ def learn_pod_times(
 ) -> PodTimes:
     """How long a workload's new pods take; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)
-    ends = termination_seconds if termination_seconds is not None else grace
+    ends, ends_source = (grace, "grace period") if termination_seconds is None else (termination_seconds, "given")
     wait = float(workload.min_ready_seconds)
     killed = killed_after_seconds(workload.template.spec)  # what isn't up by then never gets Ready
     startup, source = min(DEFAULT_STARTUP_SECONDS, killed or DEFAULT_STARTUP_SECONDS), "default"
@@ -47,7 +49,9 @@ def learn_pod_times(
         startup, source = startup_seconds, "given"
     elif learnt := learn_start(pods):
         startup, source = learnt.seconds, f"learnt from {count(learnt.pods, 'pod')}"
-    return PodTimes(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
+    return PodTimes(
+        startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source, termination_source=ends_source
+    )  # fmt: skip
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> float:

@@ -1,11 +1,13 @@
-"""How long a rollout takes, as a band: its course is played again and again, with each pod's start-up drawn from those that were seen.
+"""How long a rollout takes, as a band: its course is played again and again, with the time of each start-up, termination, image pull and
+arrival of nodes drawn from those that were seen.
 
 The engine's steps wait for the slowest of their pods. Controllers don't: they make the next pod as soon as one is available or gone. So a
 course is read from the timeline as a chain (which start or deletion waits for how many others), and played with drawn times.
 
-Start-ups are learnt from the pods' own times, a group a rollout. Their logarithms are taken to scatter around the rollout's mean. Each
-draw has a mean and a variance of its own, as few pods tell them (Student's t and chi-squared: Gelman, *Bayesian Data Analysis*, 3.2), and
-between the pods that were seen and that normal distribution it mixes (a Dirichlet process: Ferguson 1973).
+Each of the four is learnt from what was seen of it (`planner.inventory.past_durations`), a group a rollout. Their logarithms are taken to
+scatter around the rollout's mean. Each draw has a mean and a variance of its own, as few pods tell them (Student's t and chi-squared:
+Gelman, *Bayesian Data Analysis*, 3.2), and between the pods that were seen and that normal distribution it mixes (a Dirichlet process:
+Ferguson 1973). Of what wasn't seen often enough the one number stands that is assumed.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.percentiles import percentiles
-from planner.ground.records import Record
-from planner.ground.words import Text, count, duration_between
-from planner.kubernetes.pods import LONGEST_START_SECONDS, PodStart, PodStarts, pod_start
+from planner.ground.records import Record, replace
+from planner.ground.words import Text, count, duration, duration_between, listing
+from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity, past_durations
+from planner.kubernetes.pods import LONGEST_START_SECONDS
 from planner.kubernetes.records import Workload
-from planner.rollout.answers import DurationBand, PodState, TimelineRow, WorkloadRollout
-from planner.rollout.ownership import workloads_by_owner
+from planner.rollout.answers import NODES_ON_THEIR_WAY, DurationBand, PodState, TimelineRow, WorkloadRollout
+from planner.rollout.doubt_rules import nodes_for
+from planner.rollout.image_pulls import lacking_share
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
@@ -40,12 +44,12 @@ _DIFFERENT: Final = 1.5  # times what pods of one rollout explain: means that di
 _NORMAL: Final = 5.0  # pods as which the normal distribution counts beside those seen
 
 
-class StartUps(Record):
-    """What is known of a workload's start-ups.
+class KnownDurations(Record):
+    """What is known of how long one activity takes a workload's pods, or a pool's nodes.
 
     Attributes
     ----------
-    rollouts : logarithms of the seconds that its pods took, a tuple a rollout
+    rollouts : logarithms of the seconds that it took, a tuple a rollout; of nodes one tuple, with a number for all that came together
     scatter, freedom : variance of such a logarithm around its rollout's mean, over all workloads of the cluster, and its degrees of freedom
     """
 
@@ -54,60 +58,85 @@ class StartUps(Record):
     freedom: int
 
     @property
-    def pods(self) -> int:
+    def number(self) -> int:
         return sum(map(len, self.rollouts))
 
 
-@once_a_cluster
-def _starts(cluster: Cluster) -> PodStarts:
-    keys, starts = workloads_by_owner(cluster), dict[str, list[PodStart]]()
-    for pod in cluster.snapshot.pods:
-        start = pod_start(pod)
-        key = keys.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
-        if start is not None and key is not None:
-            starts.setdefault(key, []).append(start)
-    return {key: tuple(some) for key, some in starts.items()}
-
-
-def _by_rollout(starts: Iterable[PodStart]) -> tuple[tuple[float, ...], ...]:
+def _groups(activity: RolloutActivity, seen: Iterable[PastDuration]) -> tuple[tuple[float, ...], ...]:
     """Logarithms of their seconds; pods that came one after another are of one rollout."""
-    groups: list[list[PodStart]] = []
-    for start in sorted(starts, key=lambda one: (one.created_at, one.ready_at, one.pod)):
-        if (
-            not groups
-            or start.created_at - max(earlier_start.ready_at for earlier_start in groups[-1]) > _PAUSE_SECONDS
-        ):
+    groups: list[list[PastDuration]] = []
+    for past in sorted(seen, key=lambda one: (one.created_at, one.ended_at, one.name)):
+        if activity is RolloutActivity.PULL and not past.seconds:
+            continue  # the images were there
+        if not groups or past.created_at - max(earlier.ended_at for earlier in groups[-1]) > _PAUSE_SECONDS:
             groups.append([])
-        groups[-1].append(start)
-    return tuple(tuple(float(np.log(one.seconds + _TICK)) for one in some) for some in groups)
+        groups[-1].append(past)
+    logarithms = [[float(np.log(past.seconds + _TICK)) for past in some] for some in groups]
+    if activity is RolloutActivity.ARRIVAL:  # the engine waits for all nodes that come together
+        logarithms = [[max(some) for some in logarithms]] if logarithms else []
+    return tuple(map(tuple, logarithms))
 
 
 @once_a_cluster
-def _scatter(cluster: Cluster) -> tuple[float, int]:
+def _scatter(cluster: Cluster, activity: RolloutActivity) -> tuple[float, int]:
     """Variance around each rollout's mean over all workloads, and its degrees of freedom."""
-    groups = [group for starts in _starts(cluster).values() for group in _by_rollout(starts) if len(group) > 1]
+    every = past_durations(cluster.snapshot)[activity].values()
+    groups = [group for seen in every for group in _groups(activity, seen) if len(group) > 1]
     freedom = sum(len(group) - 1 for group in groups)
     return (sum(variance(group) * (len(group) - 1) for group in groups) / freedom if freedom else 0.0), freedom
 
 
-def start_ups(cluster: Cluster, key: str, earlier: PodStarts) -> StartUps | None:
-    """None where too few pods tell how far start-ups scatter."""
-    every = [*_starts(cluster).get(key, ()), *earlier.get(key, ())]
-    every.sort(key=lambda start: start.ready_at, reverse=True)
+def _seen(cluster: Cluster, activity: RolloutActivity, about: str, earlier: PastDurations) -> list[PastDuration]:
+    """In the snapshot and before, the latest last."""
+    every = [*past_durations(cluster.snapshot)[activity].get(about, ()), *earlier.get(activity, {}).get(about, ())]
+    every.sort(key=lambda past: past.ended_at, reverse=True)
     once = {
-        (start.pod, start.created_at): start for start in every if start.seconds < LONGEST_START_SECONDS
+        (past.name, past.created_at): past for past in every if past.seconds < LONGEST_START_SECONDS
     }  # as it got Ready first
-    starts = sorted(once.values(), key=lambda start: start.ready_at)[-LIMITS.pods_of_a_course :]
-    scatter, freedom = _scatter(cluster)
-    start_up = StartUps(rollouts=_by_rollout(starts), scatter=scatter, freedom=min(freedom, _SHARED_FREEDOM))
-    own = start_up.pods - len(start_up.rollouts)
-    return start_up if start_up.pods and own + start_up.freedom >= _FEWEST_FREEDOM else None
+    return sorted(once.values(), key=lambda past: past.ended_at)[-LIMITS.pods_of_a_course :]
+
+
+def _known(cluster: Cluster, activity: RolloutActivity, seen: Iterable[PastDuration]) -> KnownDurations | None:
+    """None where too few tell how far they scatter."""
+    scatter, freedom = _scatter(cluster, activity)
+    known = KnownDurations(rollouts=_groups(activity, seen), scatter=scatter, freedom=min(freedom, _SHARED_FREEDOM))
+    own = known.number - len(known.rollouts)
+    return known if known.number and own + known.freedom >= _FEWEST_FREEDOM else None
+
+
+class _StartUps(NamedTuple):
+    """How long pods start, and apart from it how long they pull images, where that is known: such a share of them does."""
+
+    start: KnownDurations
+    pull: KnownDurations | None = None
+    pulling_share: float = 0.0
+    are_pulls_assumed: bool = False
+
+
+def _start_ups(cluster: Cluster, after: Workload, key: str, earlier: PastDurations) -> _StartUps | None:
+    """What was seen of them has the pulls of then. They are taken off and drawn apart where another share of the new pods pulls."""
+    seen = _seen(cluster, RolloutActivity.START, key, earlier)
+    whole = _known(cluster, RolloutActivity.START, seen)
+    if whole is None:
+        return None
+    share = lacking_share(cluster, after.template.spec, nodes_for(cluster, after))
+    pulls = _seen(cluster, RolloutActivity.PULL, key, earlier)
+    seconds = {(past.name, past.created_at): past.seconds for past in pulls}
+    told = [past for past in seen if (past.name, past.created_at) in seconds]
+    pulled_share = sum(bool(past.seconds) for past in pulls) / len(pulls) if pulls else None
+    if share is None or share == pulled_share:
+        return _StartUps(whole)
+    bare = [replace(past, seconds=past.seconds - seconds[past.name, past.created_at]) for past in told]
+    start, pull = _known(cluster, RolloutActivity.START, bare), _known(cluster, RolloutActivity.PULL, pulls)
+    if start is None or (share and pull is None):
+        return _StartUps(whole, are_pulls_assumed=share > 0)
+    return _StartUps(start, pull, share)
 
 
 # ── draws ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def draw_start_ups(known: StartUps, draws: int, pods: int, chance: np.random.Generator) -> Seconds:
+def draw_durations(known: KnownDurations, draws: int, number_of_each: int, chance: np.random.Generator) -> Seconds:
     """Seconds of so many pods in so many rollouts, a row a rollout."""
-    groups, number = known.rollouts, known.pods
+    groups, number = known.rollouts, known.number
     means = [mean(group) for group in groups]
     offsets = np.array([seconds - centre for group, centre in zip(groups, means, strict=True) for seconds in group])
     own = number - len(groups)
@@ -123,10 +152,10 @@ def draw_start_ups(known: StartUps, draws: int, pods: int, chance: np.random.Gen
     row = np.arange(draws)[:, None]  # each draw has its stretch of one rising line
     ends = np.cumsum(weights, axis=1)[:, :-1] + row
     chosen = np.searchsorted(
-        np.append(ends, row + 1.0, axis=1).ravel(), chance.random((draws, pods)) + row, side="right"
+        np.append(ends, row + 1.0, axis=1).ravel(), chance.random((draws, number_of_each)) + row, side="right"
     )
     chosen = np.minimum(chosen - row * (number + 1), number)
-    normal = chance.normal(size=(draws, pods)) * spread[:, None]
+    normal = chance.normal(size=(draws, number_of_each)) * spread[:, None]
     width = 0.9 * number**-0.2  # Silverman's, of the standard deviation
     scale = spread / np.sqrt(within) if within > 0 else np.zeros(draws)
     seen = np.append(offsets, 0.0)[chosen] * scale[:, None]
@@ -136,7 +165,7 @@ def draw_start_ups(known: StartUps, draws: int, pods: int, chance: np.random.Gen
 
 
 def _centres(
-    known: StartUps, means: Sequence[float], within: float, draws: int, chance: np.random.Generator
+    known: KnownDurations, means: Sequence[float], within: float, draws: int, chance: np.random.Generator
 ) -> tuple[Seconds, Seconds]:
     """The mean of all rollouts, and how far the next one's is from it, where several tell that they differ."""
     groups, number = known.rollouts, len(means)
@@ -151,13 +180,14 @@ def _centres(
 # ── the chain ────────────────────────────────────────────────────────────────────────────────────────────────────────
 class _Batch(NamedTuple):
     """Starts and deletions that begin at one moment, and after how many others of a kind each does (`waits_for`: "starts", "ends", or
-    "all" with so many seconds more)."""
+    "all" with so many seconds more, until nodes come where `awaits_nodes`)."""
 
     starts: int
     starts_wait_for: str
     ends: int
     ends_wait_for: str
     pause: float
+    awaits_nodes: bool
 
 
 def _batches(rows: Sequence[TimelineRow], min_ready_seconds: float) -> Iterator[_Batch]:
@@ -171,13 +201,16 @@ def _batches(rows: Sequence[TimelineRow], min_ready_seconds: float) -> Iterator[
         is_starting = before.counts[PodState.NEW_STARTING] > 0
         is_ending = before.counts[PodState.TERMINATING] > 0
         is_available = is_starting or bool(min_ready_seconds and before.counts[PodState.NEW_READY])
+        awaits_nodes = NODES_ON_THEIR_WAY in before.event
         if before.tick < 0:
             waits = ("", "")
+        elif awaits_nodes:
+            waits = ("all", "all")
         elif is_ending and (before.counts[PodState.PENDING] or not is_available):
             waits = ("ends", "starts" if is_available else "ends")
         else:
             waits = ("starts", "starts") if is_available else ("all", "all")
-        yield _Batch(starts, waits[0], ends, waits[1], row.seconds - before.seconds)
+        yield _Batch(starts, waits[0], ends, waits[1], row.seconds - before.seconds, awaits_nodes)
 
 
 class _Course:
@@ -215,8 +248,17 @@ class _Course:
         return self.begun - self.batch + int(np.ceil((place + 1) * share))
 
 
-def _play(batches: Sequence[_Batch], starts: Seconds, end_seconds: float, min_ready_seconds: float) -> tuple[Seconds, Seconds]:  # fmt: skip
+class _Drawn(NamedTuple):
+    """Seconds of each start-up, termination and wait for nodes, a row a draw."""
+
+    starts: Seconds
+    ends: Seconds
+    arrivals: Seconds
+
+
+def _play(batches: Sequence[_Batch], drawn: _Drawn, min_ready_seconds: float) -> tuple[Seconds, Seconds]:
     """How long it takes, and the longest time in which no new pod gets available, in each draw."""
+    starts, ends = drawn.starts, drawn.ends
     draws = len(starts)
     kinds = {"starts": _Course(draws), "ends": _Course(draws)}
     now = np.zeros(draws)
@@ -225,10 +267,12 @@ def _play(batches: Sequence[_Batch], starts: Seconds, end_seconds: float, min_re
         course = kinds.get(waits_for)
         return now if course is None else course.after(course.needed(place, batch))
 
-    number = 0
+    number = ended_pods = waves = 0
     for batch in batches:
         if "all" in (batch.starts_wait_for, batch.ends_wait_for):
-            now = np.maximum(np.maximum(kinds["starts"].latest, kinds["ends"].latest), now) + batch.pause
+            now = np.maximum(np.maximum(kinds["starts"].latest, kinds["ends"].latest), now)
+            now = now + (drawn.arrivals[:, waves] if batch.awaits_nodes else batch.pause)
+            waves += batch.awaits_nodes
         for place in range(max(batch.starts, batch.ends)):
             begun = begins(place, batch.starts, batch.starts_wait_for) if place < batch.starts else now
             ended = begins(place, batch.ends, batch.ends_wait_for) if place < batch.ends else now
@@ -236,7 +280,8 @@ def _play(batches: Sequence[_Batch], starts: Seconds, end_seconds: float, min_re
                 kinds["starts"].begin(begun + starts[:, number] + min_ready_seconds)
                 number += 1
             if place < batch.ends:
-                kinds["ends"].begin(ended + end_seconds)
+                kinds["ends"].begin(ended + ends[:, ended_pods])
+                ended_pods += 1
         for name, some in (("starts", batch.starts), ("ends", batch.ends)):
             if some:
                 kinds[name].batch, kinds[name].begun = some, kinds[name].begun + some
@@ -249,28 +294,109 @@ def _play(batches: Sequence[_Batch], starts: Seconds, end_seconds: float, min_re
 _SHARES: Final = tuple(range(5, 100, 5))
 
 
-def duration_band(cluster: Cluster, after: Workload, part: WorkloadRollout, earlier: PodStarts) -> DurationBand | None:
+class ComingNodes(Record):
+    """Nodes for which a rollout waits: their pools, and whether the time until they come was given."""
+
+    pools: tuple[str, ...] = ()
+    is_given: bool = False
+
+
+NO_NODES: Final = ComingNodes()
+
+
+class _Draws:
+    """What is drawn of one workload's rollout: with each the words of what it is learnt from, or of the one number that is assumed."""
+
+    def __init__(self, cluster: Cluster, earlier: PastDurations) -> None:
+        self._cluster, self._earlier = cluster, earlier
+        # Seeded by a constant: the same question has the same band.
+        self._chance: Any = np.random.default_rng(LIMITS.duration_draws)
+        self.learnt: list[str] = []
+        self.assumed: dict[RolloutActivity, str] = {}
+        self.numbers: dict[RolloutActivity, int] = {}  # how many each is learnt from
+
+    def draw(self, known: KnownDurations, number: int) -> Seconds:
+        return draw_durations(known, LIMITS.duration_draws, number, self._chance)
+
+    def starts(self, start_ups: _StartUps, number: int) -> Seconds:
+        known, pull = start_ups.start, start_ups.pull
+        words = f"start-ups of {count(known.number, 'pod')}"
+        if len(known.rollouts) > 1:
+            words += f" in {count(len(known.rollouts), 'rollout')}"
+        self.learnt.append(words)
+        starts = self.draw(known, number)
+        if pull is not None and start_ups.pulling_share:
+            self._note(RolloutActivity.PULL, pull.number, f"image pulls of {pull.number}")
+            is_pulling = self._chance.random(starts.shape) < start_ups.pulling_share
+            starts = starts + np.where(is_pulling, self.draw(pull, number), 0.0)
+        elif start_ups.are_pulls_assumed:
+            self.assumed[RolloutActivity.PULL] = "image pulls as among these"
+        return starts
+
+    def ends(self, part: WorkloadRollout, number: int) -> Seconds:
+        known = _known(
+            self._cluster, RolloutActivity.END, _seen(self._cluster, RolloutActivity.END, part.workload, self._earlier)
+        )
+        if not number or part.termination_source == "given" or known is None:
+            if number and part.termination_source != "given":
+                words = f"termination {duration(part.termination_seconds)}, its grace period"
+                self.assumed[RolloutActivity.END] = words
+            return np.full((LIMITS.duration_draws, number), part.termination_seconds)
+        self._note(RolloutActivity.END, known.number, f"terminations of {known.number}")
+        return self.draw(known, number)
+
+    def arrivals(self, batches: Sequence[_Batch], nodes: ComingNodes) -> Seconds:
+        """Until the nodes of each wave take pods: of several pools until those of the slowest do."""
+        pauses = [batch.pause for batch in batches if batch.awaits_nodes]
+        pools = [_seen(self._cluster, RolloutActivity.ARRIVAL, pool, self._earlier) for pool in nodes.pools]
+        known = [_known(self._cluster, RolloutActivity.ARRIVAL, seen) for seen in pools]
+        is_known = bool(known) and None not in known
+        if not pauses or nodes.is_given or not is_known:
+            if pauses and not nodes.is_given:
+                self.assumed[RolloutActivity.ARRIVAL] = f"new nodes take pods after {duration(max(pauses))}"
+            return np.tile(np.array(pauses), (LIMITS.duration_draws, 1))
+        number = sum(map(len, pools))
+        self._note(RolloutActivity.ARRIVAL, number, f"arrivals of {count(number, 'node')}")
+        drawn = [self.draw(of_pool, len(pauses)) for of_pool in known if of_pool is not None]
+        return np.asarray(np.max(drawn, axis=0))
+
+    def _note(self, activity: RolloutActivity, number: int, words: str) -> None:
+        self.numbers[activity] = number
+        self.learnt.append(words)
+
+    @property
+    def words(self) -> str:
+        """``by the start-ups of 6 pods and terminations of 4; assumed: …``."""
+        assumed = f"; assumed: {listing([*self.assumed.values()], None)}" if self.assumed else ""
+        return f"by the {listing(self.learnt, None)}{assumed}"
+
+
+def duration_band(
+    cluster: Cluster, after: Workload, part: WorkloadRollout, earlier: PastDurations, nodes: ComingNodes = NO_NODES
+) -> DurationBand | None:
     """How long a rollout that ends takes; None where its pods' start-ups aren't known, or were given as one number."""
     rows = part.timeline
     if part.startup_source == "given" or len(rows) < 2 or len(rows) >= LIMITS.timeline_rows:
         return None
-    known = start_ups(cluster, part.workload, earlier)
+    start_ups = _start_ups(cluster, after, part.workload, earlier)
     batches = [*_batches(rows, after.min_ready_seconds)]
     number = sum(batch.starts for batch in batches)
-    if known is None or not number:
+    if start_ups is None or not number:
         return None
-    # Seeded by a constant: the same question has the same band.
-    chance: Any = np.random.default_rng(LIMITS.duration_draws)
-    drawn = draw_start_ups(known, LIMITS.duration_draws, number, chance)
-    whole, pauses = _play(batches, drawn, part.termination_seconds, float(after.min_ready_seconds))
+    draws, known = _Draws(cluster, earlier), start_ups.start
+    drawn = _Drawn(
+        starts=draws.starts(start_ups, number),
+        ends=draws.ends(part, sum(batch.ends for batch in batches)),
+        arrivals=draws.arrivals(batches, nodes),
+    )
+    whole, pauses = _play(batches, drawn, float(after.min_ready_seconds))
     least, most = percentiles(whole, (10, 90))
-    pods = f"start-ups of {count(known.pods, 'pod')}"
-    if len(known.rollouts) > 1:
-        pods += f" in {count(len(known.rollouts), 'rollout')}"
     return DurationBand(
         least_seconds=float(least), most_seconds=float(most), late_seconds=float(percentiles(whole, (95,))[0]),
         percentiles=tuple(float(percentile) for percentile in percentiles(whole, _SHARES)),
         pause_percentiles=tuple(float(percentile) for percentile in percentiles(pauses, _SHARES)),
-        pods=known.pods, rollouts=len(known.rollouts),
-        sentence=Text(f"8 of 10 rollouts like it take {duration_between(float(least), float(most))} (by the {pods})"),
+        pods=known.number, rollouts=len(known.rollouts), terminations=draws.numbers.get(RolloutActivity.END, 0),
+        image_pulls=draws.numbers.get(RolloutActivity.PULL, 0), node_arrivals=draws.numbers.get(RolloutActivity.ARRIVAL, 0),
+        assumed=tuple(activity.value for activity in draws.assumed),
+        sentence=Text(f"8 of 10 rollouts like it take {duration_between(float(least), float(most))} ({draws.words})"),
     )  # fmt: skip

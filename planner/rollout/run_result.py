@@ -21,6 +21,7 @@ from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
     MEANWHILE,
+    NODES_ON_THEIR_WAY,
     Extremes,
     PendingPods,
     Placement,
@@ -56,7 +57,7 @@ def until_they_come(timeline: tuple[TimelineRow, ...], arrivals: Collection[str]
     """The timeline with a word in the rows before nodes arrive; `arrivals`: how those events are told."""
     comes = [any(f"meanwhile {words}" in row.event for words in arrivals) for row in timeline]
     return tuple(
-        replace(row, event=f"{row.event}; nodes are on their way") if is_next else row
+        replace(row, event=f"{row.event}; {NODES_ON_THEIR_WAY}") if is_next else row
         for row, is_next in zip(timeline, (*comes[1:], False), strict=True)
     )
 
@@ -288,6 +289,7 @@ def workload_rollout(
         startup_seconds=pod_times.startup_seconds,
         startup_source=pod_times.source,
         termination_seconds=pod_times.termination_seconds,
+        termination_source=pod_times.termination_source,
         evicts=revision.evicts,
     )
 

@@ -41,9 +41,9 @@ from planner.history.snapshot_names import Partition, SnapshotAddress
 from planner.history.snapshot_rows import Rows
 from planner.history.store_manifest import EntryReading, WriteEntry
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
+from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity
 from planner.inventory.past_job_durations import RunSeen, RunsSeen
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, Watch
-from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded_reading, store_trends
 
@@ -432,13 +432,18 @@ class Store:
         looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         return RunsSeen(looks=tuple(look["look"] for look in looks), runs=self._sound(RunSeen, runs, newest.cluster))
 
-    def pod_starts(self, place: SnapshotAddress, since: float, until: float) -> PodStarts:
-        """Workload → when its pods were made, placed and Ready, as far as snapshots from `since` to `until` tell; errors as `at`."""
+    def past_durations(self, place: SnapshotAddress, since: float, until: float) -> PastDurations:
+        """How long pods and nodes took, as far as snapshots from `since` to `until` tell; errors as `at`."""
         newest = self.at(place, now=time.time())
-        rows_by_workload: dict[str, list[Mapping[str, Any]]] = {}
-        for row in self.query(_SQL["pod starts"], (newest.cluster,), since, min(until, newest.taken_at)):
-            rows_by_workload.setdefault(row.pop("workload"), []).append(row)
-        return {key: self._sound(PodStart, rows, newest.cluster) for key, rows in rows_by_workload.items()}
+        rows: dict[str, dict[str, list[Mapping[str, Any]]]] = {activity: {} for activity in RolloutActivity}
+        for row in self.query(_SQL["past durations"], (newest.cluster,), since, min(until, newest.taken_at)):
+            activity, about = row.pop("activity"), row.pop("about")
+            if activity in rows:  # a later release may know others
+                rows[activity].setdefault(about, []).append(row)
+        return {
+            activity: {about: self._sound(PastDuration, some, newest.cluster) for about, some in by_about.items()}
+            for activity, by_about in rows.items()
+        }
 
     def _sound(self, record: type[T], rows: Iterable[Mapping[str, Any]], cluster: str = "") -> tuple[T, ...]:
         records, strange = history.sound(record, rows, cluster)

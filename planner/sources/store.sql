@@ -22,7 +22,11 @@ GROUP BY uid, one.admitted_at ORDER BY uid, one.admitted_at;
 -- runs looks
 SELECT DISTINCT epoch(taken_at) AS look FROM queued_workloads WHERE taken_at <= to_timestamp(?) ORDER BY look;
 
--- pod starts
-SELECT workload, pod, epoch(created_at) AS created_at, epoch(scheduled_at) AS scheduled_at, epoch(min(ready_at)) AS ready_at
+-- past durations
+SELECT 'start-up' AS activity, workload AS about, pod AS name, epoch(created_at) AS created_at,
+    epoch(min(ready_at)) AS ended_at, epoch(min(ready_at)) - epoch(scheduled_at) AS seconds
 FROM pods WHERE workload != '' AND created_at IS NOT NULL AND scheduled_at <= ready_at AND restarts = 0
-GROUP BY workload, pod, created_at, scheduled_at ORDER BY ALL;
+GROUP BY workload, pod, created_at, scheduled_at
+UNION ALL
+SELECT DISTINCT activity, about, name, epoch(created_at), epoch(ended_at), seconds FROM durations WHERE seconds >= 0
+ORDER BY ALL;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from math import exp, log
 from random import Random
@@ -11,103 +10,183 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from planner.capacity.node_pools import pools
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.pods import PodStart
-from planner.kubernetes.records import Snapshot
+from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity
+from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.kubernetes.records import EMPTY, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
-from planner.rollout.prepared_change import Scenario
-from planner.rollout.rollout_duration_bands import StartUps, draw_start_ups
+from planner.rollout.prepared_change import Scenario, compiled
+from planner.rollout.rollout_duration_bands import KnownDurations, draw_durations
 from tests.builders.objects import WHOLE, Item, read_items
-from tests.rollout.clockwork import Born, rolling_update
-from tests.stories.objects import app, gpu_nodes, rolling
+from tests.rollout.clockwork import Draw, Played, nothing, rolling_update
+from tests.stories.objects import app, gpu_nodes, holder, rolling
 
 DAY = 86_400.0
 NOW = 1_790_000_000.0
 KEY = "Deployment/ml/app"
+IMAGE = "registry.example/app:1"
+POOL = PoolLimits(name="gpu", source=LimitSource.GCLOUD, is_autoscaled=True, maximum=60)
+WAVES = 6  # of nodes that came before
 
 
 def iso(at: float) -> str:
     return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def lived(items: list[Item], born: Sequence[Born], began: float) -> None:
-    """The pods' own times, as a kubelet and the scheduler write them: whole seconds."""
-    pods = [one for one in items if one["kind"] == "Pod"]
-    for pod, one in zip(pods, born, strict=True):
-        pod["metadata"]["creationTimestamp"] = iso(began + one.created)
-        pod["status"]["conditions"] = [
-            {"type": "PodScheduled", "status": "True", "lastTransitionTime": iso(began + one.scheduled)},
-            {"type": "Ready", "status": "True", "lastTransitionTime": iso(began + one.ready)},
-        ]
+def event(reason: str, pod: Item, message: str, at: float, host: str = "") -> Item:
+    meta = pod["metadata"]
+    about = {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"namespace": meta["namespace"], "name": f"{meta['uid']}.{reason.lower()}"},
+        "involvedObject": about, "reason": reason, "message": message, "source": {"component": "kubelet", "host": host},
+        "firstTimestamp": iso(at), "lastTimestamp": iso(at),
+    }  # fmt: skip
+
+
+def timed(pod: Item, created: float, scheduled: float, ready: float) -> None:
+    """The pod's own times, as a kubelet and the scheduler write them: whole seconds."""
+    pod["metadata"]["creationTimestamp"] = iso(created)
+    pod["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": iso(scheduled)},
+        {"type": "Ready", "status": "True", "lastTransitionTime": iso(ready)},
+    ]
+
+
+def pulled_words(seconds: float) -> str:
+    took = f"{seconds:.3f}s ({seconds + 0.001:.3f}s including waiting). Image size: 4096 bytes."
+    return f'Successfully pulled image "{IMAGE}" in {took}' if seconds else f'Container image "{IMAGE}" already present on machine'  # fmt: skip
+
+
+def lived(items: list[Item], played: Played, began: float) -> list[Item]:
+    """Gives the pods their times; the events of that rollout."""
+    pods, told = [one for one in items if one["kind"] == "Pod"], []
+    for pod, one in zip(pods, played.pods, strict=True):
+        timed(pod, began + one.created, began + one.scheduled, began + one.ready)
+        told.append(event("Pulled", pod, pulled_words(one.pulled), began + one.scheduled + one.pulled))
+        if one.after is not None:
+            told.append(event("FailedScheduling", pod, "0/9 nodes are available", began + one.created))
+    for place, (since, _) in played.ended.items():
+        old = {"metadata": {"namespace": "ml", "name": f"app-1-old{place}", "uid": f"old-{place}"}}
+        told.append(event("Killing", old, "Stopping container main", began + since, host=f"gpu-{place}"))
+    return told
 
 
 class Case(NamedTuple):
-    """A workload of a known process."""
+    """A workload of a known process. `arrives`: until the nodes come on which its first pods find room; `pulls_next`: whether the nodes of
+    its next rollout lack its image; `spread`: of the nodes that came before."""
 
     replicas: int
     surge: int
     unavailable: int
     free: int
-    ends_after: float
-    start_up: Callable[[], float]
+    grace: float
+    start_up: Draw
+    ends: Draw | None = None
+    pull: Draw | None = None
+    pulls_next: bool = False
+    arrives: Draw | None = None
 
-    def play(self) -> Any:
+    def play(self, pulls: bool | None = None) -> Played:
+        pulls = self.pulls_next if pulls is None else pulls
         return rolling_update(
-            self.replicas,
-            self.surge,
-            self.unavailable,
-            free=self.free,
-            start_up=self.start_up,
-            ends_after=self.ends_after,
-        )
+            self.replicas, self.surge, self.unavailable, free=self.free, start_up=self.start_up,
+            ends=self.ends or (lambda: self.grace), pull=self.pull if self.pull and pulls else nothing, arrives=self.arrives,
+        )  # fmt: skip
 
 
-def case(chance: Random) -> Case:
-    """Log-normal start-ups, gamma ones, or two kinds of node of which one pulls the image first."""
+def case(seed: int) -> Case:
+    """Log-normal start-ups, gamma ones, or two kinds of node of which one is slow; of some a termination within its grace period, image pulls
+    in every other rollout, or nodes that have to come."""
+    chance, others = Random(seed), Random(seed + 1_000)  # of start-ups, and of all else
     typical, spread = exp(chance.uniform(log(20), log(600))), chance.uniform(0.1, 0.6)
     shape = 1 / spread**2
     two = lambda: typical * exp(chance.gauss(0, 0.15)) * (2.5 if chance.random() < 0.3 else 1.0)  # noqa: E731
     kinds = [lambda: typical * exp(chance.gauss(0, spread)), lambda: chance.gammavariate(shape, typical / shape), two]
     replicas = chance.randint(3, 12)
     surge, unavailable = chance.choice([(1, 0), (1, 1), (0, 1), (2, 1), (replicas, 0)])
-    return Case(
+    found = Case(
         replicas, surge, unavailable, chance.choice([surge, surge, 1]) if surge else 0, chance.choice([1.0, 30.0]), chance.choice(kinds)
     )  # fmt: skip
+    if others.random() < 0.5:
+        grace = others.choice([300.0, 600.0])
+        usual, scatter = grace * others.uniform(0.05, 0.4), others.uniform(0.1, 0.5)
+        found = found._replace(grace=grace, ends=lambda: min(grace, usual * exp(others.gauss(0, scatter))))
+    if others.random() < 0.4:
+        long, width = exp(others.uniform(log(30), log(400))), others.uniform(0.1, 0.5)
+        found = found._replace(pull=lambda: long * exp(others.gauss(0, width)), pulls_next=others.random() < 0.5)
+    if unavailable == 0 and surge <= 2 and others.random() < 0.7:
+        until, varies = others.uniform(90, 400), others.uniform(0.1, 0.4)
+        found = found._replace(free=surge, arrives=lambda: min(880.0, until * exp(others.gauss(0, varies))))
+    return found
 
 
-def items_of(given: Case, *before: float) -> tuple[list[Item], tuple[PodStart, ...]]:
-    """The cluster after a rollout that began at each of `before`, and what is known of the pods of all but the last."""
-    strategy, grace = rolling(given.surge, given.unavailable), int(given.ends_after)
-    names = [f"gpu-{i}" for i in range(given.replicas)]
+def came_before(given: Case) -> list[Item]:
+    """Nodes that came for pods of others, a wave a day, and those pods."""
+    items: list[Item] = []
+    for wave in range(WAVES if given.arrives else 0):
+        assert given.arrives is not None
+        asked, took = NOW - (20 + wave) * DAY, given.arrives()
+        (one,) = gpu_nodes(1, pool="gpu")
+        one["metadata"] |= {"name": f"came-{wave}", "uid": f"came-{wave}", "creationTimestamp": iso(asked + took * 0.7)}
+        theirs = holder(f"theirs-{wave}", f"came-{wave}", gpus=1)
+        timed(theirs[-1], asked, asked + took, asked + took + 5)
+        items += [*theirs, one]
+    return items
+
+
+def items_of(given: Case, *before: float) -> tuple[list[Item], PastDurations]:
+    """The cluster after a rollout that began at each of `before`, every other of which pulled, and what is known of all but the last."""
+    strategy, grace = rolling(given.surge, given.unavailable), int(given.grace)
+    earlier: dict[str, list[PastDuration]] = {activity: [] for activity in RolloutActivity}
+    for place, began in enumerate(before[:-1]):
+        played = given.play(place % 2 == 0)
+        for i, one in enumerate(played.pods):
+            made, at, ready = began + one.created, int(began + one.scheduled), int(began + one.ready)
+            past = PastDuration(name=f"{place}-{i}", created_at=made, ended_at=ready, seconds=ready - at)
+            earlier[RolloutActivity.START].append(past)
+            earlier[RolloutActivity.PULL].append(replace(past, seconds=one.pulled))
+        for i, (since, until) in played.ended.items():
+            seconds = int(began + until) - int(began + since)
+            past = PastDuration(name=f"{place}-{i}", created_at=began + since, ended_at=began + until, seconds=seconds)
+            earlier[RolloutActivity.END].append(past)
+    names, told = [f"gpu-{i}" for i in range(given.replicas)], list[Item]()
     items = app(names, gpus=1, strategy=strategy, terminationGracePeriodSeconds=grace)
-    earlier: list[PodStart] = []
-    for place, began in enumerate(before):
-        born = given.play().pods
-        if place + 1 == len(before):
-            lived(items, born, began)
-            continue
-        earlier += [
-            PodStart(pod=f"{place}-{i}", created_at=began + one.created, scheduled_at=int(began + one.scheduled), ready_at=int(began + one.ready))
-            for i, one in enumerate(born)
-        ]  # fmt: skip
-    return [*items, *gpu_nodes(given.replicas + given.free), *WHOLE], tuple(earlier)
+    nodes = gpu_nodes(given.replicas + (0 if given.arrives else given.free))
+    if before:
+        played = given.play((len(before) - 1) % 2 == 0)
+        told = lived(items, played, before[-1])
+        for pod, one in zip((one for one in items if one["kind"] == "Pod"), played.pods, strict=True):
+            pod["spec"]["nodeName"] = f"gpu-{one.place}"
+        taken = {one.place for one in played.pods}
+        nodes = [one for i, one in enumerate(gpu_nodes(given.replicas + given.free)) if i in taken or not given.arrives]  # fmt: skip
+    if given.pull:
+        for machine in nodes:
+            listed = "registry.example/other:1" if given.pulls_next else IMAGE
+            machine["status"]["images"] = [{"names": [listed], "sizeBytes": 4096}]
+    return [*items, *nodes, *came_before(given), *told, *WHOLE], {
+        key: {KEY: tuple(some)} for key, some in earlier.items()
+    }
 
 
-def cluster(given: Case, *before: float) -> tuple[Snapshot, tuple[PodStart, ...]]:
+def cluster(given: Case, *before: float) -> tuple[Snapshot, PastDurations]:
     items, earlier = items_of(given, *before)
     return read_items(items, taken_at=NOW), earlier
 
 
-def part_of(found: Snapshot, earlier: tuple[PodStart, ...] = (), **change: Any) -> WorkloadRollout:
-    scenario = Scenario(changes=(WorkloadChange(workload=KEY, new_revision=True, **change),), runs=1)
-    return rollout(found, scenario, starts={KEY: earlier}).workloads[0]
+def part_of(found: Snapshot, earlier: PastDurations = EMPTY, grows: bool = False, **change: Any) -> WorkloadRollout:
+    scenario = Scenario(
+        changes=(WorkloadChange(workload=KEY, new_revision=True, **change),), runs=1, with_remedies=False
+    )
+    return rollout(found, scenario, pools(compiled(found), (POOL,)) if grows else (), seen=earlier).workloads[0]
 
 
 def band_of(given: Case, *before: float) -> DurationBand:
-    part = part_of(*cluster(given, *before))
-    assert part.verdict is Verdict.COMPLETES
+    part = part_of(*cluster(given, *before), grows=given.arrives is not None)
+    assert part.verdict is (Verdict.NEEDS_GROWTH if given.arrives else Verdict.COMPLETES)
     assert part.duration is not None
     return part.duration
 
@@ -120,7 +199,7 @@ def coverage(seeds: range, *before_days: int) -> float:
     """The share of later rollouts of the same process within the band; no band saw one of them."""
     within = played = 0
     for seed in seeds:
-        given = case(Random(seed))
+        given = case(seed)
         band = band_of(given, *(NOW - days * DAY for days in before_days))
         for _ in range(FUTURES):
             within += band.least_seconds <= given.play().seconds <= band.most_seconds
@@ -135,7 +214,7 @@ def test_a_band_of_eight_in_ten_holds_eight_in_ten(before_days: tuple[int, ...])
 
 def test_an_advised_timeout_cuts_off_none_that_completes_and_is_at_most_twice_the_95_percent_point() -> None:
     for seed in range(200):
-        given = case(Random(seed))
+        given = case(seed)
         band = band_of(given, NOW - DAY)
         advised = advised_seconds(band.late_seconds)
         assert given.play().seconds <= advised <= 2 * band.late_seconds, seed
@@ -154,10 +233,10 @@ def test_a_band_is_the_processs_own_where_many_pods_tell_it() -> None:
 
 def test_few_pods_are_less_sure_than_many() -> None:
     """The same spread of start-ups: with three pods the ends of what is drawn are further apart than with thirty."""
-    few = StartUps(rollouts=((4.0, 4.2, 4.4),), scatter=0.0, freedom=0)
-    many = StartUps(rollouts=(few.rollouts[0] * 10,), scatter=0.0, freedom=0)
+    few = KnownDurations(rollouts=((4.0, 4.2, 4.4),), scatter=0.0, freedom=0)
+    many = KnownDurations(rollouts=(few.rollouts[0] * 10,), scatter=0.0, freedom=0)
     ends = [
-        np.percentile(draw_start_ups(known, 2_000, 5, np.random.default_rng(1)), (5, 50, 95)) for known in (few, many)
+        np.percentile(draw_durations(known, 2_000, 5, np.random.default_rng(1)), (5, 50, 95)) for known in (few, many)
     ]
     assert ends[0][2] / ends[0][0] > 1.5 * ends[1][2] / ends[1][0]
     assert ends[0][1] == pytest.approx(exp(4.2), rel=0.1)
@@ -183,3 +262,64 @@ def test_what_is_stuck_has_no_band() -> None:
     found, _ = cluster(STEADY, NOW - DAY)
     part = part_of(found, never_ready=True)
     assert (part.verdict, part.duration) == (Verdict.STUCK, None)
+
+
+# ── what is measured, and what is assumed ────────────────────────────────────────────────────────────────────────────
+def test_a_termination_that_nobody_saw_is_assumed_and_said_so() -> None:
+    """All pods find room beside the old ones: nobody waits for an old pod's end."""
+    found, earlier = cluster(Case(4, 4, 0, 4, 30.0, lambda: 60.0), NOW - DAY)
+    band = part_of(found, earlier).duration
+    assert band is not None
+    assert band.assumed == ("termination",)
+    assert band.terminations == 0
+    assert str(band.sentence).endswith("(by the start-ups of 4 pods; assumed: termination 30 s, its grace period)")
+    given = part_of(found, earlier, termination_seconds=5.0)
+    assert given.duration is not None
+    assert (given.termination_source, given.duration.assumed) == ("given", ())
+
+
+def test_terminations_that_were_seen_take_the_place_of_the_grace_period() -> None:
+    """Six pods, each in the room of the one before it: an hour of grace, of which ten seconds are used."""
+    chance = Random(2)
+    band = band_of(Case(6, 0, 1, 0, 3600.0, lambda: 60.0, ends=lambda: chance.uniform(8, 12)), NOW - DAY)
+    assert (band.terminations, band.assumed) == (6, ())
+    assert 6 * 60 < band.least_seconds < band.most_seconds < 6 * 80
+
+
+def test_nodes_that_came_tell_how_long_the_next_take() -> None:
+    chance = Random(4)
+    steady = Case(3, 1, 0, 1, 1.0, lambda: 60.0, arrives=lambda: chance.uniform(95, 105))
+    found, earlier = cluster(steady, NOW - DAY)
+    band = part_of(found, earlier, grows=True).duration
+    assert band is not None
+    assert band.node_arrivals == WAVES
+    assert 95 + 3 * 60 < band.least_seconds < band.most_seconds < 110 + 3 * 64
+    items = [one for one in items_of(steady, NOW - DAY)[0] if not one["metadata"]["name"].startswith(("came-", "theirs-"))]  # fmt: skip
+    assumed = part_of(read_items(items, taken_at=NOW), earlier, grows=True).duration
+    assert assumed is not None
+    assert assumed.assumed == ("node arrival",)
+    assert "; assumed: new nodes take pods after 5 min)" in str(assumed.sentence)
+    assert assumed.node_arrivals == 0
+
+
+@pytest.mark.parametrize("pulls_next", [False, True], ids=["present", "pulled anew"])
+def test_pulls_are_taken_off_start_ups_where_the_images_are_there(pulls_next: bool) -> None:
+    """All pods pulled for 200 s of their 260: where the next do so too, that is in their start-ups; else it isn't drawn."""
+    band = band_of(Case(6, 6, 0, 6, 1.0, lambda: 60.0, pull=lambda: 200.0, pulls_next=pulls_next), NOW - DAY)
+    assert (band.pods, band.image_pulls) == (6, 0)
+    assert band.most_seconds == pytest.approx(260 if pulls_next else 60, rel=0.05)
+
+
+def test_pulls_are_drawn_apart_where_more_pods_pull_than_did() -> None:
+    given = Case(6, 6, 0, 6, 1.0, lambda: 60.0, pull=lambda: 200.0, pulls_next=True)
+    band = band_of(given, NOW - 2 * DAY, NOW - DAY)  # the first pulled, the second didn't
+    assert (band.pods, band.image_pulls) == (12, 6)
+    assert band.least_seconds == pytest.approx(260, rel=0.05)
+
+
+def test_pulls_that_no_pod_had_are_assumed() -> None:
+    """No start-up seen has a pull in it, and the next pods pull: how long isn't known."""
+    items, _ = items_of(Case(6, 6, 0, 6, 1.0, lambda: 60.0, pull=lambda: 0.0, pulls_next=True), NOW - DAY)
+    band = part_of(read_items(items, taken_at=NOW)).duration
+    assert band is not None
+    assert band.assumed == ("image pull", "termination")

@@ -28,8 +28,8 @@ from planner.history.schema import NAMED
 from planner.history.snapshot_names import Partition, SnapshotAddress, encoded, snapshot_id, time_text
 from planner.history.snapshot_rows import Answered, Rows, rows_of
 from planner.history.store_queries import METRICS, sound
+from planner.inventory.past_durations import PastDuration
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSign
-from planner.kubernetes.pods import PodStart
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
@@ -431,10 +431,10 @@ def _behind_a_link(path: Path, away: Path) -> None:
 
 
 def test_rows_of_the_other_tables_are_those_that_a_snapshot_writes() -> None:
-    good = {"pod": "a", "created_at": 1.0, "scheduled_at": 2.0, "ready_at": 3.0}
-    strange = [good | {"ready_at": bad} for bad in (None, "x", float("nan"), float("inf"), -1.0, 1e300)]
-    starts, said = sound(PodStart, [good, *strange], "prod")
-    assert [one.ready_at for one in starts] == [3.0]
+    good = {"name": "a", "created_at": 1.0, "ended_at": 3.0, "seconds": 1.0}
+    strange = [good | {"ended_at": bad} for bad in (None, "x", float("nan"), float("inf"), -1.0, 1e300)]
+    starts, said = sound(PastDuration, [good, *strange], "prod")
+    assert [one.ended_at for one in starts] == [3.0]
     assert said == ["prod: 6 rows of a table that no snapshot writes"]
     seen = {"cluster": "x", "node": "n", "told": "gone", "at": 5.0}
     events, _ = sound(NodeEvent, [seen, seen | {"told": "eaten"}, seen | {"node": None}])
@@ -561,9 +561,14 @@ def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None
         namespace="default", object_kind="Node", object_name="n", object_uid="", kind="Normal", reason="RemovingNode",
         message="", last_seen_at=1.0,
     )  # fmt: skip
+    stays = next(pod for pod in later(0).pods if pod.created_at)
+    killed = Event(
+        namespace=stays.namespace, object_kind="Pod", object_name=stays.name, object_uid="before", kind="Normal", reason="Killing",
+        message="Stopping container main", first_seen_at=(stays.created_at or 0.0) - 9.0,
+    )  # fmt: skip
     queued = (QueuedWorkload(namespace="a", name="w"),)
     there = FrozenMap({**later(0).presence, "Workload": Presence.PRESENT})
-    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,), queued_workloads=queued, presence=there))
+    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone, killed), queued_workloads=queued, presence=there))
     for name, table in NAMED.items():
         if name == "sweep":
             continue

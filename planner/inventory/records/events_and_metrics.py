@@ -33,6 +33,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
         first_seen_at=shared.seconds(first or metadata.creation_timestamp),
         last_seen_at=shared.seconds(last or metadata.creation_timestamp),
         component=shared.text(source.component or event.reporting_component or event.reporting_controller),
+        host=shared.text(source.host or event.reporting_instance),
     )
 
 

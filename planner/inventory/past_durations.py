@@ -1,0 +1,197 @@
+"""How long pods and nodes took, as far as a snapshot shows it: pods to get Ready, to end and to pull their images, nodes to come.
+
+Sources: kubernetes `pkg/kubelet/images/image_manager.go` `EnsureImageExists` (``Successfully pulled image "x" in 12.3s (34s including
+waiting)``, ``Container image "x" already present on machine``; without a time before 1.20, where ``Pulling`` and ``Pulled`` tell it);
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` `killContainer` (``Killing``, ``Stopping container x``, before the preStop hook);
+`pkg/controller/statefulset/stateful_set_control.go` (a pod is made anew once the one of its name is gone); `pkg/scheduler/framework/
+events.go` (a pod that ends is what those wait for that find no room). Of new nodes those of `planner.capacity.recent_scale_ups`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+from planner.ground.records import Record
+from planner.inventory.records.read_context import go_duration
+from planner.kubernetes.derived import once_a_snapshot
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import owners_of, topmost, workload_keys
+from planner.kubernetes.pods import start_seconds
+from planner.kubernetes.records import Event, Pod, Snapshot
+
+PROVISION_SECONDS: Final = 900.0
+"""How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
+SCALE_UP_EVENTS: Final = {"TriggeredScaleUp": "", "Nominated": "nodeclaim/"}
+"""Reasons of events about a pod for which a node was asked → what their message has."""
+_CHECK_SECONDS: Final = 2.0  # so long a registry may be asked about an image that is there (imagePullPolicy: Always)
+_STOPPING: Final = "Stopping container"  # of a pod that goes; a probe that kills a container has other words
+_TOOK: Final = re.compile(r" in (\S+?)(?: \((\S+) including waiting\))?(?:\. |\.?$)")
+
+
+class RolloutActivity(StrEnum):
+    """What takes time in a rollout."""
+
+    START = "start-up"  # of a pod, from placed to Ready
+    END = "termination"  # of a pod, until it is gone
+    PULL = "image pull"  # of all images of a pod; 0: they were there
+    ARRIVAL = "node arrival"  # from a pod that waits until a new node takes it
+
+
+class PastDuration(Record):
+    """How long one took: seconds, and since the epoch when its pod was made (of a node: asked for), and when it was over. `name`: of the
+    pod or node."""
+
+    name: str
+    created_at: float
+    ended_at: float
+    seconds: float
+
+
+PastDurations = Mapping[str, Mapping[str, tuple[PastDuration, ...]]]
+"""RolloutActivity → the workload's key, of nodes their pool → what was seen."""
+
+
+class _SeenEvents:
+    """What a snapshot's events tell of pods, by uid."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.pulled: dict[str, list[Event]] = {}
+        self.pulling: dict[str, list[Event]] = {}
+        self.killed: dict[str, Event] = {}  # as its first container was
+        self.waited: dict[str, float] = {}  # when it first found no room
+        self.asked: dict[str, float] = {}  # when a node was first asked for
+        for event in snapshot.events:
+            at, uid = event.first_seen_at, event.object_uid
+            if event.object_kind != POD.name or at is None or not uid:
+                continue
+            if event.reason in ("Pulled", "Pulling"):
+                (self.pulled if event.reason == "Pulled" else self.pulling).setdefault(uid, []).append(event)
+            elif event.reason == "Killing" and event.message.startswith(_STOPPING):
+                known = self.killed.get(uid)
+                if known is None or at < (known.first_seen_at or 0.0):
+                    self.killed[uid] = event
+            elif event.reason == "FailedScheduling":
+                self.waited[uid] = min(at, self.waited.get(uid, at))
+            elif event.reason in SCALE_UP_EVENTS and SCALE_UP_EVENTS[event.reason] in event.message:
+                self.asked[uid] = min(at, self.asked.get(uid, at))
+
+
+@once_a_snapshot
+def past_durations(snapshot: Snapshot) -> PastDurations:
+    """What is known of each activity; what nothing tells is left out."""
+    keys, events = workload_keys(snapshot), _SeenEvents(snapshot)
+    found: dict[str, dict[str, list[PastDuration]]] = {activity: {} for activity in RolloutActivity}
+
+    def note(
+        activity: RolloutActivity, about: str, name: str, created_at: float, ended_at: float, seconds: float
+    ) -> None:
+        past = PastDuration(name=name, created_at=created_at, ended_at=ended_at, seconds=seconds)
+        found[activity].setdefault(about, []).append(past)
+
+    for pod in snapshot.pods:
+        taken, made = start_seconds(pod, pod.scheduled_at), pod.created_at or pod.scheduled_at
+        if taken is None or pod.ready_at is None or made is None or pod.owner is None:
+            continue
+        note(RolloutActivity.START, keys[pod.uid], pod.name, made, pod.ready_at, taken)
+        pulled = _pull_seconds(pod, events)
+        if pulled is not None:
+            note(RolloutActivity.PULL, keys[pod.uid], pod.name, made, pod.ready_at, min(pulled, taken))
+    for key, name, since, ended in _ends(snapshot, events):
+        note(RolloutActivity.END, key, name, since, ended, ended - since)
+    for pool, name, since, ended in _arrivals(snapshot, events):
+        note(RolloutActivity.ARRIVAL, pool, name, since, ended, ended - since)
+    return {activity: {about: tuple(some) for about, some in by_about.items()} for activity, by_about in found.items()}
+
+
+def _pull_seconds(pod: Pod, events: _SeenEvents) -> float | None:
+    """What all its containers waited for their images, which a kubelet pulls one after the other; None where an event of one lacks."""
+    every = events.pulled.get(pod.uid, [])
+    if sum(event.count for event in every) < len(pod.spec.init_containers) + len(pod.spec.containers):
+        return None
+    times = [_seconds_of(event, events.pulling.get(pod.uid, [])) for event in every]
+    known = [seconds for seconds in times if seconds is not None]
+    return sum(seconds for seconds in known if seconds >= _CHECK_SECONDS) if len(known) == len(times) else None
+
+
+def _seconds_of(pulled: Event, pulling: list[Event]) -> float | None:
+    if not pulled.message.startswith("Successfully pulled"):
+        return 0.0
+    image, took = pulled.message.split('"')[1:2], _TOOK.search(pulled.message)
+    if took is not None:
+        return go_duration(took[2] or took[1], whole=True)
+    begun = [event.first_seen_at for event in pulling if event.message.split('"')[1:2] == image]
+    first, ended = next(iter(begun), None), pulled.first_seen_at
+    return max(0.0, ended - first) if first is not None and ended is not None else None
+
+
+def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
+    """Workload and name of pods that ended, since when, and when they were gone: as the next of the same name was made, as one that found
+    no room was placed on their node, or as the last container finished of one that is still there."""
+    keys, present = workload_keys(snapshot), {pod.uid for pod in snapshot.pods}
+    gone: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    on_node: dict[str, dict[str, float]] = {}
+    for uid, event in events.killed.items():
+        if uid not in present and event.first_seen_at is not None:
+            gone.setdefault((event.namespace, event.object_name), []).append((event.first_seen_at, uid))
+            on_node.setdefault(event.host, {})[uid] = event.first_seen_at
+    ended = set[str]()
+    for pod in snapshot.pods:
+        before = [one for one in gone.get((pod.namespace, pod.name), ()) if one[0] <= (pod.created_at or 0.0)]
+        if before and pod.created_at is not None:
+            since, uid = max(before)
+            ended |= {uid for _, uid in before}
+            yield keys[pod.uid], pod.name, since, pod.created_at
+        yield from _end_of(pod, keys[pod.uid], events)
+    owners = _owners_by_name(snapshot)
+    waiting = (pod for pod in snapshot.pods if pod.uid in events.waited and pod.scheduled_at is not None)
+    for pod in sorted(waiting, key=lambda one: (one.scheduled_at or 0.0, one.name)):
+        at = pod.scheduled_at or 0.0
+        here = on_node.get(pod.node_name, {}) if pod.node_name else {}
+        may_be = [uid for uid, since in here.items() if uid not in ended and since <= at]
+        ended |= {*may_be}
+        if len(may_be) == 1:  # of several it isn't known whose room it was
+            event = events.killed[may_be[0]]
+            key = owners.get((event.namespace, event.object_name.rpartition("-")[0]))
+            if key is not None:
+                yield key, event.object_name, here[may_be[0]], at
+
+
+def _end_of(pod: Pod, key: str, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
+    """Of a pod that is being deleted, where all its containers have finished."""
+    finished = [state.finished_at for state in pod.containers if not state.is_init and state.state == "terminated"]
+    times = [at for at in finished if at is not None]
+    if pod.deleted_at is None or not times or len(times) < len(pod.spec.containers):
+        return
+    event = events.killed.get(pod.uid)
+    since = event.first_seen_at if event is not None else None
+    if since is None:
+        since = pod.deleted_at - pod.spec.termination_grace_period_seconds
+    if since <= max(times):
+        yield key, pod.name, since, max(times)
+
+
+def _owners_by_name(snapshot: Snapshot) -> dict[tuple[str, str], str]:
+    """Namespace and name of what makes pods → its workload's key: a pod is called as its maker, and a dash."""
+    owners = owners_of(snapshot)
+    names = {(workload.namespace, workload.name): workload.key for workload in snapshot.every_workload}
+    return names | {(one.namespace, one.name): topmost(one.key, owners) for one in snapshot.replica_sets}
+
+
+def _arrivals(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
+    """Pool and name of nodes that came for pods that waited, since when those did, and when the first was placed there."""
+    nodes = {node.name: node for node in snapshot.nodes if node.created_at is not None}
+    waits: dict[str, tuple[float, float]] = {}
+    for pod in snapshot.pods:
+        node, at = nodes.get(pod.node_name), pod.scheduled_at
+        if node is None or node.created_at is None or at is None or pod.created_at is None:
+            continue
+        since = events.asked.get(pod.uid) or events.waited.get(pod.uid) or pod.created_at
+        if since < node.created_at <= at and at - since <= PROVISION_SECONDS:
+            earliest, first = waits.get(node.name, (since, at))
+            waits[node.name] = min(since, earliest), min(at, first)
+    for name, (since, at) in waits.items():
+        yield node_pool(nodes[name]), name, since, at

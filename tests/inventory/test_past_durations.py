@@ -1,0 +1,173 @@
+"""How long pods and nodes took, as a snapshot shows it; what doesn't tell it is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.inventory.past_durations import RolloutActivity, past_durations
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, read_items
+from tests.rollout.test_durations import NOW, event, timed
+
+KEY = "Deployment/ml/app"
+AT = NOW - 1_000
+WAITED = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"
+STOPPING = "Stopping container main"
+
+
+def seconds_of(activity: RolloutActivity, *items: Item) -> dict[str, list[float]]:
+    found = past_durations(read_items(items, taken_at=NOW))[activity]
+    return {about: [past.seconds for past in some] for about, some in found.items()}
+
+
+def app(ready: float = 60.0) -> list[Item]:
+    items = deployment("app", ["n0"], pod_spec(gpus=1))
+    timed(items[-1], AT, AT, AT + ready)
+    return items
+
+
+# ── image pulls ──────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ('Successfully pulled image "a:1" in 12.3s (34s including waiting). Image size: 1234 bytes.', 34.0),
+        ('Successfully pulled image "a:1" in 12.3s (34s including waiting)', 34.0),
+        ('Successfully pulled image "a:1" in 12.3s', 12.3),
+        ('Successfully pulled image "a:1" in 50.5s.', 50.5),
+        ('Successfully pulled image "a:1" in 1m5.25s (1m10.5s including waiting). Image size: 1234 bytes.', 60.0),
+        ('Successfully pulled image "a:1" in 512.7ms (513ms including waiting). Image size: 1234 bytes.', 0.0),
+        ('Container image "a:1" already present on machine', 0.0),
+    ],
+    ids=["with its size", "waiting", "alone", "with a dot", "more than its start-up", "a check", "present"],
+)
+def test_a_pull_is_as_long_as_its_event_says(message: str, seconds: float) -> None:
+    items = app()
+    pulled = event("Pulled", items[-1], message, AT + 30)
+    assert seconds_of(RolloutActivity.PULL, *items, pulled) == {KEY: [pytest.approx(seconds)]}
+
+
+def test_a_pull_without_a_time_lasts_from_pulling_to_pulled() -> None:
+    items = app()
+    begun = event("Pulling", items[-1], 'Pulling image "a:1"', AT + 2)
+    pulled = event("Pulled", items[-1], 'Successfully pulled image "a:1"', AT + 27)
+    assert seconds_of(RolloutActivity.PULL, *items, begun, pulled) == {KEY: [25.0]}
+    assert seconds_of(RolloutActivity.PULL, *items, pulled) == {}
+    assert seconds_of(RolloutActivity.PULL, *items) == {}
+
+
+def test_a_pod_with_two_containers_needs_both_events() -> None:
+    items = app()
+    items[-1]["spec"]["containers"] = [*items[-1]["spec"]["containers"], {"name": "proxy", "image": "b:1"}]
+    first = event("Pulled", items[-1], 'Successfully pulled image "a:1" in 5s (5s including waiting)', AT + 5)
+    second = event("Pulled", items[-1], 'Successfully pulled image "b:1" in 7s (9s including waiting)', AT + 14)
+    second["metadata"]["name"] += ".2"
+    assert seconds_of(RolloutActivity.PULL, *items, first) == {}
+    assert seconds_of(RolloutActivity.PULL, *items, first, second) == {KEY: [14.0]}
+
+
+# ── terminations ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def gone(name: str = "app-1-old", host: str = "n0", message: str = STOPPING, at: float = AT - 40) -> Item:
+    return event("Killing", pod(name, pod_spec(), uid=f"old-{name}"), message, at, host=host)
+
+
+def waited(items: list[Item]) -> Item:
+    return event("FailedScheduling", items[-1], WAITED, AT - 45)
+
+
+def test_who_waited_for_the_room_tells_when_a_pod_was_gone() -> None:
+    items = app()
+    assert seconds_of(RolloutActivity.END, *items, gone(), waited(items)) == {KEY: [40.0]}
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [
+        [gone(), gone("app-1-other")],
+        [gone(host="n1")],
+        [gone(host="")],
+        [gone(message="Container main failed liveness probe, will be restarted")],
+        [gone(at=AT + 5)],
+        [gone("stranger-7-old")],
+    ],
+    ids=["of two one", "another node", "no node", "a restart", "later", "nobody's"],
+)
+def test_what_doesnt_tell_whose_room_it_was_is_no_termination(killed: list[Item]) -> None:
+    items = app()
+    assert seconds_of(RolloutActivity.END, *items, *killed, waited(items)) == {}
+
+
+def test_who_found_room_at_once_tells_nothing() -> None:
+    assert seconds_of(RolloutActivity.END, *app(), gone()) == {}
+
+
+def stateful(uid: str = "new") -> list[Item]:
+    meta = {"name": "web", "namespace": "ml", "uid": "sts"}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "replicas": 1, "serviceName": "web"}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}
+    one = pod("web-0", pod_spec(), on="n0", labels={"app": "web"}, owner=owner("StatefulSet", "web", "sts"), uid=uid)
+    timed(one, AT, AT + 1, AT + 20)
+    return [{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": {**spec, "template": template}}, one]  # fmt: skip
+
+
+def test_the_next_pod_of_a_name_is_made_when_the_one_before_it_is_gone() -> None:
+    found = [*stateful(), gone("web-0", at=AT - 300), gone("web-0", at=AT - 25)]
+    found[-1]["involvedObject"]["uid"], found[-1]["metadata"]["name"] = "later", "later.killing"
+    assert seconds_of(RolloutActivity.END, *found) == {"StatefulSet/ml/web": [25.0]}
+    assert seconds_of(RolloutActivity.END, *stateful(), gone("web-0", at=AT + 25)) == {}
+    assert seconds_of(RolloutActivity.START, *stateful()) == {"StatefulSet/ml/web": [19.0]}
+
+
+def deleted(finished: float | None, **event_of: Any) -> list[Item]:
+    items = app()
+    items[-1]["metadata"]["deletionTimestamp"] = items[-1]["metadata"][
+        "creationTimestamp"
+    ]  # with the 30 s of its grace
+    state: Item = {"running": {}}
+    if finished is not None:
+        at = event("", items[-1], "", finished)["firstTimestamp"]
+        state = {"terminated": {"exitCode": 0, "finishedAt": at}}
+    items[-1]["status"]["containerStatuses"] = [{"name": "main", "image": "a:1", "imageID": "", "ready": False, "restartCount": 0, "state": state}]  # fmt: skip
+    return items
+
+
+def test_a_pod_whose_containers_have_finished_tells_how_long_they_took() -> None:
+    assert seconds_of(RolloutActivity.END, *deleted(AT - 12)) == {KEY: [18.0]}
+    items = deleted(AT - 12)
+    told = event("Killing", items[-1], STOPPING, AT - 20)
+    assert seconds_of(RolloutActivity.END, *items, told) == {KEY: [8.0]}
+    assert seconds_of(RolloutActivity.END, *deleted(None)) == {}
+    assert seconds_of(RolloutActivity.END, *deleted(AT - 60)) == {}  # it had finished before
+
+
+# ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def came(made: float) -> Item:
+    one = node("n0", pool="gpu", gpus=1)
+    one["metadata"]["creationTimestamp"] = event("", pod("a", pod_spec()), "", made)["firstTimestamp"]
+    return one
+
+
+def placed(created: float, scheduled: float = AT) -> list[Item]:
+    items = app()
+    timed(items[-1], created, scheduled, scheduled + 60)
+    return items
+
+
+def test_a_node_that_came_for_a_pod_tells_how_long_it_took() -> None:
+    items = placed(AT - 200)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60)) == {"gpu": [200.0]}
+    asked = event("TriggeredScaleUp", items[-1], "pod triggered scale-up", AT - 190)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), asked) == {"gpu": [190.0]}
+    named = event("Nominated", items[-1], "Pod should schedule on: nodeclaim/gpu-x7k2p", AT - 185)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), named) == {"gpu": [185.0]}
+    there = event("Nominated", items[-1], "Pod should schedule on: node/n0", AT - 185)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), there) == {"gpu": [200.0]}
+
+
+@pytest.mark.parametrize(
+    ("created", "made"),
+    [(AT - 200, AT - 300), (AT - 200, AT + 10), (AT - 5_000, AT - 60)],
+    ids=["there before", "after it", "longer than a node may take"],
+)
+def test_a_node_that_didnt_come_for_the_pod_tells_nothing(created: float, made: float) -> None:
+    assert seconds_of(RolloutActivity.ARRIVAL, *placed(created), came(made)) == {}
