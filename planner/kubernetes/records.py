@@ -579,6 +579,31 @@ class PodsAlike(Record):
     count: int
 
 
+class FluxRelease(Record):
+    """A HelmRelease or a Kustomization of Flux, as far as it tells how long it waits for what it applies.
+
+    Attributes
+    ----------
+    release : what Helm calls it; `target_namespace`: where it is applied
+    seconds, is_default : how long it waits, None: not at all; and whether that is nowhere set
+    retries, uninstalls : how often a HelmRelease tries again after an upgrade that failed (-1: without end), after which remediation
+    """
+
+    kind: Word
+    name: str
+    namespace: str
+    release: str
+    target_namespace: str
+    seconds: float | None
+    is_default: bool
+    retries: int = 0
+    uninstalls: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+
 class Unplayed(Record):
     """An object of a kind that isn't played: what tells whether a manifest says the same of its pods.
 
@@ -592,6 +617,7 @@ class Unplayed(Record):
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
     paths_of_pods, applied_of_pods : digests of the paths alone of what its pods depend on, in the object and in what was applied
     fixed_of_pods : of a kind that may change in part while it is suspended, the same as `said_of_pods` without that part
+    release : of Flux's that wait for what they apply
     said_of_pods, way, concurrency : of a kind with modelled changes (`planner.kubernetes.operator_update_rules`): digests of what its pods depend on, and
         what its fields say that choose what becomes of them
     """
@@ -617,6 +643,7 @@ class Unplayed(Record):
     paths_of_pods: str = ""
     applied_of_pods: str = ""
     runtime: str = ""
+    release: FluxRelease | None = None
 
     @property
     def key(self) -> str:

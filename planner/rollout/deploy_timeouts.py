@@ -1,9 +1,7 @@
 """What waits for a rollout, and how long: whether it would cut off one that completes, and which time to set.
 
 Sources: helm `pkg/cmd/upgrade.go` (``--timeout``: 5 minutes by default; ``--wait``; Helm 4 calls ``--atomic`` ``--rollback-on-failure``; Helm
-3 doesn't wait for the last maxUnavailable pods, Helm 4 does); fluxcd helm-controller `api/v2/helmrelease_types.go` (`GetTimeout`: 5 minutes
-by default; `Upgrade.Timeout`, `DisableWait`, `UpgradeRemediation`), kustomize-controller `api/v1/kustomization_types.go` (`GetTimeout`: the
-interval; `Wait`, `HealthChecks`; it never rolls back); kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
+3 doesn't wait for the last maxUnavailable pods, Helm 4 does); Flux's are in `planner.inventory.flux_releases`; kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
 ``ProgressDeadlineExceeded``, and has no time of its own by default); argo-cd `gitops-engine/pkg/health/health_deployment.go` (the same
 reason is ``Degraded``; its retries are of syncs that failed, and no sync waits for a Deployment's end by itself).
 """
@@ -13,24 +11,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
-from typing import Any, Final
+from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
+from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, applies, flux_release
 from planner.inventory.kubectl_apply import Object
 from planner.inventory.past_durations import PastDurations
 from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.pods import patience_seconds
-from planner.kubernetes.records import Workload
+from planner.kubernetes.records import FluxRelease, Workload
 from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
 from planner.rollout.rollout_duration_bands import NO_NODES, ComingNodes, duration_band
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 
-_HELM: Final = "HelmRelease"
-_KUSTOMIZE: Final = "Kustomization"
-_GROUPS: Final = {_HELM: "helm.toolkit.fluxcd.io", _KUSTOMIZE: "kustomize.toolkit.fluxcd.io"}
-_HELM_SECONDS: Final = 300.0
 _MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 _ARGO: Final = "argocd.argoproj.io/instance"
 _MARGIN, _MOST_MARGIN = 1.9, 2.0  # of the 95th percentile: what is advised, and what is never passed
@@ -63,15 +58,6 @@ def read_timeout(text: str) -> float:
     return seconds
 
 
-def releases(objects: Sequence[Object]) -> dict[str, Object]:
-    """The HelmReleases and Kustomizations of Flux among the objects, by key."""
-    return {
-        f"{document['kind']}/{document['metadata'].get('namespace', '')}/{document['metadata']['name']}": document
-        for document in objects
-        if str(document.get("apiVersion") or "").startswith(f"{_GROUPS.get(str(document.get('kind')), '-')}/")
-    }
-
-
 def timeouts(
     objects: Sequence[Object], workloads: Sequence[Workload], others: Mapping[str, float]
 ) -> tuple[dict[str, DeployTimeout], set[str]]:
@@ -81,85 +67,55 @@ def timeouts(
     if others:
         shortest = min(others, key=others.__getitem__)
         timeouts_by_key = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
-    for key, release in releases(objects).items():
-        named = [controller for controller in workloads if _names(release, controller)]
-        chosen = named or [controller for controller in workloads if controller.namespace == _namespace(release)]
-        governing |= {key} if chosen else set()
-        timeout = _of_release(key, release)
-        if timeout is not None:
-            deploy_timeout = replace(timeout, is_by_namespace=not named)
+    for release in filter(None, map(flux_release, objects)):
+        named = [controller for controller in workloads if applies(release, controller)]
+        chosen = named or [controller for controller in workloads if controller.namespace == release.target_namespace]
+        governing |= {release.key} if chosen else set()
+        if release.seconds is not None:
+            deploy_timeout = replace(_of_release(release, release.seconds), is_by_namespace=not named)
             for workload in chosen:
                 timeouts_by_key.setdefault(workload.key, deploy_timeout)
     return timeouts_by_key, governing
 
 
-def _names(release: Object, workload: Workload) -> bool:
-    """Whether labels or annotations of a workload name the release."""
-    name = str(release["metadata"]["name"])
-    if release["kind"] == _KUSTOMIZE:
-        return bool(workload.labels.get(f"{_GROUPS[_KUSTOMIZE]}/name") == name)
-    called = (release.get("spec") or {}).get("releaseName") or name
-    if (label := workload.labels.get(f"{_GROUPS[_HELM]}/name")) is not None:
-        return bool(label == name)
-    return called in (
-        workload.annotations.get("meta.helm.sh/release-name"), workload.labels.get("app.kubernetes.io/instance"),
-    )  # fmt: skip
-
-
-def _namespace(release: Object) -> str:
-    return str((release.get("spec") or {}).get("targetNamespace") or release["metadata"].get("namespace") or "")
-
-
-def _of_release(key: str, release: Object) -> DeployTimeout | None:
-    """How long a release waits, None where it doesn't wait for pods."""
-    spec: Mapping[str, Any] = release.get("spec") or {}
-    if release["kind"] == _KUSTOMIZE:
-        if not (spec.get("wait") or spec.get("healthChecks")):
-            return None
-        spec_timeout = go_duration(str(spec.get("timeout") or "")) or None
-        # A Kustomization without a timeout waits as long as its interval.
-        seconds = spec_timeout or go_duration(str(spec.get("interval") or "")) or _HELM_SECONDS
-        return DeployTimeout(
-            seconds=seconds,
-            by=key,
-            is_default=spec_timeout is None,
-            then="reports that it failed",
-            setting="spec.timeout",
-        )
-    upgrade = spec.get("upgrade") or {}
-    if upgrade.get("disableWait"):
-        return None
-    spec_timeout = go_duration(str(upgrade.get("timeout") or spec.get("timeout") or "")) or None
-    remediation = upgrade.get("remediation") or {}
-    retries = remediation.get("retries") or 0
-    ends = "uninstalls it" if remediation.get("strategy") == "uninstall" else "rolls back"
+def _of_release(release: FluxRelease, seconds: float) -> DeployTimeout:
+    """What a release of Flux that waits so long does then: a Kustomization never rolls back."""
+    ends = "uninstalls it" if release.uninstalls else "rolls back"
     then = (
-        f"{ends} and tries {count(retries, 'time')} more"
-        if retries > 0
+        "reports that it failed"
+        if release.kind != HELM
+        else f"{ends} and tries {count(release.retries, 'time')} more"
+        if release.retries > 0
         else "rolls back and tries again"
-        if retries
+        if release.retries
         else "gives up"
     )
     return DeployTimeout(
-        seconds=spec_timeout or _HELM_SECONDS,
-        by=key,
-        is_default=spec_timeout is None,
-        then=then,
-        setting="spec.timeout",
+        seconds=seconds, by=release.key, is_default=release.is_default, then=then, setting="spec.timeout"
     )
 
 
-def timeouts_by_labels(workload: Workload) -> Iterator[DeployTimeout]:
-    """What the workload's own labels tell of who applies it: Flux's HelmRelease, else Helm. A Kustomization's timeout isn't in them."""
-    release = workload.labels.get(f"{_GROUPS[_HELM]}/name")
-    if release is not None:
-        key = f"{_HELM}/{workload.labels.get(f'{_GROUPS[_HELM]}/namespace', workload.namespace)}/{release}"
-        yield DeployTimeout(seconds=_HELM_SECONDS, by=key, is_default=True, setting="spec.timeout")
+def timeouts_of(cluster: Cluster, workload: Workload) -> Iterator[DeployTimeout]:
+    """What waits for a workload, as the releases of Flux in the snapshot tell that name it, else as its own labels do: then Flux's
+    HelmRelease or Helm, by default. A Kustomization's timeout isn't in labels."""
+    releases = [release for release in _releases(cluster) if applies(release, workload)]
+    yield from (_of_release(release, release.seconds) for release in releases if release.seconds is not None)
+    if any(release.kind == HELM for release in releases):
+        return
+    name = workload.labels.get(f"{GROUPS[HELM]}/name")
+    if name is not None:
+        key = f"{HELM}/{workload.labels.get(f'{GROUPS[HELM]}/namespace', workload.namespace)}/{name}"
+        yield DeployTimeout(seconds=HELM_SECONDS, by=key, is_default=True, setting="spec.timeout")
     elif workload.labels.get(_MANAGED_BY) == "Helm":
         then = "rolls back with --atomic (Helm 4: --rollback-on-failure)"
         yield DeployTimeout(
-            seconds=_HELM_SECONDS, by="Helm with --wait", is_default=True, then=then, setting="--timeout"
+            seconds=HELM_SECONDS, by="Helm with --wait", is_default=True, then=then, setting="--timeout"
         )
+
+
+@once_a_cluster
+def _releases(cluster: Cluster) -> tuple[FluxRelease, ...]:
+    return tuple(unplayed.release for unplayed in cluster.snapshot.unplayed if unplayed.release is not None)
 
 
 # ── held against how long it takes ───────────────────────────────────────────────────────────────────────────────────
@@ -223,7 +179,7 @@ def with_duration(
     if band is None:
         return part
     deadline = deadline_cutoff(after, band)
-    by_labels = [cutoff(timeout, band) for timeout in timeouts_by_labels(after)]
+    by_labels = [cutoff(timeout, band) for timeout in timeouts_of(cluster, after)]
     return replace(part, duration=band, cutoffs=(*([deadline] if deadline is not None else []), *by_labels))
 
 

@@ -98,6 +98,63 @@ def test_a_release_of_flux_waits_five_minutes(capsys: pytest.CaptureFixture[str]
     assert "HelmRelease/flux/llm waits 5 min by default: too short in nearly every case. Set spec.timeout to" in out.replace("\n", " ")  # fmt: skip
 
 
+def flux(kind: str, spec: Item, name: str = "llm", namespace: str = "flux") -> Item:
+    version = {"HelmRelease": "helm.toolkit.fluxcd.io/v2", "Kustomization": "kustomize.toolkit.fluxcd.io/v1"}[kind]
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+KUSTOMIZED = {"kustomize.toolkit.fluxcd.io/name": "llm", "kustomize.toolkit.fluxcd.io/namespace": "flux"}
+CHARTED = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "llm"}
+MINUTES_8 = {"timeout": "8m", "upgrade": {"remediation": {"retries": 3}}}
+IN_ML = {"targetNamespace": "ml"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "release", "by", "seconds"),
+    [
+        (FLUX, flux("HelmRelease", MINUTES_8), "HelmRelease/flux/llm", 480),
+        (FLUX, flux("HelmRelease", {**MINUTES_8, "upgrade": {"timeout": "1h"}}), "HelmRelease/flux/llm", 3600),
+        (FLUX, flux("HelmRelease", {"upgrade": {"disableWait": True}}), None, None),
+        (FLUX, flux("HelmRelease", {**MINUTES_8, "suspend": True}), None, None),
+        (FLUX, flux("HelmRelease", MINUTES_8, namespace="other"), "HelmRelease/flux/llm", 300),
+        (FLUX, flux("HelmRelease", MINUTES_8, name="web"), "HelmRelease/flux/llm", 300),
+        (FLUX, flux("HelmRelease", {"timeout": 5, "upgrade": "soon"}), "HelmRelease/flux/llm", 300),
+        (CHARTED, flux("HelmRelease", {**MINUTES_8, **IN_ML}), "HelmRelease/flux/llm", 480),
+        (CHARTED, flux("HelmRelease", MINUTES_8), "Helm with --wait", 300),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "wait": True}), "Kustomization/flux/llm", 600),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "timeout": "3m", "wait": True}), "Kustomization/flux/llm", 180),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m"}), None, None),
+        ({}, flux("Kustomization", {"interval": "10m", "wait": True}, namespace="ml"), None, None),
+    ],
+    ids=[
+        "its own", "of upgrades", "without waiting", "suspended", "a namesake", "another", "damaged", "by Helm's name", "by name elsewhere",
+        "its interval", "a Kustomization's own", "without wait", "no label",
+    ],
+)  # fmt: skip
+def test_a_release_in_the_snapshot_tells_its_own_timeout(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    labels: Item,
+    release: Item,
+    by: str | None,
+    seconds: float | None,
+) -> None:
+    cluster, manifest = written(tmp_path, slow(), labels)
+    read = json.loads(Path(cluster).read_text())
+    Path(cluster).write_text(json.dumps({**read, "items": [*read["items"], release]}))
+    _, out = rollout(capsys, cluster, "-f", manifest, "-o", "json")
+    found = cutoffs(json.loads(out)["result"]["workloads"][0])
+    found.pop("progressDeadlineSeconds")
+    assert {name: one["seconds"] for name, one in found.items()} == ({} if by is None else {by: seconds})
+    if by == "HelmRelease/flux/llm" and seconds == 480:
+        assert "then rolls back and tries 3 times more. Set spec.timeout to" in found[by]["sentence"]
+        policy = tmp_path / "headroom.toml"
+        policy.write_text('[gate]\nfail = ["deploy_timeout"]\n')
+        status, out, _ = gate(capsys, cluster, "-f", manifest, "--policy", str(policy))
+        assert status == 5
+        assert "HelmRelease/flux/llm waits 8 min: too short" in out.replace("\n", " ")
+
+
 def test_a_deadline_that_begins_anew_with_each_pod_counts_the_longest_pause(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,4 +1,5 @@
-"""Objects of kinds that aren't played: wire → record. No value of theirs is kept, only digests (`sealed`)."""
+"""Objects of kinds that aren't played: wire → record. No value of theirs is kept, only digests (`sealed`) and,
+of releases of Flux, how long they wait."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
+from planner.inventory.flux_releases import flux_release
 from planner.inventory.last_applied import applied_part
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_template
@@ -66,6 +68,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         fixed_of_pods=leaves(updates.hung_on(document, is_suspended=True)) if updates.while_suspended else "",
         way=shared.text(way),
         runtime=runtime_of(document),
+        release=flux_release(document),
         held_to=leaves(fixed_leaves),
         applied_paths=paths_of(noted) if updates is not NOT_MODELLED else "",
         paths_of_pods=leaves(_marked(hangs)),
