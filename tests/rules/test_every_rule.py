@@ -44,6 +44,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/health/restarts/kubelet_refusal_loops.py": "tests/restarts/test_refusals.py",
     "planner/inventory/api_server_checks.py": "tests/inventory/test_field_validation.py",
     "planner/inventory/custom_resource_validation.py": "tests/inventory/test_field_validation.py",
+    "planner/inventory/flux_releases.py": "tests/cli/test_deploy_timeouts.py",
     "planner/inventory/stored_snapshot_validation.py": "tests/history/test_kept.py",
     "planner/kubernetes/attachable_volumes.py": "tests/rollout/test_volumes_elsewhere.py",
     "planner/rollout/webhook_match_conditions.py": "tests/questions/test_unplayed_admission.py",
