@@ -635,6 +635,7 @@ class _DeviceSearch:
         for a, b, amount in consumes:
             used[a, b] += amount
         self.allocating.setdefault(device, set()).add(c)
+        # A request with adminAccess watches a device and takes nothing of it.
         share = amounts if device_facts.is_shared and not request.is_admin else EMPTY
         self.shares.update({(device, name): amount for name, amount in share.items()})
         self.chosen[c].append(((device, share), not request.is_admin))

@@ -186,6 +186,8 @@ def carried_terms(
     likes += [compile_term(t, namespace, labels, sign=-1) for t in spec.pod_anti_affinity if t.weight]
     for term in spec.pod_affinity:
         if not term.weight:
+            # Others like to be beside a pod that has to be beside them: kube-scheduler scores a required affinity of
+            # a pod that is there too (`HardPodAffinityWeight`).
             likes.append(replace(compile_term(term, namespace, labels), weight=_HARD_AFFINITY_WEIGHT))
     return anti, tuple(likes)
 

@@ -314,6 +314,7 @@ def break_even(assumptions: Assumptions) -> BreakEven:
         return BreakEven(sentence=Text(sentence), curve=_curve(assumptions, None))
     low, high = 0.0, _MOST_HAZARD
     for _ in range(60):
+        # Halved on a logarithmic scale: rates from once a minute to once in years differ by orders of magnitude.
         middle = (low + high) / 2 if low == 0 and high < 1e-6 else (max(low, 1e-9) * high) ** 0.5
         if expected_saved_usd(assumptions, middle) > 0:
             low = middle
