@@ -53,4 +53,5 @@ with losses:
 with every:
     if every.open:
         capacity_view.resources(answer)
-capacity_view.download(snapshot, settings, whole, typed, shape)
+if not (make.open or losses.open):  # these have their own
+    capacity_view.download(snapshot, settings, whole, typed, shape)

@@ -81,15 +81,15 @@ def _of_loop(loop: Loop, now: float) -> Trouble:
 
 def _of_risk(risk: Finding) -> Trouble:
     return Trouble(
-        object=risk.object, kind="memory", alike=risk.code, what=(risk.what.partition(": ")[0],), fix=risk.fix
+        object=risk.object, kind="memory", alike=risk.code, what=(risk.what,), fix=risk.fix
     )
 
 
 def _explained(service: ServiceDrift) -> Iterator[Trouble]:
     fixes = {suggestion.workload: str(suggestion.suggestion.text) for suggestion in service.suggestions}
     for explanation in service.explanations:
-        key, what = explanation.workload, str(explanation.sentence).partition(", and ")[0]
-        yield Trouble(object=key, kind=DRIFT, alike=service.service, what=(what,), fix=fixes.get(key, ""))
+        key, what = explanation.workload, (str(explanation.sentence),)
+        yield Trouble(object=key, kind=DRIFT, alike=service.service, what=what, fix=fixes.get(key, ""))
 
 
 def _differing(service: ServiceDrift, snapshot: Snapshot) -> Trouble:

@@ -3,11 +3,11 @@
 A page reads like this (pages/health.py)::
 
     cluster = session.cluster()
-    kubelet, stats = memory_inputs.kubelet(cluster)
+    kubelet, stats = health_inputs.kubelet(cluster)
     settings = MemorySettings(kubelet=kubelet)
-    rule = drift_inputs.settings((cluster, *drift_inputs.other_clusters()))
-    restarts_inputs.add_logs(cluster)
-    usage_inputs.ask(cluster)
+    rule = health_inputs.drift_settings((cluster, *health_inputs.other_clusters()))
+    health_inputs.add_logs(cluster)
+    health_inputs.ask_usage(cluster)
 
 `session` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `settings_form`
 (those of a question's settings) and `link`, so that every input is in the URL; `page_filter` is the link's filter; `…_view`

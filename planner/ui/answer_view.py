@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, TypeVar
 
 import streamlit as st
@@ -13,40 +13,50 @@ from planner.ground.answer_layout import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.table_wording import heading, listed, money
-from planner.ui import key_figures, link, object_links, tables
+from planner.ui import link, object_links, tables
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
 _LONG_CODE: Final = 20  # lines: more are folded
 _VARIES: Final = "varies"
+_NOTES: Final = "Notes and manifests"
+_ALL_COLUMNS: Final[Mapping[str, Sequence[str]]] = {}
 
 
 def show(
     question: Question[Any, A],
     answer: A,
     drawn: Callable[[A], None] = lambda _: None,
-    columns: Mapping[str, Sequence[str]] | None = None,
+    columns: Mapping[str, Sequence[str]] = _ALL_COLUMNS,
+    in_tabs: bool = False,
 ) -> None:
     """All that is described; `answer` has a sentence. `drawn`: what is shown of it between that and the listings; `columns`: those of a
-    listing that has more than a page is wide (the download has all)."""
-    figures(question, answer)
+    listing that has more than a page is wide (the download has all). `in_tabs`: where it stands below something else, the key figures are
+    the sentence's alone, and listings and notes stand in tabs."""
+    if not in_tabs:
+        figures(question, answer)
     st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
     drawn(answer)
-    parts(
-        question,
-        answer,
-        *(
-            listing.name
-            for listing in question.listings
-            if listing.is_shown and (listing.empty or listing.seen(answer))
-        ),
-        columns=columns,
-    )
-    notes(question, answer)
-    for what, code in question.codes(answer).items():
-        st.caption(words.literal(what))
-        with st.expander("The whole text", icon=":material/code:") if code.count("\n") > _LONG_CODE else nullcontext():
-            st.code(code, language=None)
+    shown = [listing for listing in question.listings if listing.is_shown and (listing.empty or listing.seen(answer))]
+    if in_tabs:
+        last: AbstractContextManager[object]
+        *tabs, last = st.tabs([*(words.capital(listing.title_of(answer)) for listing in shown), _NOTES])
+        for listing, tab in zip(shown, tabs, strict=True):
+            with tab:
+                table(question, answer, listing.name, names=columns.get(listing.name, ()))
+    else:
+        parts(question, answer, *(listing.name for listing in shown), columns=columns)
+        last = nullcontext()
+    with last:
+        notes(question, answer)
+        for what, code in question.codes(answer).items():
+            is_long = code.count("\n") > _LONG_CODE
+            with (
+                st.expander(words.literal(what), icon=":material/code:")
+                if is_long
+                else nullcontext(st.caption(words.literal(what)))
+            ):
+                st.code(code, language=None)
 
 
 def notes(question: Question[Any, A], answer: A) -> None:
@@ -63,19 +73,24 @@ def figures(question: Question[Any, A], answer: A) -> None:
             for figure in shown:
                 value, whole = figure.of(answer), figure.whole and figure.whole(answer)
                 tile_text = (figure.unknown or None) if value is None else _said(value, figure.unit)
-                key_figures.show(
-                    figure.label, tile_text, "" if whole is None else f"of {whole:,}", hint=figure.hint or None
-                )
+                tile(figure.label, tile_text, None if whole is None else f"of {whole:,}", hint=figure.hint or None)
+
+
+def tile(label: str, value: int | str | None, under: str | None = None, *, hint: str | None = None) -> None:
+    """A key figure in a box as high as its row; what belongs to it stands under it, smaller: side by side large ones don't fit. None isn't
+    known."""
+    shown = "not known" if value is None else value if isinstance(value, str) else f"{value:,}"
+    st.metric(label, shown, under, delta_color="off", delta_arrow="off", border=True, height="stretch", help=hint)
 
 
 def parts(
-    question: Question[Any, A], answer: A, *names: str, columns: Mapping[str, Sequence[str]] | None = None
+    question: Question[Any, A], answer: A, *names: str, columns: Mapping[str, Sequence[str]] = _ALL_COLUMNS
 ) -> None:
     """These listings, each under its title, with all `columns` or those that are named."""
     for name in names:
         if (listing := question.listing(name)) and (title := listing.title_of(answer)):
             st.header(words.capital(title))
-        table(question, answer, name, names=(columns or {}).get(name, ()))
+        table(question, answer, name, names=columns.get(name, ()))
 
 
 def table(

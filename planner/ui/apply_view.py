@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from planner.ground import words
+from planner.health.memory.request_suggestions import Suggestion
 from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.shell_commands import comment
+from planner.questions.restarts import Cure
+from planner.remedies.patch_outcome import Patched
 from planner.rollout.answers import Step
 from planner.rollout.resumable_scripts import in_context, script
-from planner.ui import downloads, errors, link, live_view
+from planner.ui import downloads, errors, link, live_view, verdict
 
 _SHOWN = "shown_as"
 _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Difference", "Kustomize", "Helm", "Undo"
@@ -37,6 +40,23 @@ def _block(steps: Iterable[tuple[int, Step, Sequence[str]]]) -> str:
     """Each step's number and name as a comment, then its commands."""
     blocks = ("\n".join([comment(f"{place}. {step.what}").strip(), *lines]) for place, step, lines in steps)
     return words.printable("\n\n".join(blocks))
+
+
+def suggestion(value: Suggestion, today: str = "") -> None:
+    """Values for a container, beside `today`'s, and why."""
+    now = f"Today: {words.literal(today)}  \n" if today else ""
+    st.markdown(f"{now}Suggested: {words.literal(value.text)}")
+    st.caption(words.literal(f"Why: {value.rule}. Source: {value.source}."))
+
+
+def outcome(applied: Cure | Patched) -> None:
+    """What the rollout of suggested values does, what isn't known of it, and the command that applies them."""
+    if applied.rollout is not None:
+        verdict.show(applied.rollout.verdict, applied.rollout.headline, applied.rollout.sentence)
+    if applied.note:
+        st.info(words.literal(applied.note))
+    if applied.command:
+        st.code(applied.command, language=None, wrap_lines=True)
 
 
 @errors.part

@@ -13,8 +13,6 @@ from typing import Any, Final, TypeVar, TypeVarTuple, cast
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner.ground import words
-from planner.ground.progress import told_to
 from planner.ground.work_budget import allowed
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question
@@ -52,7 +50,8 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Input
     HeadroomError
         As the question; `NotKnownError` where it depends on a list that wasn't seen.
     """
-    _refuse(question, snapshot, inputs)
+    if lacking := question.not_known((snapshot, *inputs.others)):
+        raise lacking
     return answer(question.answer, snapshot, settings, inputs)
 
 
@@ -67,33 +66,11 @@ def quickly(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: I
     return (ask if len(snapshot.nodes) <= QUICK_NODES else known)(question, snapshot, settings, inputs)
 
 
-def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:
-    """As `ask`, under a line that says what is being done and how far it is, with *Stop*; None where it was stopped, which is said in
-    its place."""
+def ask_unless_stopped(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:
+    """As `ask`; None where it was stopped, which is said in its place, and the rest of the page is shown."""
     by = _key(question.answer, snapshot, (settings, inputs))
-    cached_answer = _answers.get(by)
-    if cached_answer is not NOTHING_KEPT or progress_line.is_stopped(by):
-        return None if cached_answer is NOTHING_KEPT else cast("A", cached_answer)
-    place = st.empty()
-    with place.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(0.0, text="Beginning …")
-        progress_line.stop_button(by)
-
-    def listen(doing: str, share: float) -> None:
-        bar.progress(share, text=f"{words.literal(doing)} …")
-
-    try:
-        _refuse(question, snapshot, inputs)
-        with told_to(listen):
-            return cast("A", _worked_out(by, question.answer, snapshot, (settings, inputs), is_wanted))
-    finally:
-        place.empty()  # after an error too
-
-
-def _refuse(question: Question[Any, Any], snapshot: Snapshot, inputs: Inputs) -> None:
-    lacking = question.not_known((snapshot, *inputs.others))
-    if lacking:
-        raise lacking
+    is_kept = _answers.get(by) is not NOTHING_KEPT
+    return ask(question, snapshot, settings, inputs) if is_kept or not progress_line.is_stopped(by) else None
 
 
 def work(function: Callable[..., Answer], *arguments: Any) -> Answer:

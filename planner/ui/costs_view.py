@@ -14,7 +14,6 @@ from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.focus import VERSION, unfilled
 from planner.pricing.owned_commitments import COLUMNS, parse_commitments
 from planner.questions.costs import QUESTION, CostsSettings
-from planner.sources import bounded_reading
 from planner.ui import answer_view, downloads, errors, link, page_frame, prices, uploads
 
 _POOL = (
@@ -41,13 +40,8 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 def commitments() -> None:
     """The account's commitments, given once for every page."""
     with st.expander("Commitments that the account owns", icon=":material/handshake:"):
-        uploads.ask(
-            "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=(),
-            help=f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page.",
-            read=lambda files: parse_commitments(
-                bounded_reading.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
-            ),
-        )  # fmt: skip
+        how = f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page."
+        uploads.ask_csv("Commitments", parse_commitments, key=prices.COMMITMENTS, most_mib=1, help=how)
         for commitment in prices.book().commitments:
             place = f"{commitment.machine_type} in {commitment.region_id}"
             amount = (

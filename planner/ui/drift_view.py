@@ -13,7 +13,7 @@ from planner.health.drift.listing_rows import matrix_rows
 from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.ui import cache, drift_inputs, errors, tables, verdict
+from planner.ui import apply_view, cache, errors, health_inputs, tables
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
@@ -66,7 +66,7 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
         st.caption("Nothing measured suggests other values.")
         return
     card_columns = st.columns(_BESIDE, gap="small")
-    for place, suggestion in enumerate(drift_inputs.suggestions(service, key)):
+    for place, suggestion in enumerate(health_inputs.suggestions(service, key)):
         with card_columns[place % _BESIDE], st.container(border=True):
             _suggestion(suggestion, snapshot)
 
@@ -74,16 +74,10 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
 def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
     value = suggestion.suggestion
     st.markdown(f"**{words.literal(suggestion.environment)}**, container {words.literal(value.container)}")
-    st.markdown(f"Today: {words.literal(suggestion.today)}  \nSuggested: {words.literal(value.text)}")
-    st.caption(words.literal(f"Why: {value.rule}. Source: {value.source}."))
+    apply_view.suggestion(value, today=str(suggestion.today))
     if "/" in suggestion.environment or snapshot.workload(suggestion.workload) is None:
         return  # of another cluster: its rollout is asked for there
     adopted = cache.answer(plan_drift.adopt, snapshot, suggestion)
-    if adopted.rollout is not None:
-        verdict.show(adopted.rollout.verdict, adopted.rollout.headline, adopted.rollout.sentence)
-    elif adopted.note:
-        st.info(words.literal(adopted.note))
-    if adopted.command:
-        st.code(adopted.command, language=None, wrap_lines=True)
+    apply_view.outcome(adopted)
     with st.expander("As YAML", icon=":material/code:"):
         st.code(adopted.patch_yaml, language=None)

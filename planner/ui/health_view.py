@@ -25,14 +25,12 @@ from planner.questions.restarts import RestartPlan, RestartsSettings
 from planner.ui import (
     cache,
     downloads,
-    drift_inputs,
     errors,
+    health_inputs,
     link,
     object_links,
     page_filter,
-    restarts_inputs,
     tables,
-    usage_inputs,
     verdict,
 )
 
@@ -52,11 +50,9 @@ def answers(
     cluster: Snapshot, settings: MemorySettings, stats: tuple[NodeMemoryStats, ...], rule: DriftSettings
 ) -> HealthAnswers:
     """The three answers that the page shows in one table."""
-    usages = usage_inputs.history(cluster)
-    plan = _known(
-        restarts, restarts_inputs.with_uploaded_logs(cluster), RestartsSettings(cures=0), Inputs(usages=usages)
-    )
-    given = Inputs(usages=usages, others=drift_inputs.other_clusters())
+    usages = health_inputs.usages(cluster)
+    plan = _known(restarts, health_inputs.with_uploaded_logs(cluster), RestartsSettings(cures=0), Inputs(usages=usages))
+    given = Inputs(usages=usages, others=health_inputs.other_clusters())
     return HealthAnswers(
         restarts=plan,
         memory=plan and _known(memory, cluster, settings, Inputs(stats=stats)),
@@ -91,7 +87,6 @@ def headline(found: HealthAnswers) -> None:
         verdict.unknown(page_filter.only(title), said.pop(0))
     else:
         verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
-    said = [words.sentence(sentence.partition(". ")[0]) for sentence in said]
     said += [*report.gaps, *(found.drift.ambiguous[:5] if found.drift is not None else ())]
     st.caption("  \n".join(map(words.literal, said)))
 
@@ -128,7 +123,7 @@ def _target(snapshot: Snapshot, trouble: Trouble) -> object_links.PageLink | Non
     if snapshot.workload(key) is None and key not in workload_keys(snapshot).values():
         return None
     tab = object_links.ELSEWHERE if trouble.kind == DRIFT else object_links.HEALTH
-    return object_links.workload(key, tab, link.given(drift_inputs.RULE))
+    return object_links.workload(key, tab, link.given(health_inputs.RULE))
 
 
 @errors.part
@@ -137,7 +132,7 @@ def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSetting
     with link.expander("Downloads", key="downloads", icon=":material/download:") as is_open:
         if not is_open or found.restarts is None:
             return
-        plan, cures, logged = found.restarts, RestartsSettings(), restarts_inputs.with_uploaded_logs(cluster)
+        plan, cures, logged = found.restarts, RestartsSettings(), health_inputs.with_uploaded_logs(cluster)
         st.caption("Restarts; memory; drift between environments")
         downloads.show(
             "restarts", rows=lambda: restarts.QUESTION.rows(plan, ""),
@@ -146,4 +141,4 @@ def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSetting
         if found.memory is not None:
             downloads.answer(memory.QUESTION, cluster, settings, found.memory, rows="containers")
         if found.drift is not None:
-            downloads.answer(drift.QUESTION, (cluster, *drift_inputs.other_clusters()), rule, found.drift, rows="all")
+            downloads.answer(drift.QUESTION, (cluster, *health_inputs.other_clusters()), rule, found.drift, rows="all")

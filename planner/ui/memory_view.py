@@ -15,7 +15,7 @@ from planner.ui import (
     answer_view,
     errors,
     findings,
-    memory_inputs,
+    link,
     object_links,
     page_filter,
     tables,
@@ -46,13 +46,14 @@ def by_node(plan: MemoryPlan) -> None:
         return
     answer_view.table(
         memory.QUESTION, plan, "nodes", key="all_nodes", height=_NODES_PIXELS if len(plan.cluster.nodes) > _FEW_NODES else "content",
-        on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
+        on_pick=lambda place: st.session_state.update(node=plan.cluster.nodes[place].name),
     )  # fmt: skip
     answer_view.table(memory.QUESTION, plan, "classes")
     st.caption(
         "Select a node. The kubelet evicts pods over their request first, then by priority, then by how far they are over it."
     )
-    node = memory_inputs.node(plan.cluster)
+    by_name = {node_report.name: node_report for node_report in plan.cluster.nodes}
+    node = by_name[link.select("Node", list(by_name), key="node", help="The nearest to eviction first")]
     st.markdown(words.literal(node.sentence))
     eviction, values, cache_tab = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
     with eviction:
@@ -62,7 +63,9 @@ def by_node(plan: MemoryPlan) -> None:
         pod_containers = [(pod, container) for pod in node.pods for container in pod.containers]
         answer_view.table(memory.QUESTION, plan, "containers", items=pod_containers)
     with cache_tab:
-        page_cache(node, memory_inputs.size_gib())
+        label = "Size of a file, or of a heap, GiB"
+        size = link.number(label, key="size_gib", least=0.1, most=10_000, default=4, whole=False, step=1.0)
+        page_cache(node, size or 4)
 
 
 @errors.part

@@ -37,13 +37,13 @@ from planner.ui import (
     cache,
     capacity_inputs,
     errors,
+    health_inputs,
     history_store,
     link,
     overview_view,
     page_filter,
     prices,
     queues_and_losses_view,
-    usage_inputs,
 )
 
 _FEW: Final = 12  # workloads in the table that are told one by one; of more each cause once
@@ -109,7 +109,7 @@ def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     with line.step:
         plan_answer = cache.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
         if plan_answer is None and len(snapshot.nodes) <= cache.QUICK_NODES:
-            plan_answer = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), inputs)
+            plan_answer = cache.ask_unless_stopped(plan.QUESTION, snapshot, PlanSettings(), inputs)
     step = None if plan_answer is None else _first(plan_answer)
     if step is not None:
         cost = price_of(step) if step.kind is MeasureKind.NODES else "no cost"
@@ -272,7 +272,7 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
 
 def _restarting(snapshot: Snapshot) -> dict[str, str]:
     """Workload → what is wrong with its containers, of those that restart or don't start now."""
-    restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=usage_inputs.history(snapshot))
+    restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=health_inputs.usages(snapshot))
     if restarts.QUESTION.not_known(snapshot):
         return {}
     restarts_answer = cache.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)

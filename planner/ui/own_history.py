@@ -10,9 +10,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.serve.processes.snapshot_fingerprint import key_of
-from planner.sources import bounded_reading
 from planner.sources.prometheus_nodes import nodes_before
-from planner.spot.assumptions import Life
 from planner.spot.fitted_node_lifetimes import OwnHistory, from_files, own_history
 from planner.spot.interruption import parse_lives
 from planner.ui import cache, errors, history_store, link, prices, tables, uploads
@@ -39,7 +37,9 @@ def given(snapshot: Snapshot) -> Inputs:
             watches.append(history_store.node_watch(snapshot.taken_at))
         if any(node_events(snapshot)) and link.toggle("Events of this snapshot", key="own_events"):
             watches.append(watch_snapshots([(snapshot.source, snapshot)]))
-        lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
+        how = 'Columns "hours" and "ended" (yes or no: still so). Not part of the link.'
+        lives = uploads.ask_csv("Observed lifetimes", parse_lives, key="_lives", most_mib=5, help=how)
+        gaps = uploads.ask_csv("Observed gaps", parse_lives, key="_gaps", most_mib=5, help=how)
         _FORM.show(snapshot, "Or from a Prometheus that scrapes kube-state-metrics with labels of nodes:")
     prices.ask(snapshot)
     # A watch knows when each node lived, a file only how long (`from_files`).
@@ -52,17 +52,6 @@ def given(snapshot: Snapshot) -> Inputs:
 @st.cache_resource(ttl="1h", max_entries=16, show_spinner="Fitting your own nodes' lives …")
 def _worked_out(key: str, _watch: Watch) -> OwnHistory:  # noqa: ARG001 - what it is kept by
     return cache.work(own_history, _watch)
-
-
-def _upload(key: str, label: str) -> tuple[Life, ...]:
-    """Too long for a link, so it stays in this session."""
-    return uploads.ask(
-        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=(),
-        help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
-        read=lambda files: parse_lives(
-            bounded_reading.text_of(files[0][1], files[0][0], fix="Save it as CSV in UTF-8"), where=files[0][0]
-        ),
-    )  # fmt: skip
 
 
 @errors.part

@@ -65,7 +65,7 @@ def dialog() -> None:
                     for name, more in _BUDGETS.items():
                         asked.show(name, **more)
         wanted, given = asked.settings(), capacity_inputs.priced(capacity_inputs.given(snapshot))
-        plan_answer = cache.ask_aloud(QUESTION, snapshot, wanted, given)
+        plan_answer = cache.ask_unless_stopped(QUESTION, snapshot, wanted, given)
     if plan_answer is not None:
         show(snapshot, narrowed(plan_answer, page_filter.kept(snapshot)), wanted, said)
 

@@ -21,7 +21,6 @@ from planner.pricing.machine_price import ANYWHERE, OF_POOL
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
 from planner.pricing.price_tables import PriceTable, age_warning
-from planner.sources import bounded_reading
 from planner.sources import prices as read
 from planner.ui import errors, uploads
 
@@ -84,7 +83,7 @@ def ask(snapshot: Snapshot) -> None:
         uploads.ask(
             "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=(), help="As headroom's --prices takes them: "
             "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
-            read=lambda files: tuple(read.own_table(bounded_reading.text_of(content, name, fix="Save it as CSV in UTF-8"), name) for name, content in files),
+            read=lambda files: tuple(read.own_table(uploads.text_of_csv(name, content), name) for name, content in files),
         )  # fmt: skip
         if without:
             _ask_by_pool(without)

@@ -1,4 +1,4 @@
-"""While a question is worked out: after a second a line says what is being done and for how long, with a way to stop it."""
+"""While a question is worked out: after a second a line says what is being done, how far and for how long, with a way to stop it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.ground import words
+from planner.ground.progress import told_to
 from planner.questions import INDEX, WORKING
 
 FIRST_SECONDS: Final = 1.0
@@ -32,19 +33,9 @@ def is_stopped(key: str) -> bool:
         return False
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Stopped before it was worked out.")
-        st.button(
-            "Work it out",
-            key=f"again-{key}",
-            icon=":material/play_arrow:",
-            on_click=st.session_state.pop,
-            args=(_STOPPED, None),
-        )
+        again, args = st.session_state.pop, (_STOPPED, None)
+        st.button("Work it out", key=f"again-{key}", icon=":material/play_arrow:", on_click=again, args=args)
     return True
-
-
-def stop_button(key: str) -> None:
-    """*Stop*: the run that works it out ends, and the next one doesn't begin it again."""
-    st.button("Stop", key=f"stop-{next(_numbers)}", icon=":material/stop:", on_click=_stop, args=(key,))
 
 
 @contextmanager
@@ -53,9 +44,13 @@ def shown(key: str, what: str, is_wanted: Callable[[], bool]) -> Iterator[Callab
     ends here where the question was stopped before."""
     if is_stopped(key):
         st.stop()
-    began, said = time.monotonic(), ""
+    began, said, done = time.monotonic(), "", what
     place: DeltaGenerator | None = None  # of the line: drawn by the run that waits, where the page has got to
     text: DeltaGenerator | None = None
+
+    def listen(doing: str, share: float) -> None:
+        nonlocal done
+        done = f"{doing}, {share:.0%}"
 
     def asked() -> bool:
         nonlocal place, text, said
@@ -66,19 +61,21 @@ def shown(key: str, what: str, is_wanted: Callable[[], bool]) -> Iterator[Callab
             place = st.empty()
             with place.container(horizontal=True, vertical_alignment="center"):
                 text = st.empty()
-                stop_button(key)
-        now = f":material/hourglass_top: {words.literal(what)} … {words.duration(int(seconds))}"
+                st.button("Stop", key=f"stop-{next(_numbers)}", icon=":material/stop:", on_click=_stop, args=(key,))
+        now = f":material/hourglass_top: {words.literal(done)} … {words.duration(int(seconds))}"
         if now != said:
             text.markdown(now)
             said = now
         return is_wanted()
 
     try:
-        yield asked
+        with told_to(listen):
+            yield asked
     finally:
         if place is not None:
             place.empty()
 
 
 def _stop(key: str) -> None:
+    """The run that works it out ends, and the next one doesn't begin it again."""
     st.session_state[_STOPPED] = key

@@ -3,7 +3,7 @@ two are closed until they are asked for: on a large cluster they take seconds.""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import streamlit as st
@@ -44,10 +44,10 @@ def _answer(
     settings: S,
     inputs: Inputs,
     drawn: Callable[[A], None] = lambda _: None,
-    columns: Mapping[str, Sequence[str]] | None = None,
+    **more: Any,
 ) -> None:
     question_answer = cache.ask(question, snapshot, settings, inputs)
-    answer_view.show(question, question_answer, drawn, columns)
+    answer_view.show(question, question_answer, drawn, **more)
     downloads.answer(question, snapshot, settings, question_answer)
 
 
@@ -69,7 +69,8 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
         widgets.show("label", label="Nodes that share a label, by its key")
         widgets.show("upgrades")
     columns = {"losses": ("scope", "name", "pool", "nodes", "pods", "back", "seconds", "missing", "whose", "preempted")}
-    _answer(survive.QUESTION, snapshot, widgets.settings(), capacity_inputs.priced(given), _suppose_spare, columns)
+    inputs = capacity_inputs.priced(given)
+    _answer(survive.QUESTION, snapshot, widgets.settings(), inputs, _suppose_spare, columns=columns, in_tabs=True)
 
 
 def losses(snapshot: Snapshot) -> Survival | None:

@@ -17,7 +17,7 @@ from planner.health.restarts.model import (
 )
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
-from planner.ui import cache, errors, page_frame, verdict
+from planner.ui import apply_view, cache, errors, page_frame
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -74,16 +74,9 @@ def cure(loop: Loop, snapshot: Snapshot) -> None:
     restart_cure = cache.answer(plan_restarts.cure, snapshot, loop)
     if restart_cure is None:
         return
-    suggestion = restart_cure.suggestion
-    st.markdown(f"Suggested: {words.literal(suggestion.text)}")
-    st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
+    apply_view.suggestion(restart_cure.suggestion)
     st.markdown(words.literal(restart_cure.room_sentence))
-    if restart_cure.rollout is not None:
-        verdict.show(restart_cure.rollout.verdict, restart_cure.rollout.headline, restart_cure.rollout.sentence)
-    if restart_cure.note:
-        st.info(words.literal(restart_cure.note))
-    if restart_cure.command:
-        st.code(restart_cure.command, language=None, wrap_lines=True)
+    apply_view.outcome(restart_cure)
 
 
 def log_title(loop: Loop) -> str:

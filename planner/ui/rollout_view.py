@@ -33,9 +33,12 @@ from planner.ui import (
 )
 
 
-def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: DeltaGenerator) -> None:
+def show(
+    snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: DeltaGenerator, tab: DeltaGenerator
+) -> None:
     """The page's answer: verdict, grid and film as soon as they are known, first for one placement, then, where chance has a say, for all
-    tried; the ways out are looked for after that. `place`: of the verdict, above what can be changed."""
+    tried; the ways out are looked for after that. `place`: of the verdict, above what can be changed; `tab`: of the rest, where it is in
+    sight."""
     first = settings.workloads[0] if settings.workloads else ""
     differs = rollout_inputs.differs(settings, snapshot.workload(first))
     asked = (snapshot.digest, settings, given)
@@ -49,6 +52,26 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
         box, beside = st.empty(), st.empty()
         with box.container():
             answer(early)
+    is_open = getattr(tab, "open", None) is not False
+    with tab:
+        strategies = _played(snapshot, settings, given, early) if is_open else None
+    result = whole or cache.ask(rollout_question.QUESTION, snapshot, settings, given)
+    st.session_state[_ANSWERED] = asked
+    with place:
+        if _shown(early) != _shown(result):
+            with box.container():
+                answer(result)
+        with beside.container():
+            notes(result, snapshot, differs)
+    if strategies is not None:
+        with strategies:
+            download(snapshot, settings, result)
+        with tab:
+            remedies(result, snapshot)
+
+
+def _played(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, early: RolloutResult) -> DeltaGenerator:
+    """The grid with what is applied, whose column it gives, and the film beside it."""
     now, played = at_replicas(snapshot, settings)
     rollout = choose_workload(early)
     strategies, film = st.columns([5, 8], gap="large")
@@ -58,17 +81,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, place: De
         apply_view.show(early.apply)
     with film, page_frame.folded("The film", "film"):
         film_view.rollout(now, played, given, early, rollout)
-    result = whole or cache.ask(rollout_question.QUESTION, snapshot, settings, given)
-    st.session_state[_ANSWERED] = asked
-    with place:
-        if _shown(early) != _shown(result):
-            with box.container():
-                answer(result)
-        with beside.container():
-            notes(result, snapshot, differs)
-    with strategies:
-        download(snapshot, settings, result)
-    remedies(result, snapshot)
+    return strategies
 
 
 @errors.part
@@ -211,7 +224,7 @@ def _remedy(remedy: Remedy, place: int, snapshot: Snapshot, *, is_sure: bool) ->
     badge_texts = [
         f"{remedy.lowest_ready:,} of {remedy.replicas:,} Ready",
         words.about(remedy.seconds),
-        strategy_prices_view.remedy_price(snapshot, remedy).partition(":")[0] or more_gpus,
+        strategy_prices_view.remedy_price(snapshot, remedy) or more_gpus,
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
     badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)

@@ -1,4 +1,4 @@
-"""The savings estimate, shown: verdicts, key figures, steps, mix, checklist, history, assumptions, downloads."""
+"""The savings estimate: what it assumes, verdicts, key figures, steps, mix, checklist, history, downloads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.ground.settings import settings_of
+from planner.ground.settings import Setting, settings_of
 from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
@@ -16,14 +16,27 @@ from planner.pricing.price_history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot import savings_columns as spot_rows
-from planner.spot.assumptions import Assumptions, Work
+from planner.spot import savings_inputs as spot_inputs
+from planner.spot.assumptions import (
+    COUNTED,
+    LOSSES,
+    POOL,
+    SETTINGS,
+    SIMULATION,
+    WORK,
+    Assumptions,
+    Capacity,
+    Fallback,
+    Work,
+)
 from planner.spot.economics import Savings
 from planner.spot.savings_inputs import Derived
 from planner.spot.spot_on_demand_mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.spot.suitability_checks import CHECK_NAME, Status
+from planner.spot.suitability_checks import CHECK_NAME, CheckResult, Status
 from planner.spot.workload_savings import SavingsDetail
-from planner.ui import answer_view, cache, downloads, errors, link, own_history, prices, savings_inputs, tables, verdict
+from planner.ui import answer_view, cache, downloads, errors, link, own_history, prices, tables, verdict
+from planner.ui.settings_form import SettingsForm
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -46,6 +59,17 @@ _FITNESS: Final = {
     Fitness.OPTED_OUT: "○ Kept off spot",
 }
 _MOST_SERIES: Final = 6
+_ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
+_ONLY_SERVING = frozenset({"request_seconds"})
+_WORD: dict[str, str] = {
+    Capacity.SPOT: "spot",
+    Capacity.PREEMPTIBLE: "preemptible",
+    Work.JOBS: "jobs",
+    Work.SERVING: "serving",
+    Fallback.WAIT: "wait",
+    Fallback.ON_DEMAND: "buy on demand",
+}
+_COUNTED = {"", *COUNTED}  # the label says it already
 
 
 def _verdict(detail: SavingsDetail) -> tuple[str, bool]:
@@ -86,8 +110,8 @@ def show(snapshot: Snapshot, key: str) -> None:
                 st.caption(f"Not known: {words.literal(words.sentence(error.what))}")
         return
     parts = st.container()
-    derived = savings_inputs.derived(snapshot, key)
-    settings = savings_inputs.settings(derived)
+    derived = cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
+    settings = _settings(derived)
     result = cache.ask(QUESTION, snapshot, settings, own_history.given(snapshot))
     detail = detail_of(result)
     with place:
@@ -116,8 +140,65 @@ def show(snapshot: Snapshot, key: str) -> None:
         if basis.open:
             for note in detail.estimate.savings.notes:
                 st.caption(words.literal(note))
-            answer_view.table(QUESTION, result, "assumptions", is_whole=True, height="content")
+            answer_view.table(QUESTION, result, "assumptions", is_whole=True)
             downloads.answer(QUESTION, snapshot, settings, result)
+
+
+def _settings(derived_inputs: Derived) -> SavingsSettings:
+    """What an estimate assumes: one widget an assumption, each a parameter of the link. A field left empty takes what the cluster or the price
+    book says, which stands in it in grey."""
+    form = SettingsForm(SavingsSettings)
+    with st.container(border=True, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            guessed = f"Guessed: {derived_inputs.work_source}."
+            work = form.show("work", words=_WORD, default=derived_inputs.work, help=guessed)
+            if Capacity.PREEMPTIBLE not in derived_inputs.unsold:
+                form.show("capacity", label="Buy instead", words=_WORD, default=derived_inputs.capacity)
+            how = "Wait for one, or let on-demand nodes stand in."
+            form.show("fallback", words=_WORD, default=Fallback.ON_DEMAND, help=how)
+        open_group = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
+        with form.more("Assumptions", but=("workload",)) as is_drawn:
+            if is_drawn:
+                _assumptions(form, work, derived_inputs, open_group)
+    return form.settings(workload=derived_inputs.workload)
+
+
+def _assumptions(
+    widgets: SettingsForm[SavingsSettings], work: Work, derived_assumptions: Derived, open_group: str | None
+) -> None:
+    """Every number that an estimate rests on, by what it is about; `open_group`: the group that is in sight at first."""
+    hidden = _ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS
+    groups = (POOL, LOSSES, WORK, SIMULATION)
+    for group, tab in zip(groups, st.tabs(groups, default=open_group), strict=True):
+        with tab:
+            _fields(widgets, group, derived_assumptions, hidden)
+            if group == WORK and work is Work.JOBS:
+                widgets.show(
+                    "saves_on_notice", label="Writes a checkpoint on SIGTERM",
+                    help="Then an interruption loses nothing, if it can be written within the notice.",
+                )  # fmt: skip
+
+
+def _fields(form: SettingsForm[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str]) -> None:
+    with st.grid(min_column_width=220, gap="small", vertical_alignment="bottom"):
+        for setting in SETTINGS:
+            if setting.group == group and setting.name not in hidden:
+                default_number = derived.values.get(setting.name, setting.assumed)
+                unknown = "none" if setting.optional else "not known"
+                more: dict[str, Any] = {} if setting.whole else {"format": "%g", "step": _step(setting)}
+                form.show(
+                    setting.name,
+                    label=setting.label if setting.unit in _COUNTED else f"{setting.label}, {setting.unit}",
+                    placeholder=unknown if default_number is None else f"{default_number:g}",
+                    help=f"{setting.help} Source: {derived.sources.get(setting.name, setting.source)}.",
+                    **more,
+                )
+
+
+def _step(setting: Setting) -> float:
+    if "per VM-hour" in setting.unit:
+        return 0.001
+    return 0.01 if setting.unit in ("USD/h", "share") else 1.0
 
 
 @errors.part
@@ -202,7 +283,7 @@ def mixes(mix: Mix, assumptions: Assumptions) -> None:
         }
         for point in mix.points
     ]
-    choose = lambda place: savings_inputs.choose_base(mix.points[place].base_nodes)  # noqa: E731
+    choose = lambda place: st.session_state.update(base_nodes=mix.points[place].base_nodes)  # noqa: E731
     tables.show(rows, alt=str(mix.sentence), key="mix", on_pick=choose)
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
     hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
@@ -216,27 +297,26 @@ def mixes(mix: Mix, assumptions: Assumptions) -> None:
 @errors.part
 def checklist(fitness: Suitability) -> None:
     """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
+    passed = [check for check in fitness.checks if check.status is Status.OK]
     for check in fitness.checks:
         if check.status is not Status.OK:
-            with st.container(border=True, gap="xsmall"):
-                with st.container(horizontal=True, vertical_alignment="center"):
-                    st.badge(_GLYPH[check.status], color=_COLOUR[check.status])
-                    st.markdown(f"**{CHECK_NAME[check.check]}**")
-                st.markdown(words.literal(check.evidence))
+            with st.expander(_line(check)):
                 if check.cure:
                     st.markdown(f"**Cure:** {words.literal(check.cure + spot_rows.worth(check))}")
                 if check.by_hand:
                     st.code(check.by_hand, language=None, wrap_lines=True)
-                if check.source:
-                    st.caption(
-                        f"Source: {check.source if check.source.startswith('http') else words.literal(check.source)}"
-                    )
-    with st.container(border=True, gap="xsmall"):
-        for check in fitness.checks:
-            if check.status is Status.OK:
-                name, evidence = CHECK_NAME[check.check], words.literal(check.evidence)
-                st.markdown(f":green-badge[{_GLYPH[check.status]}] **{name}**: {evidence}")
+                if source := check.source:
+                    st.caption(f"Source: {source if source.startswith('http') else words.literal(source)}")
+    if passed:
+        with st.expander(f"{len(passed):,} more are ok", icon=":material/check:"):
+            st.markdown("\n\n".join(map(_line, passed)))
     _cures(fitness)
+
+
+def _line(check: CheckResult) -> str:
+    """What was found: a badge, the point, the evidence."""
+    badge = f":{_COLOUR[check.status]}-badge[{_GLYPH[check.status]}]"
+    return f"{badge} **{CHECK_NAME[check.check]}**: {words.literal(check.evidence)}"
 
 
 def _cures(fitness: Suitability) -> None:
@@ -250,7 +330,7 @@ def _cures(fitness: Suitability) -> None:
     if fitness.objects_yaml:
         with st.expander("Objects to add", icon=":material/add_box:"):
             st.code(fitness.objects_yaml, language=None)
-    with st.expander("What the worker should do, and how to prove it", icon=":material/terminal:", expanded=True):
+    with st.expander("What the worker should do, and how to prove it", icon=":material/terminal:"):
         st.caption(f"Notice: {fitness.window.seconds} s. {words.literal(fitness.window.what)}.")
         st.markdown("\n".join(f"1. {words.literal(line)}" for line in fitness.advice))
         for command in fitness.commands:

@@ -32,16 +32,21 @@ def known(
     snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, typed_terms: Mapping[str, float]
 ) -> StrategyCosts | None:
     """What each strategy costs by what is assumed and `typed_terms` (of `typed`); None where there is no price to go by."""
-    needs = cache.answer(
-        strategy_spare_gpus.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid
-    )
+    needs = _needs(snapshot, rollout, grid)
     try:
-        if not needs.gpus_per_pod:
-            return None
-        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**typed_terms))
-        return strategy_prices.price_strategies(snapshot, prices.book(), needs, strategy_costs.spare_values(settings))
+        return _priced(snapshot, rollout, SpareSettings(**typed_terms), needs) if needs.gpus_per_pod else None
     except HeadroomError:  # said where the costs stand
         return None
+
+
+def _needs(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid) -> SpareNeeds:
+    scenario = rollout_question.scenario_of(snapshot, rollout)
+    return cache.answer(strategy_spare_gpus.spare_needs, snapshot, scenario, grid)
+
+
+def _priced(snapshot: Snapshot, rollout: RolloutSettings, terms: SpareSettings, needs: SpareNeeds) -> StrategyCosts:
+    spares = strategy_costs.spare_values(StrategyCostSettings(rollout=rollout, spares=terms))
+    return strategy_prices.price_strategies(snapshot, prices.book(), needs, spares)
 
 
 def typed() -> dict[str, float]:
@@ -54,20 +59,15 @@ def typed() -> dict[str, float]:
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Inputs) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.header("What each strategy costs")
-    needs = cache.answer(
-        strategy_spare_gpus.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid
-    )
+    needs = _needs(snapshot, rollout, grid)
     try:
-        book = prices.book()
         if not needs.gpus_per_pod:
             st.caption("Its pods ask for no GPU, and only spare GPUs are priced.")
             return None
         message_place = st.container()
         with st.container(border=True), st.grid(min_column_width=190):
-            settings = StrategyCostSettings(
-                rollout=rollout, spares=_inputs(strategy_prices.default_terms(snapshot, book, needs))
-            )
-        costs = strategy_prices.price_strategies(snapshot, book, needs, strategy_costs.spare_values(settings))
+            terms = _inputs(strategy_prices.default_terms(snapshot, prices.book(), needs))
+        costs = _priced(snapshot, rollout, terms, needs)
     except HeadroomError as error:
         errors.show(error)
         return None
@@ -139,6 +139,7 @@ def remedy_price(snapshot: Snapshot, remedy: Remedy) -> str:
     if not remedy.extra_nodes:
         return ""
     try:
-        return remedy_costs.remedy_cost(snapshot, prices.book(), remedy, None)
+        price = remedy_costs.price_of_remedy(snapshot, prices.book(), remedy)
     except HeadroomError:  # said where the strategies' costs stand
-        return "no price"
+        price = None
+    return "no price" if price is None else remedy_costs.money(price.usd_per_month, price.usd_per_rollout, price.kept)

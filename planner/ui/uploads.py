@@ -10,6 +10,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
+from planner.sources import bounded_reading
 from planner.ui import errors, session
 
 T = TypeVar("T")
@@ -98,15 +99,23 @@ def ask(
     return kept(key, nothing, of=of)
 
 
+def ask_csv(label: str, parse: Callable[..., tuple[T, ...]], *, key: str, most_mib: int, help: str) -> tuple[T, ...]:  # noqa: A002
+    """What `parse(text, where=name)` makes of one file of rows; too long for a link, so it stays in this session."""
+    return ask(
+        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=most_mib, nothing=(), help=help,
+        read=lambda files: parse(text_of_csv(*files[0]), where=files[0][0]),
+    )  # fmt: skip
+
+
+def text_of_csv(name: str, content: bytes) -> str:
+    """The text of such a file, which may be packed."""
+    return bounded_reading.text_of(content, name, fix="Save it as CSV in UTF-8")
+
+
 def told(key: str, *, of: object = None) -> None:
     """What was given, by its names, and the way to take it back."""
     if file_names := names(key, of=of):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"✓ read: {words.literal(', '.join(file_names))}")
-            st.button(
-                "Remove",
-                key=f"{key}-remove",
-                on_click=st.session_state.pop,
-                args=(f"{key}-kept", None),
-                type="tertiary",
-            )
+            pop, args = st.session_state.pop, (f"{key}-kept", None)
+            st.button("Remove", key=f"{key}-remove", on_click=pop, args=args, type="tertiary")

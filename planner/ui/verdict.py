@@ -35,15 +35,9 @@ def box(title: str, text: str | Text) -> None:
 
 
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
-    """The verdict's box: colour, icon and title say the same; the title in a dozen words, the details under it."""
-    details_text = details(verdict, sentence)
-    is_shorter = verdict not in (Verdict.COMPLETES, Verdict.UNKNOWN)  # of these the sentence is as short
-    head = title(verdict, headline if is_shorter else "")
-    if verdict is Verdict.UNKNOWN:
-        unknown(head, details_text)
-    else:
-        box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error}.get(verdict, st.warning)
-        box(literal(details_text), title=literal(head), icon=_ICON[verdict])
+    """The verdict's box, and what more there is to say under it."""
+    if more := in_short(verdict, headline, sentence):
+        st.caption(literal(more))
 
 
 def in_short(verdict: Verdict, headline: str | Text, sentence: str | Text) -> str:

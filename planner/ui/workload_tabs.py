@@ -1,7 +1,8 @@
-"""What else is known of a workload, on its page: spot, memory and restarts, the same service elsewhere."""
+"""The tabs of a workload's page, and what stands in those beside its rollout: spot, memory and restarts, the same service elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -13,29 +14,33 @@ from planner.questions.question import Inputs, Question
 from planner.spot.savings_inputs import workloads
 from planner.ui import (
     cache,
-    drift_inputs,
     drift_view,
     errors,
     findings,
+    health_inputs,
     link,
-    memory_inputs,
     memory_view,
     object_links,
-    restarts_inputs,
     restarts_view,
     savings_view,
-    usage_inputs,
 )
 
+ROLLOUT: Final = "Rollout"
 SPOT: Final = "Spot"
 _WHAT_IF: Final = "What another request, limit or setting of the kubelets would change"
 
 
-@st.fragment
+def tabs(key: str, *, rolls_out: bool) -> Sequence[Any]:
+    """What is told of the workload, one in sight at a time; of a Job no rollout, and of a manifest (`key` is "") nothing else."""
+    if not key:
+        return [st.container()]
+    names = (SPOT, object_links.HEALTH, object_links.ELSEWHERE)
+    return link.tabs([ROLLOUT, *names], key="about") if rolls_out else [None, *link.tabs(names, key="about")]
+
+
 @errors.part
-def show(snapshot: Snapshot, key: str) -> None:
-    """The tabs: only the one in sight is worked out."""
-    spot, health, elsewhere = link.tabs([SPOT, object_links.HEALTH, object_links.ELSEWHERE], key="about")
+def show(snapshot: Snapshot, key: str, spot: Any, health: Any, elsewhere: Any) -> None:
+    """What the tab in sight says; the others are not worked out."""
     with spot:
         if spot.open and key in {workload.key for workload in workloads(snapshot)}:
             savings_view.show(snapshot, key)
@@ -45,8 +50,8 @@ def show(snapshot: Snapshot, key: str) -> None:
         if health.open:
             _restarts(snapshot, key)
             _memory(snapshot, key)
-            restarts_inputs.add_logs(snapshot)
-            usage_inputs.ask(snapshot)
+            health_inputs.add_logs(snapshot)
+            health_inputs.ask_usage(snapshot)
     with elsewhere:
         if elsewhere.open:
             _drift(snapshot, key)
@@ -64,8 +69,8 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
     """Its containers that restart or don't start: the evidence and the cure."""
     if _unseen(restarts.QUESTION, snapshot):
         return
-    logged = restarts_inputs.with_uploaded_logs(snapshot)
-    given = Inputs(usages=usage_inputs.history(snapshot))
+    logged = health_inputs.with_uploaded_logs(snapshot)
+    given = Inputs(usages=health_inputs.usages(snapshot))
     report = cache.ask(restarts.QUESTION, logged, restarts.RestartsSettings(cures=0), given).report
     loops = [loop for loop in report.loops if loop.workload == key]
     if not loops:
@@ -80,17 +85,17 @@ def _memory(snapshot: Snapshot, key: str) -> None:
     if _unseen(memory.QUESTION, snapshot):
         return
     place = st.container()
-    kubelet, stats = memory_inputs.kubelet(snapshot)
+    kubelet, stats = health_inputs.kubelet(snapshot)
     plan = cache.ask(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), Inputs(stats=stats))
     about = [finding for finding in plan.findings if finding.object == key]
     with place:
         findings.show(about)
         if not about:
             st.markdown("✓ No risk of memory was found that is about it.")
-    is_open = link.says(memory_inputs.OF_WHAT_IF)
+    is_open = link.says(health_inputs.OF_WHAT_IF)
     with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
         if is_drawn:
-            change, then = memory_inputs.what_if(snapshot, key, kubelet)
+            change, then = health_inputs.what_if(snapshot, key, kubelet)
             memory_view.what_if(cache.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
 
 
@@ -99,9 +104,9 @@ def _drift(snapshot: Snapshot, key: str) -> None:
     """The same service in other environments: what differs, and what its readings suggest."""
     if _unseen(drift.QUESTION, snapshot):
         return
-    place, others = st.container(), drift_inputs.other_clusters()
-    rule = drift_inputs.settings((snapshot, *others))
-    given = Inputs(usages=usage_inputs.history(snapshot), others=others)
+    place, others = st.container(), health_inputs.other_clusters()
+    rule = health_inputs.drift_settings((snapshot, *others))
+    given = Inputs(usages=health_inputs.usages(snapshot), others=others)
     report = cache.ask(drift.QUESTION, snapshot, rule, given)
     service = next((service for service in report.services if key in service.workloads), None)
     with place:

@@ -10,15 +10,15 @@ from tests.running_app import running_app, scripted
 
 SCRIPT = """
 import streamlit as st
-from planner.ui import tiles
+from planner.ui import sheet
 st.set_page_config(layout="wide")
 st.title("done")
 with st.grid(min_column_width=150):
-    tiles.share("Could be rolled out", 122_293, 123_125)
-    tiles.share("GPUs free", 112, 105_616)
-    tiles.show("GPUs overcommitted", 11_208)
-    tiles.show("The bill", "$27,690,156")
-    tiles.show("Takes about", "12 min 30 s")
+    sheet.tile("Could be rolled out", 122_293, "of 123,125")
+    sheet.tile("GPUs free", 112, "of 105,616")
+    sheet.tile("GPUs overcommitted", 11_208)
+    sheet.tile("The bill", "$27,690,156")
+    sheet.tile("Takes about", "12 min 30 s")
     st.metric("cut", "122,293 of 123,125", border=True)
 """
 CUT = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]

@@ -46,5 +46,5 @@ def test_a_note_stands_behind_what_a_difference_explains_and_one_about_all_in_no
     )
     every = troubles(snapshot, (), (note, about_all), drift((snapshot,), Rule()))
     assert [one.object for one in every][:3] == ["Deployment/dev/celery", "Deployment/dev/api", "Node/a"]
-    assert [row["what is wrong"] for row in rows(every)][2] == "so"
+    assert [row["what is wrong"] for row in rows(every)][2] == "so: so"
     assert "" not in [one.object for one in every]

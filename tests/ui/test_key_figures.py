@@ -4,11 +4,11 @@ from streamlit.testing.v1 import AppTest
 
 
 def _page() -> None:
-    from planner.ui import key_figures
+    from planner.ui import answer_view
 
-    key_figures.show("Nodes", 4_992)
-    key_figures.show("Takes about", "15 min", hint="As it starts today")
-    key_figures.share("Pods waiting", 1_416, 26_522)
+    answer_view.tile("Nodes", 4_992)
+    answer_view.tile("Takes about", "15 min", hint="As it starts today")
+    answer_view.tile("Pods waiting", 1_416, "of 26,522")
 
 
 def test_what_belongs_to_a_figure_stands_under_it() -> None:
