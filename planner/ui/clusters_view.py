@@ -21,17 +21,12 @@ _MOST = 8
 def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
     stored_names = {f"{name} (store)": name for name in history_store.clusters()}
-    chosen = link.choices(
-        "Clusters",
-        [*session.names(), *stored_names],
-        key="clusters",
-        max_selections=_MOST,
-        placeholder="this one alone",
-    )
-    snapshots = [
+    names = [*session.names(), *stored_names]
+    chosen = link.choices("Clusters", names, key="clusters", max_selections=_MOST, placeholder="this one alone")
+    read = (
         history_store.latest(stored_names[name]) if name in stored_names else session.called(name) for name in chosen
-    ]
-    return tuple(snapshots) or (session.cluster(),)
+    )
+    return tuple(read) or (session.cluster(),)
 
 
 def more() -> None:
@@ -46,13 +41,12 @@ def show(fleet: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(cluster.stuck for cluster in fleet.clusters)
     unknown = any(cluster.unknown or cluster.workloads is None for cluster in fleet.clusters)
-    number = words.count(len(fleet.clusters), "cluster")
-    title = (
-        "? Not known of all workloads whether they could be rolled out"
-        if unknown
-        else f"✓ Nothing is stuck in {number}"
-    )
-    verdict.box(f"✗ {words.count(stuck, 'workload')} stuck in {number}" if stuck else title, fleet.sentence)
+    title = f"✓ Nothing is stuck in {words.count(len(fleet.clusters), 'cluster')}"
+    if stuck:
+        title = f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(fleet.clusters), 'cluster')}"
+    elif unknown:
+        title = "? Not known of all workloads whether they could be rolled out"
+    verdict.box(title, fleet.sentence)
     answer_view.parts(QUESTION, fleet, "models", "clusters", *(["workloads"] if len(fleet.clusters) > 1 else []))
 
 

@@ -26,11 +26,11 @@ def show(error: HeadroomError, place: DeltaGenerator | None = None, title: str =
     """The error's sentence in a box under `title`, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     fix = f"\n\nWhat to do: {literal(error.fix)}." if error.fix else ""
-    message = f"{literal(sentence(error.what))}{where}{fix}"
+    message, target = f"{literal(sentence(error.what))}{where}{fix}", place or st
     if isinstance(error, NotKnownError):
-        (place or st).info(message, title="? This isn't known", icon=":material/help:")
+        target.info(message, title="? This isn't known", icon=":material/help:")
     else:
-        (place or st).error(message, title=f"✗ {title}", icon=":material/error:")
+        target.error(message, title=f"✗ {title}", icon=":material/error:")
 
 
 def nothing(title: str, what: str, place: DeltaGenerator | None = None) -> NoReturn:

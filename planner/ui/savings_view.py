@@ -38,19 +38,12 @@ from planner.spot.workload_savings import SavingsDetail
 from planner.ui import answer_view, cache, downloads, errors, link, own_history, prices, tables, verdict
 from planner.ui.settings_form import SettingsForm
 
-_GLYPH: Final = {
-    Status.OK: "✓ ok",
-    Status.CHANGE: "△ change",
-    Status.UNSUITABLE: "✗ unsuitable",
-    Status.UNSEEN: "? try it",
-    Status.MIND: "○ mind",
-}
-_COLOUR: Final[dict[Status, Any]] = {
-    Status.OK: "green",
-    Status.CHANGE: "orange",
-    Status.UNSUITABLE: "red",
-    Status.UNSEEN: "gray",
-    Status.MIND: "blue",
+_BADGE: Final = {  # its colour, its words
+    Status.OK: ("green", "✓ ok"),
+    Status.CHANGE: ("orange", "△ change"),
+    Status.UNSUITABLE: ("red", "✗ unsuitable"),
+    Status.UNSEEN: ("gray", "? try it"),
+    Status.MIND: ("blue", "○ mind"),
 }
 _FITNESS: Final = {
     Fitness.READY: "✓ Ready for spot",
@@ -59,16 +52,9 @@ _FITNESS: Final = {
     Fitness.OPTED_OUT: "○ Kept off spot",
 }
 _MOST_SERIES: Final = 6
+_ASSUMPTIONS_PIXELS: Final = 300  # some forty: they scroll
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
 _ONLY_SERVING = frozenset({"request_seconds"})
-_WORD: dict[str, str] = {
-    Capacity.SPOT: "spot",
-    Capacity.PREEMPTIBLE: "preemptible",
-    Work.JOBS: "jobs",
-    Work.SERVING: "serving",
-    Fallback.WAIT: "wait",
-    Fallback.ON_DEMAND: "buy on demand",
-}
 _COUNTED = {"", *COUNTED}  # the label says it already
 
 
@@ -87,6 +73,11 @@ def _verdict(detail: SavingsDetail) -> tuple[str, bool]:
 
 
 _ALL: Final = "spot"  # whether all of it is drawn
+PARAMETERS: Final = {_ALL, "part", *(setting.name for setting in settings_of(SavingsSettings))} - {
+    "workload",
+    *link.EVERYWHERE,
+}
+"""Of the link, that say something of what spot saves."""
 _MUCH, _PAYS, _FIT, _WAYS, _BASIS = (
     "How much", "Until when it pays", "Is it fit for spot?", "Every way of buying", "What it rests on",
 )  # fmt: skip
@@ -96,11 +87,10 @@ _MUCH, _PAYS, _FIT, _WAYS, _BASIS = (
 def show(snapshot: Snapshot, key: str) -> None:
     """What spot saves a workload, and whether it may go there; all that this rests on where one asks for it."""
     place = st.container()
-    ours = {"part", *(setting.name for setting in settings_of(SavingsSettings))}.difference(
-        {"workload"}, link.EVERYWHERE
-    )
     label = "All of it: fitness, steps, mix, ways of buying, assumptions"
-    is_whole = link.toggle(label, key=_ALL, default=link.says(ours))  # a link that gives one of them opens it
+    is_whole = link.toggle(
+        label, key=_ALL, default=link.says(PARAMETERS - {_ALL})
+    )  # a link that gives one of them opens it
     if not is_whole:
         with place:
             try:
@@ -112,7 +102,9 @@ def show(snapshot: Snapshot, key: str) -> None:
     parts = st.container()
     derived = cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
     settings = _settings(derived)
-    result = cache.ask(QUESTION, snapshot, settings, own_history.given(snapshot))
+    with st.grid(2):
+        own = own_history.given(snapshot)
+    result = cache.ask(QUESTION, snapshot, settings, own)
     detail = detail_of(result)
     with place:
         verdicts(detail)
@@ -134,13 +126,13 @@ def show(snapshot: Snapshot, key: str) -> None:
     with buying:
         if buying.open:
             ways(result)
-            st.header("What the discount was")
-            history(derived)
+            with st.expander("What the discount was", icon=":material/history:"):
+                history(derived)
     with basis:
         if basis.open:
             for note in detail.estimate.savings.notes:
                 st.caption(words.literal(note))
-            answer_view.table(QUESTION, result, "assumptions", is_whole=True)
+            answer_view.table(QUESTION, result, "assumptions", is_whole=True, height=_ASSUMPTIONS_PIXELS)
             downloads.answer(QUESTION, snapshot, settings, result)
 
 
@@ -148,18 +140,17 @@ def _settings(derived_inputs: Derived) -> SavingsSettings:
     """What an estimate assumes: one widget an assumption, each a parameter of the link. A field left empty takes what the cluster or the price
     book says, which stands in it in grey."""
     form = SettingsForm(SavingsSettings)
-    with st.container(border=True, gap="small"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            guessed = f"Guessed: {derived_inputs.work_source}."
-            work = form.show("work", words=_WORD, default=derived_inputs.work, help=guessed)
-            if Capacity.PREEMPTIBLE not in derived_inputs.unsold:
-                form.show("capacity", label="Buy instead", words=_WORD, default=derived_inputs.capacity)
-            how = "Wait for one, or let on-demand nodes stand in."
-            form.show("fallback", words=_WORD, default=Fallback.ON_DEMAND, help=how)
-        open_group = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
-        with form.more("Assumptions", but=("workload",)) as is_drawn:
-            if is_drawn:
-                _assumptions(form, work, derived_inputs, open_group)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        guessed = f"Guessed: {derived_inputs.work_source}."
+        work = form.show("work", default=derived_inputs.work, help=guessed)
+        if Capacity.PREEMPTIBLE not in derived_inputs.unsold:
+            form.show("capacity", label="Buy instead", default=derived_inputs.capacity)
+        how = "Wait for one, or let on-demand nodes stand in."
+        form.show("fallback", words={Fallback.ON_DEMAND: "buy on demand"}, default=Fallback.ON_DEMAND, help=how)
+    open_group = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
+    with form.more("Assumptions", but=("workload",)) as is_drawn:
+        if is_drawn:
+            _assumptions(form, work, derived_inputs, open_group)
     return form.settings(workload=derived_inputs.workload)
 
 
@@ -315,8 +306,8 @@ def checklist(fitness: Suitability) -> None:
 
 def _line(check: CheckResult) -> str:
     """What was found: a badge, the point, the evidence."""
-    badge = f":{_COLOUR[check.status]}-badge[{_GLYPH[check.status]}]"
-    return f"{badge} **{CHECK_NAME[check.check]}**: {words.literal(check.evidence)}"
+    colour, said = _BADGE[check.status]
+    return f":{colour}-badge[{said}] **{CHECK_NAME[check.check]}**: {words.literal(check.evidence)}"
 
 
 def _cures(fitness: Suitability) -> None:
@@ -343,25 +334,19 @@ def history(derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
     discounts = discount_series(prices.changes(), prices.book())
     machine = derived.machine_type
-    own_series = [
-        discount
-        for discount in discounts
-        if machine and any(_family(machine) == _family(other) for other in discount.machine_types)
+    own = [
+        one for one in discounts if machine and any(_family(machine) == _family(other) for other in one.machine_types)
     ]
-    series = [*own_series, *(discount for discount in discounts if discount not in own_series)][:_MOST_SERIES]
+    series = [*own, *(discount for discount in discounts if discount not in own)][:_MOST_SERIES]
     if not series:
         st.caption("No history of the discount for these machines.")
         return
     rows = []
     for discount in series:
         medians = [point.median for point in discount.points]
-        told = zip(
-            ("then", "lowest", "highest", "now"), (medians[0], min(medians), max(medians), medians[-1]), strict=True
-        )
-        rows.append(
-            {"GPU": discount.name, "since": discount.points[0].observed_on}
-            | {name: f"{share:.0%}" for name, share in told}
-        )
+        shares = {"then": medians[0], "lowest": min(medians), "highest": max(medians), "now": medians[-1]}
+        row = {"GPU": discount.name, "since": discount.points[0].observed_on}
+        rows.append(row | {name: f"{share:.0%}" for name, share in shares.items()})
     tables.small(rows)
     st.caption(
         "Whole machines against the on-demand list price, median over the regions of the log (us-central1, europe-west4, "

@@ -35,7 +35,11 @@ def tabs(key: str, *, rolls_out: bool) -> Sequence[Any]:
     if not key:
         return [st.container()]
     names = (SPOT, object_links.HEALTH, object_links.ELSEWHERE)
-    return link.tabs([ROLLOUT, *names], key="about") if rolls_out else [None, *link.tabs(names, key="about")]
+    asked = (savings_view.PARAMETERS, health_inputs.OF_WHAT_IF, health_inputs.RULE)
+    holds = {parameter: name for name, parameters in zip(names, asked, strict=True) for parameter in parameters}
+    if rolls_out:
+        return link.tabs([ROLLOUT, *names], key="about", holds=holds)
+    return [None, *link.tabs(names, key="about", holds=holds)]
 
 
 @errors.part
