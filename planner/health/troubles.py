@@ -8,6 +8,7 @@ from planner.ground.records import Record
 from planner.ground.tables import Row, alike
 from planner.ground.words import count, duration, short_name
 from planner.health.drift.model import DriftReport, ServiceDrift
+from planner.health.memory.risks import brief as brief_risk
 from planner.health.restarts.model import Loop
 from planner.kubernetes.records import Finding, Severity, Snapshot
 
@@ -80,15 +81,13 @@ def _of_loop(loop: Loop, now: float) -> Trouble:
 
 
 def _of_risk(risk: Finding) -> Trouble:
-    return Trouble(
-        object=risk.object, kind="memory", alike=risk.code, what=(risk.what,), fix=risk.fix
-    )
+    return Trouble(object=risk.object, kind="memory", alike=risk.code, what=(brief_risk(risk),), fix=risk.fix)
 
 
 def _explained(service: ServiceDrift) -> Iterator[Trouble]:
     fixes = {suggestion.workload: str(suggestion.suggestion.text) for suggestion in service.suggestions}
     for explanation in service.explanations:
-        key, what = explanation.workload, (str(explanation.sentence),)
+        key, what = explanation.workload, (str(explanation.difference),)
         yield Trouble(object=key, kind=DRIFT, alike=service.service, what=what, fix=fixes.get(key, ""))
 
 

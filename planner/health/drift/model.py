@@ -158,6 +158,7 @@ class Explanation(Record):
 
     environment: str
     workload: str
+    difference: Text  # what explains it
     sentence: Text
 
 

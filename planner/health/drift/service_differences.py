@@ -181,12 +181,12 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
     quiet = f"{reference.environment} has none"
     if reference.restart_count:
         quiet = f"{reference.environment} has {reference.restart_count} old ones only"
+    difference = f"{begin_with(member.environment, 'environment')} has {' and '.join(parts)}"
     return Explanation(
         environment=member.environment,
         workload=loop.workload,
-        sentence=Text(
-            f"{begin_with(member.environment, 'environment')} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}."
-        ),
+        difference=Text(difference),
+        sentence=Text(f"{difference}, and {restarted} of {short_name(loop.workload)}; {quiet}."),
     )
 
 

@@ -59,18 +59,18 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
 
 
 _TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))
-"""Code → its severity, `what` and `fix` with the names of what is put in."""
+"""Code → its severity, `what` and `fix` with the names of what is put in, and `brief`: the same of any object, without its numbers."""
+
+
+def brief(risk: Finding) -> str:
+    """A risk in a few words that hold for each object that has it."""
+    return _TOLD.get(risk.code, {}).get("brief", risk.what)
 
 
 def _risk(code: str, about: str, **words: object) -> Finding:
-    severity, what, fix = _TOLD[code].values()
-    return Finding(
-        severity=Severity(severity),
-        code=code,
-        object=about,
-        what=what.format_map(words),
-        fix=fix.format_map(words),
-    )
+    told = _TOLD[code]
+    what, fix = told["what"].format_map(words), told["fix"].format_map(words)
+    return Finding(severity=Severity(told["severity"]), code=code, object=about, what=what, fix=fix)
 
 
 def _evicted_though_within_limit(group: _Found, measured: _Found, _settings: KubeletSettings) -> Finding | None:
