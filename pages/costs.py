@@ -5,7 +5,6 @@ from planner.questions.question import Inputs
 from planner.ui import (
     answer_view,
     cache,
-    cluster_savings_view,
     costs_view,
     downloads,
     idle_view,
@@ -41,11 +40,11 @@ if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
     with spot:
-        cluster_savings_view.sums(found)
+        money_view.sums(found)
         if spot.open:
-            cluster_savings_view.moves(found)
-            cluster_savings_view.kept_off(cluster_savings_view.fleet_of(found))
-            cluster_savings_view.bearers(found)
+            money_view.moves(found)
+            money_view.kept_off(money_view.fleet_of(found))
+            money_view.bearers(found)
         own_history.show(found)
         downloads.answer(savings.QUESTION, snapshot, asked, found, rows="moves")
     with ways:

@@ -9,7 +9,6 @@ from planner.ui import (
     page_filter,
     page_frame,
     queues_and_losses_view,
-    seats_view,
     session,
 )
 
@@ -34,7 +33,7 @@ answer = capacity_question.narrowed(whole, kept)
 with said:
     capacity_view.sentence(whole, kept)
 with face:
-    seats_view.show(snapshot, answer, kept, table)
+    capacity_view.seats_map(snapshot, answer, kept, table)
 with fits:
     typed = capacity_view.typed(snapshot, shape)
     if fits.open:

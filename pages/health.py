@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions.memory import MemorySettings
-from planner.ui import health_inputs, health_view, link, memory_view, session
+from planner.ui import health_inputs, health_view, link, session
 
 cluster = session.cluster()
 said = st.container()
@@ -21,6 +21,6 @@ with services:
         health_view.table(cluster, answers)
 with nodes:
     if nodes.open and answers.memory is not None:
-        memory_view.by_node(answers.memory)
+        health_view.by_node(answers.memory)
 with downloads:
     health_view.downloads_of(cluster, settings, rule, answers)

@@ -1,8 +1,8 @@
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import cache, capacity_inputs, findings, now_view, overview_view, page_filter, plan_view, session
+from planner.ui import cache, capacity_inputs, findings, now_view, page_filter, plan_view, session
 
 snapshot = session.cluster()
-overview_view.what_this_is()
+now_view.what_this_is()
 kept = page_filter.kept(snapshot)
 rollouts, pending, loss, money = now_view.lines("Rollouts", "Waiting", "One loss", "Money")
 overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings(), capacity_inputs.given(snapshot)), kept)

@@ -219,9 +219,7 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
             ends = sorted((given[asked], session.looked_at()), key=lambda snapshot: snapshot.taken_at)
             return ends[0], ends[1], None
         until = link.select("Until", newest, key="to", is_always=True, width=260)
-    ends = sorted(
-        (_seen(url, times[time_text]) for time_text in (asked, until)), key=lambda snapshot: snapshot.taken_at
-    )
+    ends = sorted((_seen(url, times[text]) for text in (asked, until)), key=lambda snapshot: snapshot.taken_at)
     if not sign_in.sees_all():
         return ends[0], ends[1], None
     between = _history(url, (cluster,), until=ends[1].taken_at)

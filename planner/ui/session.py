@@ -150,9 +150,7 @@ def _is_unread() -> bool:
 
 def look_at(digest: str) -> None:
     """Choose the snapshot given with this digest; before the widget, or in a callback."""
-    st.session_state[CHOICE] = next(
-        name for name, named_snapshot in names().items() if named_snapshot and named_snapshot.digest == digest
-    )
+    st.session_state[CHOICE] = next(name for name, named in names().items() if named and named.digest == digest)
 
 
 def look_at_anyway(digest: str) -> None:
@@ -315,11 +313,7 @@ def keep(snapshot: Snapshot) -> None:
         Where it has no node: nothing could be answered for it.
     """
     _check_nodes(snapshot)
-    others = [
-        other_snapshot
-        for other_snapshot in st.session_state.get(_GIVEN, ())
-        if other_snapshot.digest != snapshot.digest
-    ]
+    others = [other for other in st.session_state.get(_GIVEN, ()) if other.digest != snapshot.digest]
     st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
 
 

@@ -17,8 +17,8 @@ from planner.questions.report import ReportSettings
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.ui import (
+    as_if,
     capacity_inputs,
-    changes_view,
     findings,
     inventory_view,
     link,
@@ -63,7 +63,7 @@ def show() -> None:
             st.markdown(glossary.as_markdown())
 
 
-_DIALOGS: Final = {"cluster": inventory_view.dialog, "changes": changes_view.dialog, "plan": plan_view.dialog}
+_DIALOGS: Final = {"cluster": inventory_view.dialog, "changes": as_if.dialog, "plan": plan_view.dialog}
 
 
 def dialog() -> None:

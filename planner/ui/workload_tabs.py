@@ -1,28 +1,45 @@
-"""The tabs of a workload's page, and what stands in those beside its rollout: spot, memory and restarts, the same service elsewhere."""
+"""The tabs of a workload's page, and what stands in those beside its rollout: spot; memory and restarts with their evidence and cure; the same
+service elsewhere, what differs and what its readings suggest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import streamlit as st
 
 from planner.ground import words
+from planner.ground.tables import alike
+from planner.health.drift import shown_environments
+from planner.health.drift.listing_rows import matrix_rows
+from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
+from planner.health.restarts.model import (
+    Activity,
+    Confidence,
+    LineVerdict,
+    LogLine,
+    Loop,
+)
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift, memory, restarts
+from planner.questions import drift as plan_drift
+from planner.questions import restarts as plan_restarts
+from planner.questions.memory import MemoryWhatIf
 from planner.questions.question import Inputs, Question
 from planner.spot.savings_inputs import workloads
 from planner.ui import (
+    answer_view,
+    apply_view,
     cache,
-    drift_view,
     errors,
     findings,
     health_inputs,
     link,
-    memory_view,
     object_links,
-    restarts_view,
+    page_frame,
     savings_view,
+    tables,
+    verdict,
 )
 
 ROLLOUT: Final = "Rollout"
@@ -80,7 +97,7 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
     if not loops:
         st.markdown("✓ None of its containers restarts or fails to start.")
     for loop in loops:
-        restarts_view.loop_details(loop, logged)
+        loop_details(loop, logged)
 
 
 @errors.part
@@ -100,7 +117,7 @@ def _memory(snapshot: Snapshot, key: str) -> None:
     with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
         if is_drawn:
             change, then = health_inputs.what_if(snapshot, key, kubelet)
-            memory_view.what_if(cache.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
+            memory_change(cache.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
 
 
 @errors.part
@@ -117,5 +134,192 @@ def _drift(snapshot: Snapshot, key: str) -> None:
         if service is None:
             st.caption(f"No other environment runs {words.literal(words.short_name(key))} by the rule below.")
             return
-        drift_view.one(service, everything=link.toggle("Show what is the same as well", key="everything"))
-        drift_view.suggestions(service, snapshot, key)
+        service_drift(service, everything=link.toggle("Show what is the same as well", key="everything"))
+        suggestions(service, snapshot, key)
+
+
+_Colour = Literal["red", "orange", "gray", "blue", "green"]
+_COLOUR: Final[dict[Activity, _Colour]] = {
+    Activity.NOT_STARTING: "red",
+    Activity.LOOPING: "red",
+    Activity.SILENT: "orange",
+    Activity.RECURRING: "orange",
+    Activity.GONE: "gray",
+    Activity.SETTLED: "green",
+}
+_CONFIDENCE: Final = {
+    Confidence.CERTAIN: "certain: Kubernetes says so",
+    Confidence.LIKELY: "likely: several signs agree",
+    Confidence.POSSIBLE: "possible: few signs",
+}
+_LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
+
+
+def loop_details(loop: Loop, snapshot: Snapshot) -> None:
+    """One loop: the story, why, and what would help."""
+    story(loop)
+    why, what = st.columns(2, gap="large")
+    with why, page_frame.folded("Why: the evidence", "evidence"):
+        st.header("Why: the evidence")
+        evidence(loop)
+    with what:
+        st.header("What would help")
+        cure(loop, snapshot)
+    with st.expander(log_title(loop), icon=":material/description:"):
+        lines(loop)
+
+
+@errors.part
+def story(loop: Loop) -> None:
+    """State, cause and confidence, then the sentence."""
+    with st.container(horizontal=True):
+        st.badge(loop.activity.words, color=_COLOUR[loop.activity])
+        st.badge(loop.diagnosis.cause.words, color="blue")
+        st.badge(_CONFIDENCE[loop.diagnosis.confidence], color="gray")
+    st.markdown(words.literal(loop.sentence))
+
+
+@errors.part
+def evidence(loop: Loop) -> None:
+    """What the cause rests on, one line each: where it is from, and what it says."""
+    for evidence_line in loop.diagnosis.evidence:
+        st.markdown(f"- :gray[{evidence_line.source.words}:] {words.literal(evidence_line.text)}")
+
+
+@errors.part
+def cure(loop: Loop, snapshot: Snapshot) -> None:
+    """What would help; where values are suggested, whether there is room and what their rollout does."""
+    st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
+    restart_cure = cache.answer(plan_restarts.cure, snapshot, loop)
+    if restart_cure is None:
+        return
+    apply_view.suggestion(restart_cure.suggestion)
+    st.markdown(words.literal(restart_cure.room_sentence))
+    apply_view.outcome(restart_cure)
+
+
+def log_title(loop: Loop) -> str:
+    """What is in the log, before one opens it."""
+    if not loop.has_log:
+        return "Its log: none was read"
+    return f"Its log: {words.count(len(loop.suspects), 'line')} that {words.plural(len(loop.suspects), 'means', 'mean')} something, {len(loop.noise):,} of noise"
+
+
+@errors.part
+def lines(loop: Loop) -> None:
+    """Alarming log lines, noise apart."""
+    if not loop.container:
+        st.caption("These pods have gone, and their logs with them.")
+        return
+    if not loop.has_log:
+        st.info(
+            "No log of these pods was read: add one below, or make the snapshot with kubectl cluster-info dump.",
+            icon=":material/description:",
+        )
+        return
+    meaning, noise = st.columns(2, gap="large")
+    with meaning:
+        st.markdown("**Means something**")
+        _lines(loop.suspects, "No alarming line that working pods don't print as well.")
+    with noise:
+        st.markdown("**Noise: pods that work print it too**")
+        _lines(loop.noise, "None of the alarming lines is printed by pods that work.")
+
+
+def _lines(log_lines: Sequence[LogLine], empty: str) -> None:
+    if not log_lines:
+        st.caption(empty)
+    for line in log_lines:
+        with st.container(border=True, gap="xsmall"):
+            st.code(line.template, language=None, wrap_lines=True)
+            st.caption(f"{_LINE[line.verdict]} {words.literal(line.sentence)}. {words.count(line.lines, 'line')} here.")
+
+
+_MOST_RISKS: Final = 8
+
+
+@errors.part
+def memory_change(answer: MemoryWhatIf) -> None:
+    """The sentence, the rollout's verdict, and every value that changes."""
+    if not answer.differences and answer.rollout is None:
+        st.info(f"{answer.sentence} Change a value or a setting above.", icon=":material/difference:")
+        return
+    if answer.rollout is not None:
+        verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
+    else:
+        st.info(words.literal(answer.sentence), icon=":material/difference:")
+    answer_view.table(memory.WHAT_IF, answer, "differences")
+    for title, findings_group in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
+        if findings_group:
+            st.caption(title)
+            findings.show(findings_group, at_most=_MOST_RISKS)
+    if answer.command:
+        st.code(answer.command, language=None, wrap_lines=True)
+
+
+_MOST_EXPLAINED = 3
+_BESIDE = 2  # suggestions in a row
+
+
+def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
+    """Columns that are the same in every row as one: the first's name → the heading, such as ``dev-0 and 41 more``."""
+    groups = alike(names, lambda name: (name if name in alone else "", tuple(row[name] for row in rows)))
+    return {group_names[0]: str(words.listing(group_names, most=1)) for group_names in groups}
+
+
+def _say_shown(shown: int, every: int) -> None:
+    if shown_text := shown_environments.said_of(shown, every):
+        st.caption(words.literal(f"{shown_text} The download has all of them."))
+
+
+@errors.part
+def service_drift(service: ServiceDrift, *, everything: bool) -> None:
+    """One service: the sentences, and the matrix."""
+    groups = alike(service.explanations, lambda reason: str(reason.sentence).replace(reason.environment, ""))
+    for alike_explanations in groups[:_MOST_EXPLAINED]:
+        st.warning(
+            words.literal(alike_explanations[0].sentence),
+            title=f"△ {words.literal(words.listing([reason.environment for reason in alike_explanations], most=1))}",
+        )
+    if others := [explanation.environment for group in groups[_MOST_EXPLAINED:] for explanation in group]:
+        st.caption(f"△ So it is in {words.literal(words.listing(others))}, with their own numbers.")
+    if not service.explanations:
+        st.markdown(words.literal(service.sentence))
+    excerpt = service
+    rows = matrix_rows(excerpt, everything=everything)
+    columns = _alike(rows, service.environments, {service.reference})
+    if len(columns) > shown_environments.MOST_SIDE_BY_SIDE:
+        excerpt = shown_environments.of_service(service)
+        rows, columns = matrix_rows(excerpt, everything=everything), {name: name for name in excerpt.environments}
+    tables.small(
+        [{"what": row["what"], **{head: row[name] for name, head in columns.items()}} for row in rows],
+        names=list(columns.values()), empty="Nothing differs between these environments.",
+    )  # fmt: skip
+    _say_shown(len(excerpt.environments), len(service.environments))
+    st.caption(
+        f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
+    )
+
+
+@errors.part
+def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
+    """What the readings suggest, with the rule, and what adopting it would do."""
+    if not service.suggestions:
+        st.caption("Nothing measured suggests other values.")
+        return
+    card_columns = st.columns(_BESIDE, gap="small")
+    for place, suggestion in enumerate(health_inputs.suggestions(service, key)):
+        with card_columns[place % _BESIDE], st.container(border=True):
+            _suggestion(suggestion, snapshot)
+
+
+def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
+    value = suggestion.suggestion
+    st.markdown(f"**{words.literal(suggestion.environment)}**, container {words.literal(value.container)}")
+    apply_view.suggestion(value, today=str(suggestion.today))
+    if "/" in suggestion.environment or snapshot.workload(suggestion.workload) is None:
+        return  # of another cluster: its rollout is asked for there
+    adopted = cache.answer(plan_drift.adopt, snapshot, suggestion)
+    apply_view.outcome(adopted)
+    with st.expander("As YAML", icon=":material/code:"):
+        st.code(adopted.patch_yaml, language=None)
