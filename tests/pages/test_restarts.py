@@ -44,7 +44,7 @@ def test_the_demo_has_one_row_a_service_with_all_that_is_wrong_and_what_to_set()
     assert "41 restarts: OOM-killed at its own limit." in words
     assert "Set: Memory request 2688Mi, limit 2688Mi." in words
     assert "dev has 1/8 of prod's memory request (256Mi of 2Gi)" in words
-    assert "2 pods of container api are within 10% of the limit." in words
+    assert "Is within 10% of its memory limit." in words
     assert "for 23 h 53 min" in words
     assert "inference-api differs between prod and dev" in words
 
