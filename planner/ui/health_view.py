@@ -34,6 +34,7 @@ from planner.ui import (
     link,
     object_links,
     page_filter,
+    page_frame,
     tables,
     verdict,
 )
@@ -92,7 +93,8 @@ def headline(found: HealthAnswers) -> None:
     else:
         verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
     said += [*report.gaps, *(found.drift.ambiguous[:5] if found.drift is not None else ())]
-    st.caption("  \n".join(map(words.literal, said)))
+    with page_frame.folded("Memory, differences, and what isn't known", "beside"):
+        st.caption("  \n".join(map(words.literal, said)))
 
 
 @errors.part
