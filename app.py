@@ -32,12 +32,7 @@ app = st.App(
     lifespan=dashboard_mounts.lifespan,
     middleware=[
         Middleware(Guard, names=[people.host] if people else [], is_https=people is not None and people.is_https),
-        Middleware(
-            Doorkeeper,
-            sign_in=people,
-            pages=NAMES,
-            signed_out=sign_in.signed_out() if people else None,
-        ),
+        Middleware(Doorkeeper, sign_in=people, pages=NAMES, signed_out=sign_in.signed_out() if people else None),
         Middleware(Frontend, pages=NAMES, base=base_path()),
     ],
 )

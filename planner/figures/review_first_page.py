@@ -91,10 +91,7 @@ def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
         said += f". Worst: {worst.name}, {whose_words(worst.whose)}"
     spare = spare_words(loss_answer.spare)
     yield FirstPageLine(
-        "One loss",
-        f"{said}.",
-        f"Keep spare, for any one node: {spare}" if spare and loss_answer.is_for_all else "",
-        "",
+        "One loss", f"{said}.", f"Keep spare, for any one node: {spare}" if spare and loss_answer.is_for_all else "", ""
     )
 
 

@@ -21,18 +21,7 @@ from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.ui import (
-    answer_view,
-    cache,
-    capacity_inputs,
-    downloads,
-    errors,
-    film_view,
-    link,
-    session,
-    tables,
-    verdict,
-)
+from planner.ui import answer_view, cache, capacity_inputs, downloads, errors, film_view, link, session, tables, verdict
 from planner.ui.settings_form import SettingsForm
 
 

@@ -177,9 +177,7 @@ def history(back_to: float | None) -> History:
     if not sign_in.sees_all():
         what = "history is kept of all namespaces together, and you see some of them"
         raise NotKnownError(
-            what,
-            where="the store",
-            fix="Ask a user who sees all namespaces, or look at a single snapshot of the store",
+            what, where="the store", fix="Ask a user who sees all namespaces, or look at a single snapshot of the store"
         )
     if demo_store := _made():  # of fixed days, and of one cluster: nothing to choose
         return _history(demo_store, (), None)

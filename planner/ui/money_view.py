@@ -171,14 +171,7 @@ def moves(found: SavingsAnswer) -> None:
 
 _FEW_MOVES: Final = 40
 _FEW_BEARERS: Final = 12
-_SHOWN: Final = (
-    "move",
-    "workload",
-    "expected_usd",
-    "fit",
-    "pod_hours_at_risk",
-    "nodes_freed",
-)
+_SHOWN: Final = ("move", "workload", "expected_usd", "fit", "pod_hours_at_risk", "nodes_freed")
 
 
 def _alike(move: Move) -> Hashable:

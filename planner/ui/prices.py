@@ -119,9 +119,7 @@ def _ask_by_pool(without: Mapping[str, int]) -> None:
         table = read.own_table(text.getvalue(), "what was typed")
         before: tuple[PriceTable, ...] = uploads.kept(_BY_POOL, ())
         uploads.keep(
-            _BY_POOL,
-            (*before, table),
-            names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in prices_by_pool)],
+            _BY_POOL, (*before, table), names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in prices_by_pool)]
         )
         st.rerun()
 

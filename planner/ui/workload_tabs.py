@@ -13,13 +13,7 @@ from planner.ground.tables import alike
 from planner.health.drift import shown_environments
 from planner.health.drift.listing_rows import matrix_rows
 from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
-from planner.health.restarts.model import (
-    Activity,
-    Confidence,
-    LineVerdict,
-    LogLine,
-    Loop,
-)
+from planner.health.restarts.model import Activity, Confidence, LineVerdict, LogLine, Loop
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift, memory, restarts
 from planner.questions import drift as plan_drift
