@@ -255,6 +255,7 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
     put = _Put(compiled(snapshot), compiled(snapshot), [])
     if what.change is not None:
         places, put = _made_by(snapshot, what.change)
+        snapshot = put.today.snapshot  # with what else the manifest holds: a claim, its StorageClass, a budget
     elif not what.is_of_places:
         waiting = held(snapshot)
         kept = [group for group in waiting.kept if what.workload in ("", group.owner)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from random import Random
@@ -22,6 +23,7 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.bill import usd_of_pods
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.rollout.eviction_requests import these
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -251,6 +253,27 @@ def zonal_disk(zone: str) -> list[Item]:
         {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d", "namespace": "ml", "uid": "d"},
          "status": {"phase": "Bound"}, "spec": {**shared, "volumeName": "v", "resources": {"requests": {"storage": "1Gi"}}}},
     ]  # fmt: skip
+
+
+LATE_DISK: list[Item] = [
+    {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"},
+     "provisioner": "pd.csi.storage.gke.io", "volumeBindingMode": "WaitForFirstConsumer"},
+    {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "new", "namespace": "ml"},
+     "spec": {"storageClassName": "late", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("has_disk", "in_cluster", "in_manifest"), [(True, [], LATE_DISK), (True, LATE_DISK, []), (False, [], [])]
+)
+def test_a_manifest_brings_what_its_pods_need(has_disk: bool, in_cluster: list[Item], in_manifest: list[Item]) -> None:
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "new"}}]
+    [wanted, *_] = deployment("w", [""], pod_spec(gpus=4, volumes=volumes))
+    manifest = json.dumps({"kind": "List", "items": [wanted, *in_manifest]})
+    here = [node("n0", gpus=4), node("n1", gpus=1), *deployment("b", ["n0"], pod_spec(gpus=1))]
+    found = made(*here, *zonal_disk("a"), *in_cluster, change=Scenario(manifest=manifest))  # the claims were listed
+    first = "1 move makes the place" if has_disk else "no moves make the place (proven)"
+    assert str(found.sentence).partition(";")[0] == first
 
 
 SPREAD: Any = [
