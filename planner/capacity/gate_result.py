@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Final
@@ -20,11 +19,11 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.pricing.added_nodes import AddedNodes
 from planner.pricing.bill import owned_by_node
 from planner.pricing.gpu_fractions import amounts_on
-from planner.pricing.node_pool_costs import NodeCost, cluster_cost
-from planner.pricing.owned_commitments import paid_for
-from planner.pricing.price_book import OwnedCommitment, PriceBook, Provisioning
+from planner.pricing.node_pool_costs import cluster_cost
+from planner.pricing.price_book import OwnedCommitment, PriceBook
 from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -249,18 +248,9 @@ def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook
         return 0.0
     if book is None:
         return None
-    bill = cluster_cost(book.with_commitments(()), growth.new_nodes, {})
-    alike = defaultdict[tuple[str, str], list[NodeCost]](list)
-    for node in bill.nodes:
-        if node.node.provisioning is Provisioning.ON_DEMAND:
-            alike[node.node.price.machine_type, node.node.price.region_id].append(node)
-    like = {node.name: node for node in growth.new_nodes}
-    paid = [
-        cost.cost.total
-        for costs in alike.values()
-        for cost in costs[: paid_for(book, snapshot.nodes, like[costs[0].node.node])]
-    ]
-    return None if bill.unpriced else bill.cost.total - sum(paid)
+    each = [1] * len(growth.new_nodes)
+    price = AddedNodes(book, snapshot.nodes, growth.new_nodes).price(each, each, 0.0)
+    return None if price is None else price.usd_per_month
 
 
 def _usd_of_pods(

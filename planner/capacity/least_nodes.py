@@ -23,7 +23,7 @@ from planner.rollout.independent_actors import going, may_take
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
 from planner.scheduling.pod import NOWHERE
-from planner.scheduling.shape import Shape, Static, allowed, compile_alike, compile_shape, seats
+from planner.scheduling.shape import Shape, Static, allowed, compile_alike, seats, shape_of
 from planner.scheduling.volume_placement import storage_demand
 
 
@@ -37,7 +37,7 @@ class LeastNodes(Record):
 def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int], float | None]) -> LeastNodes:
     """The bound for one workload. `price`: of so many nodes like that, USD a month."""
     none = LeastNodes(nodes=0, usd_per_month=0.0)
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    shape = shape_of(cluster, workload)
     asks = [*shape.asks, (PODS_ROW, 1)]
     if workload.traits.is_per_node or shape.uses_devices or shape.absent:
         return none

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from planner.capacity.node_groups import is_chosen_for_the_pod, template_of
+from planner.capacity.new_node_kinds import kinds_of_new_nodes
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
-from planner.kubernetes.nodes import node_pool, zone
+from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -29,7 +29,7 @@ from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_grid import play_cell
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.scheduling.shape import compile_shape, seats
+from planner.scheduling.shape import seats, shape_of
 
 
 class StrategyNeed(Record):
@@ -146,21 +146,11 @@ def _gpus(workload: Workload) -> int:
 
 
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
-    """A node that a pool brings (`template_of`) and that takes the workload's new pods when empty: of the pool most of its pods run on, if
-    that has one."""
-    spec = workload.template.spec
-    requests = pod_requests(spec)
-    groups: dict[tuple[str, str], list[Node]] = {}
-    for node in cluster.nodes:
-        group = ("", node.name) if is_chosen_for_the_pod(node) else (node_pool(node), zone(node))
-        groups.setdefault(group, []).append(node)
-    fitting = [
-        node
-        for node in map(template_of, groups.values())
-        if node_affinity_matches(spec, node.labels, node.name)
-        and tolerates_taints(spec.tolerations, node.taints)
-        and all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
-    ]
+    """A node that a pool brings (`kinds_of_new_nodes`) and that takes the workload's new pods when empty: of the pool most of its pods run on,
+    if that has one."""
+    shape = shape_of(cluster, workload)
+    kinds = (kind.template for kinds in kinds_of_new_nodes(cluster, shape, []).values() for kind in kinds)
+    fitting = sorted(kinds, key=lambda node: cluster.node_index[node.name])
     keys = workload_keys(cluster.snapshot)
     pods_by_node = Counter(pod.node_name for pod in cluster.snapshot.pods if keys.get(pod.uid) == workload.key)
     pools: Counter[str] = Counter()
@@ -178,7 +168,7 @@ def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:
 def _places(cluster: Cluster, workload: Workload) -> int:
     """Pods of the workload that the amounts on its nodes leave room for, in place of those it has there and of those that
     it may preempt."""
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    shape = shape_of(cluster, workload)
     free = cluster.allocatable - cluster.requested
     if shape.may_preempt:
         free += cluster.requested_below(shape.priority)

@@ -21,9 +21,7 @@ from planner.remedies.evictions_before_change import RoomMade, room_made
 from planner.remedies.lever_ranges import Knobs, Lever, knobs
 from planner.remedies.levers import lending, nodes, order, quota, user_change_steps
 from planner.remedies.levers.lending import Lender
-from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.player import PlanOutcome
-from planner.remedies.rollout_plans import raised
 from planner.remedies.scenario import PlanCase, ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
@@ -253,7 +251,7 @@ class _Writer:
         name = f"{workload.namespace}/{workload.name}"
         if not lender.bound:
             yield f"{name} only waits today"
-        elif not _is_given_back(outcome, lender, replicas_left):
+        elif not outcome.gives_back(lender, replicas_left):
             yield f"{name} stays so until there is other room"
         if lending.may_be_moved(self.case.cluster.snapshot, workload, replicas_left):
             yield f"{name}'s autoscaler may scale it back meanwhile"
@@ -261,9 +259,8 @@ class _Writer:
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _steps(self, outcome: PlanOutcome, case_knobs: Knobs) -> Iterator[Step]:
         cluster = self.case.cluster
-        every = raised(cluster.snapshot, outcome)  # quotas that stood in the way, to the most that is used in that run
-        for namespace in dict.fromkeys(space for space, *_ in every):
-            yield quota.raise_quotas(namespace, [hard[1:] for hard in every if hard[0] == namespace])
+        for namespace in dict.fromkeys(space for space, *_ in outcome.quotas):
+            yield quota.raise_quotas(namespace, [hard[1:] for hard in outcome.quotas if hard[0] == namespace])
         already = Counter[str]()
         for more in outcome.nodes:
             pool = pool_key(more.like)
@@ -272,50 +269,33 @@ class _Writer:
         if moves := case_knobs.moves_of(outcome.plan):
             yield from moves.steps
         for lender, replicas_left in outcome.lent:
-            yield lending.scale(lender.workload, replicas_left)
-        ways = case_knobs.ways_of(outcome.plan)
-        for revision, way in zip(self.case.revisions, ways, strict=True):
-            before = revision.before
-            if way.replicas is not None and before is not None:
-                yield lending.scale(before, way.replicas)
-            if way.patch is not None and (way.template is None or before is None):
-                yield user_change_steps.patched(before, way.title, way.patch)
+            yield user_change_steps.scale(lender.workload, replicas_left)
+        own = list(zip(self.case.revisions, case_knobs.ways_of(outcome.plan), strict=True))
+        for revision, way in own:
+            yield from user_change_steps.before_change(revision, way)
         yield from self._changes(outcome, case_knobs)
-        for revision, way in zip(self.case.revisions, ways, strict=True):
-            if way.replicas is not None:
-                yield lending.scale_back(revision.after)
-            yield from way.last
+        for revision, way in own:
+            yield from user_change_steps.after_change(revision, way)
         for lender, replicas_left in outcome.lent:
-            if _is_given_back(outcome, lender, replicas_left):
-                yield lending.scale_back(lender.workload)
+            if outcome.gives_back(lender, replicas_left):
+                yield user_change_steps.scale_back(lender.workload)
 
     def _changes(self, outcome: PlanOutcome, case_knobs: Knobs) -> Iterator[Step]:
         assert outcome.run is not None
         if case_knobs.orders[outcome.plan.order] is None:
             flying = [o.key for o in outcome.run.others if o.is_rolling]
             what = "Wait until those that are rolling out have"
-            yield order.wait(self.case.cluster, flying, lending.SCALE_SECONDS, what)
+            yield order.wait(self.case.cluster, flying, user_change_steps.SCALE_SECONDS, what)
         templates = {revision.after.key: revision.after.template for revision in self.case.revisions}
         changes = (replace(r, after=replace(r.after, template=templates[r.after.key])) for r in outcome.revisions)
         change_steps = [user_change_steps.change(revision, outcome.run, outcome.seconds) for revision in changes]
         if len(change_steps) == 1:
-            yield from user_change_steps.with_cure(change_steps[0], self._cure(case_knobs.ways_of(outcome.plan)[0]))
+            cure = user_change_steps.cure_of(self.case.revisions[0], case_knobs.ways_of(outcome.plan)[0])
+            yield from user_change_steps.with_cure(change_steps[0], cure)
         elif case_knobs.orders[outcome.plan.order]:
             yield from change_steps
         else:
             yield user_change_steps.at_once(change_steps)
-
-    def _cure(self, way: LeverPosition) -> Step | None:
-        """What is done after the only change and before it can end."""
-        before = self.case.revisions[0].before
-        if way.template is not None and way.patch is not None and before is not None:
-            return user_change_steps.patched(before, way.title, way.patch)
-        return way.then
-
-
-def _is_given_back(outcome: PlanOutcome, lender: Lender, replicas_left: int) -> bool:
-    assert outcome.run is not None, "a plan that completes was played"
-    return lending.is_given_back(outcome.run, lender, replicas_left)
 
 
 def _price(outcome: PlanOutcome) -> str:

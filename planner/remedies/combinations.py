@@ -128,7 +128,7 @@ class _PlanSearch:
         return sum(3 if way.happenings else 1 if way.replicas is None and way.template is None else 2 for way in ways)
 
     def _look(self, plan: Plan) -> None:
-        # The same plan without the larger quota was played, and the quota refused no pod: the larger one can only cost more.
+        # The same plan without the larger quota was played, and nothing was refused at any time: the larger one can only cost more.
         if plan.quota and self._without_quota.get(replace(plan, quota=0)):
             return
         if self._makes_none(plan):
@@ -138,14 +138,15 @@ class _PlanSearch:
             return
         plan_outcome = self.player.play(plan)
         run = plan_outcome.run
-        if run is not None and self.knobs.quota and not plan.quota:
-            self._without_quota[plan] = self.player.is_never_refused(run)
         # Remembered for `_makes_none`: a quota that lets in no new pod does so however many nodes are added or pods moved.
         if run is not None and plan == _by_itself(plan) and not plan_outcome.completes and self.player.made_none(run):
             self._none_made[plan.ways] = plan_outcome
         is_worth = plan_outcome.completes and not self._is_beaten(plan_outcome.costs)
         # Other placements are drawn only for a plan that would be kept: most plans are beaten, and a draw costs as much as the play.
         plan_outcome = self.player.confirmed(plan_outcome) if is_worth else plan_outcome
+        if run is not None and self.knobs.quota and not plan.quota:
+            is_luck = is_worth and not plan_outcome.completes  # in another placement a quota may have refused a pod
+            self._without_quota[plan] = not (run.simulation.admission.has_refused or is_luck)
         if not plan_outcome.is_proven:
             self.unsure.append((bound, replace(plan_outcome, run=None)))
         if plan_outcome.completes and is_worth:
@@ -168,10 +169,9 @@ class _PlanSearch:
         by_itself = self._none_made.get(plan.ways)
         if by_itself is None or plan.quota or plan.order or plan == by_itself.plan:
             return False
-        spaces = {r.after.namespace for r in self.player.case.revisions}
         lent = (lender for lender, position in zip(self.knobs.lenders, plan.lent, strict=True) if position)
         # A lender of the same namespace gives its quota back too: then a pod may be let in after all.
-        if any(lender.workload.namespace in spaces for lender in lent):
+        if any(lender.workload.namespace in self.player.case.namespaces for lender in lent):
             return False
         if not by_itself.is_proven:
             self.unsure.append((self.player.bound(plan), replace(by_itself, plan=plan, run=None)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
+from typing import Any
 
 from planner.ground.errors import HeadroomError
-from planner.ground.records import replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.ground.work_budget import part
 from planner.kubernetes.records import EMPTY, Node, Strategy
@@ -29,23 +31,27 @@ def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, re
     )
 
 
-class LeveredCluster:
-    """A cluster with levers pulled: workloads with other strategies, larger quotas, more nodes, others that lend, turns."""
+class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
+    """A cluster with levers pulled: workloads with other strategies, larger quotas, more nodes, others that lend, turns.
 
-    def __init__(
-        self, cluster: Cluster, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
-        nodes: tuple[MoreNodes, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
-        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
-    ) -> None:  # fmt: skip
-        self._base, self.strategies, self.quotas, self.nodes = cluster, strategies, quotas or {}, nodes
-        self.loans = loans  # workload → who is scaled to what while it rolls out
-        self.turns = turns  # workload → who is rolled out before it, in that order, and what share each keeps
-        self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
-        self._known: dict[Hashable, OwnRollout] = {}  # of this cluster; its worlds share it
+    Attributes
+    ----------
+    base : the cluster without them, once pods were moved
+    quotas : namespace, quota and resource → what it lets in
+    loans : workload → who is scaled to what while it rolls out
+    turns : workload → who is rolled out before it, in that order, and what share each keeps
+    """
+
+    base: Cluster
+    strategies: Mapping[str, Strategy] = EMPTY
+    quotas: quota.Bounds = field(default_factory=dict)
+    nodes: tuple[MoreNodes, ...] = ()
+    loans: Mapping[str, Mapping[str, int]] = EMPTY
+    turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY
 
     @cached_property
     def cluster(self) -> Cluster:
-        return grown(quota.with_bounds(self._base, self.quotas), self.likes)
+        return grown(quota.with_bounds(self.base, self.quotas), self.likes)
 
     @property
     def likes(self) -> list[Node]:
@@ -54,33 +60,39 @@ class LeveredCluster:
 
     def revision(self, key: str) -> Revision:
         """The workload's own rollout, with the strategy that it has then."""
-        workload = workloads_by_key(self._base)[key]
+        workload = workloads_by_key(self.base)[key]
         strategy = self.strategies.get(key)
         after = workload if strategy is None else replace(workload, strategy=strategy)
         return Revision(before=workload, after=after, has_new_template=True)
 
     def with_room(self, after: Cluster) -> LeveredCluster:
         """Once pods were moved."""
-        return LeveredCluster(after, self.strategies, self.quotas, self.nodes, self.loans, self.turns)
+        return replace(self, base=after)
 
-    def more(
-        self, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
-        nodes: tuple[MoreNodes, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
-        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
-    ) -> LeveredCluster:  # fmt: skip
-        """With these beside what is applied already, or in its place."""
-        other = LeveredCluster(
-            self._base, {**self.strategies, **strategies}, {**self.quotas, **(quotas or {})}, (*self.nodes, *nodes),
-            {**self.loans, **loans}, {**self.turns, **turns},
-        )  # fmt: skip
-        if not (quotas or nodes) and "cluster" in self.__dict__:
-            other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
-            other._answers, other._known = self._answers, self._known
+    def more(self, nodes: tuple[MoreNodes, ...] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:
+        """With these beside what is applied already, or in its place: `nodes`, or more of a field of its name."""
+        merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}
+        other = replace(self, nodes=(*self.nodes, *nodes), **merged)
+        if not nodes and "quotas" not in levers:  # strategies are the revisions' matter
+            other.__dict__["_known"] = self._known
+            other.__dict__.update(
+                {name: self.__dict__[name] for name in ("cluster", "_answers") if name in self.__dict__}
+            )
         return other
+
+    @cached_property
+    def _known(self) -> dict[Hashable, OwnRollout]:
+        """Of this cluster; its worlds share it."""
+        return {}
+
+    @cached_property
+    def _answers(self) -> OwnRollouts:
+        """Of many workloads: those that are alike have one."""
+        return OwnRollouts(self.cluster)
 
     def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
         """Of many workloads."""
-        self._answers = self._answers or OwnRollouts(self.cluster)
+        _ = self._answers
         return {key: self.state(key) for key in keys}
 
     def state(self, key: str) -> OwnRollout:
@@ -90,7 +102,8 @@ class LeveredCluster:
                 return self._in_turn(revision, *self.turns[key])
             if (cached_rollout := self._known.get(self._asked_of(key))) is not None:
                 return cached_rollout
-            state = self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
+            are_many = "_answers" in self.__dict__ and key not in self.loans
+            state = self._answers.of(revision) if are_many else self._asked(revision)
         except HeadroomError as error:
             return own_rollout(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         self.know(key, state)
@@ -118,7 +131,7 @@ class LeveredCluster:
 
     def lent(self, key: str) -> tuple[Revision, ...]:
         """Who is scaled down while it rolls out."""
-        workloads, lent = workloads_by_key(self._base), self.loans.get(key, {})
+        workloads, lent = workloads_by_key(self.base), self.loans.get(key, {})
         return tuple(lending.scaled(workloads[lender], replicas_left) for lender, replicas_left in lent.items())
 
     def _asked(self, revision: Revision) -> OwnRollout:

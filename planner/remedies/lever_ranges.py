@@ -82,7 +82,7 @@ class Knobs(Record):
     def more_nodes(self, plan: Plan, kept: Sequence[int] = ()) -> tuple[MoreNodes, ...]:
         """The nodes that it adds; `kept`: of each pool those that pods stay on."""
         each = zip(self.pools, plan.nodes, kept or (0,) * len(self.pools), strict=True)
-        return tuple(pool.new.more(number, stay) for pool, number, stay in each if number)
+        return tuple(MoreNodes.of(pool.new, number, stay) for pool, number, stay in each if number)
 
     def by_pool(self, plan: Plan) -> Counter[str]:
         """Nodes of each pool, in all of its places."""
@@ -151,8 +151,7 @@ def knobs(
     growing = (
         nodes.growing(cluster, changes, shapes, pools, cut, past_limits=past_limits) if Lever.NODES in levers else ()
     )
-    spaces = {r.after.namespace for r in changes}
-    has_quota = any(quota.namespace in spaces for quota in cluster.snapshot.resource_quotas)
+    has_quota = any(quota.namespace in case.namespaces for quota in cluster.snapshot.resource_quotas)
     return Knobs(
         ways=ways, orders=orders, lenders=lenders, pools=tuple(growing), quota=int(Lever.QUOTA in levers and has_quota),
         cut=tuple(cut),

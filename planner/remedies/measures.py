@@ -14,10 +14,10 @@ from planner.inventory.patch_and_undo import applied
 from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
+from planner.pricing.added_nodes import priced
 from planner.remedies.lever_outcomes import LeveredCluster
-from planner.remedies.levers import lending, quota
+from planner.remedies.levers import quota, user_change_steps
 from planner.remedies.levers.strategy import as_change
-from planner.remedies.price import priced
 
 
 class MeasureKind(StrEnum):
@@ -111,7 +111,7 @@ def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], wai
         is_pending = ", which is only pending today" if workload.key in waiting else ""
         of = count(workload.replicas, "replica")
         parts.append(f"{short_name(workload.key)} at {replicas_left:,} of {of}{is_pending}")
-        step = lending.scale(workload, replicas_left)
+        step = user_change_steps.scale(workload, replicas_left)
         commands_ += step.commands
         undo += step.undo
     names = listing([short_name(lender_key) for lender_key in whose], None)

@@ -12,8 +12,8 @@ from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
+from planner.pricing.added_nodes import price_of_nodes
 from planner.pricing.price_book import PriceBook
-from planner.remedies.price import price_of_nodes
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 

@@ -15,6 +15,7 @@ from planner.ground.words import Text, count, listing, short_name, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import Node
+from planner.pricing.added_nodes import AddedNodes, NodesPrice, price_of_nodes, together
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import nodes
@@ -22,7 +23,6 @@ from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_search import FreeMeasures
 from planner.remedies.plan_state import PlanState
-from planner.remedies.price import AddedNodes, NodesPrice, price_of_nodes, together
 from planner.rollout.answers import RemedyKind
 
 COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs

@@ -26,7 +26,7 @@ from planner.remedies.make_room import room_made
 from planner.remedies.measures import Change, Measure, MeasureKind, loan_measure, order_measure, quota_measure, with_all
 from planner.remedies.plan_state import PlanState
 from planner.remedies.player import PlanOutcome
-from planner.remedies.rollout_plans import least, raised
+from planner.remedies.rollout_plans import least
 from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.rollout_dependencies import surroundings
@@ -196,11 +196,8 @@ class FreeMeasures:
 
     def changes_of(self, key: str, outcome: PlanOutcome) -> list[Change]:
         """All that such a plan does but for its nodes, in the order in which it is done."""
-        quotas, today = (
-            raised(self.state.world.cluster.snapshot, outcome),
-            self.state.world.revision(key).after.strategy,
-        )
-        hard = tuple((name, resource, most) for _, name, resource, _, most in quotas)
+        today = self.state.world.revision(key).after.strategy
+        hard = tuple((name, resource, most) for _, name, resource, _, most in outcome.quotas)
         changes = [quota_measure(self.state.snapshot, key, hard)] if hard else []
         strategy = outcome.revisions[0].after.strategy
         change = None if strategy == today else self.state.with_strategy(key, strategy)

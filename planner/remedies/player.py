@@ -19,15 +19,14 @@ from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
 from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.pricing.added_nodes import AddedNodes, NodesPrice
 from planner.pricing.price_book import PriceBook
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.nodes import MoreNodes
-from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
-from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.pod_durations import seconds_at
 from planner.rollout.race_doubts import moved, on_other_clocks
@@ -53,6 +52,7 @@ class PlanOutcome(Record, eq=False):
     seconds : until the last change is complete: others scaled down, nodes come, and the rollout
     arrival_seconds : of them until new nodes take pods
     usd : what its nodes cost: for the time of the rollout those that go again, a month those that are kept; None without a price
+    quotas : that stood in the way, where it lifts them, with the most that is used
     nodes : that it adds, and of them those that have pods at the end which find no other place
     disturbed : pods of others that end: scaled down, moved, or preempted
     left : pods that don't get the change
@@ -69,6 +69,7 @@ class PlanOutcome(Record, eq=False):
     seconds: float = 0.0
     usd: float | None = 0.0
     price: NodesPrice | None = None
+    quotas: tuple[quota.Raised, ...] = ()
     nodes: tuple[MoreNodes, ...] = ()
     arrival_seconds: float = 0.0
     disturbed: int = 0
@@ -84,6 +85,11 @@ class PlanOutcome(Record, eq=False):
     def kept(self) -> int:
         """How many nodes stay in use."""
         return sum(more.kept for more in self.nodes)
+
+    def gives_back(self, lender: Lender, replicas_left: int) -> bool:
+        """`lending.is_given_back` of a plan that completes."""
+        assert self.run is not None, "a plan that completes was played"
+        return lending.is_given_back(self.run, lender, replicas_left)
 
 
 class Player:
@@ -187,7 +193,7 @@ class Player:
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
                 tuple(-ready_count for ready_count in lowest), rolling, plan, disturbed, old_pods, price),
             lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price,
-            nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
+            quotas=self._quotas(plan, run), nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
             disturbed=disturbed, left=old_pods, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent),
         )  # fmt: skip
@@ -269,24 +275,6 @@ class Player:
         run = simulate(self._cluster(lifted), self.case.revisions, seed=self.case.seed)
         return not run.is_cut and bool(run.refusals) and any(r.after.key not in run.new_shapes for r in revisions)
 
-    def is_never_refused(self, run: Run) -> bool:
-        """Whether the most that was used of each quota concerned leaves room for the largest pod of its namespace: then no pod was
-        refused at any time, and larger quotas change nothing."""
-        admission, snapshot = run.simulation.admission, self.case.cluster.snapshot
-        spaces = {r.after.namespace for r in self.case.revisions}
-        largest: dict[tuple[str, str], int] = {}
-        for workload in (*(r.after for r in self.case.revisions), *snapshot.every_workload):
-            for template, _ in workload.templates if workload.namespace in spaces else ():
-                for key, amount in usage(admission.prepare(workload.namespace, template.spec, template.labels)).items():
-                    largest[workload.namespace, key] = max(largest.get((workload.namespace, key), 0), amount)
-        return not run.refusals and all(
-            admission.most_used[quota.namespace, quota.name].get(key, 0) + largest.get((quota.namespace, key), inf)
-            <= bound
-            for quota in snapshot.resource_quotas
-            if quota.namespace in spaces
-            for key, bound in quota.hard.items()
-        )
-
     def made_none(self, run: Run) -> bool:
         """Whether quotas or admission let no pod of any change be made, so that kube-scheduler never saw one."""
         return bool(run.refusals) and not any(r.after.key in run.new_shapes for r in self.case.revisions)
@@ -309,7 +297,7 @@ class Player:
             moved = self.knobs.moves_of(plan)
             cluster = moved.cluster if moved else self.case.cluster
             if plan.quota:
-                cluster = quota.lifted(cluster, {r.after.namespace for r in self.case.revisions})
+                cluster = quota.lifted(cluster, self.case.namespaces)
             likes = [more.like for more in self.knobs.more_nodes(plan) for _ in range(more.number)]
             cluster = self._clusters[key] = nodes.grown(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
@@ -319,6 +307,9 @@ class Player:
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
         pairs = zip(self.knobs.lenders, plan.lent, strict=True)
         return [(lender, lender.replicas[position - 1]) for lender, position in pairs if position]
+
+    def _quotas(self, plan: Plan, run: Run) -> tuple[quota.Raised, ...]:
+        return tuple(quota.raised(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:

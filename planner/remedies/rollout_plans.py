@@ -9,13 +9,11 @@ from planner.capacity.least_nodes import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.records import Node
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
 from planner.remedies.lever_ranges import Knobs, Lever, Plan, knobs
-from planner.remedies.levers import quota
-from planner.remedies.levers.lending import is_given_back
 from planner.remedies.player import PlanOutcome, Player
 from planner.remedies.scenario import PlanCase
 from planner.rollout.prepared_change import pod_times_of
@@ -55,7 +53,7 @@ def least(
     def is_fair(outcome: PlanOutcome) -> bool:
         """Whether it keeps enough Ready, and every lender is given back."""
         is_enough = outcome.lowest[0] >= enough(share, revision.after.pods_wanted)
-        return is_enough and all(outcome.run is not None and is_given_back(outcome.run, *pair) for pair in outcome.lent)
+        return is_enough and all(outcome.gives_back(*pair) for pair in outcome.lent)
 
     try:
         can = is_small or _does_with_all(case, case_knobs)
@@ -94,13 +92,6 @@ def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable
     return replace(
         case_knobs, ways=(ways,), lenders=tuple(lender for lender in lenders if lender.replicas), pools=tuple(pool for pool in pools if pool.most)
     )  # fmt: skip
-
-
-def raised(snapshot: Snapshot, outcome: PlanOutcome) -> tuple[tuple[str, str, str, int, int], ...]:
-    """The quotas that stood in the way of it (`quota.raised`)."""
-    if not outcome.plan.quota or outcome.run is None:
-        return ()
-    return tuple(quota.raised(snapshot, outcome.run, {r.after.namespace for r in outcome.revisions}))
 
 
 def _asked(cluster: Cluster, revision: Revision, case_knobs: Knobs) -> Hashable | None:

@@ -12,7 +12,7 @@ from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, shape_of
 
 T = TypeVar("T")
 
@@ -27,11 +27,15 @@ class PlanCase(Record):
     seed: int = 0
     arrival_seconds: float | None = None  # until a new node takes pods, where that is given
 
+    @property
+    def namespaces(self) -> set[str]:
+        """Of the changes."""
+        return {revision.after.namespace for revision in self.revisions}
+
     def shape(self, place: int) -> Shape:
         """Of the new pods of a change, as admitted where any were made."""
         after = self.revisions[place].after
-        new_shape = self.run.new_shapes.get(after.key)
-        return new_shape or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+        return self.run.new_shapes.get(after.key) or shape_of(self.cluster, after)
 
     @property
     def shapes(self) -> list[Shape]:

@@ -24,7 +24,7 @@ from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, Static, compile_shape
+from planner.scheduling.shape import Shape, Static, shape_of
 
 Way = tuple[Revision, tuple[Revision, ...]]
 """A rollout, with those that are scaled before the first of all."""
@@ -75,7 +75,7 @@ def first_turns(
 def _shape_with_room(cluster: Cluster, revision: Revision) -> Shape | None:
     """Of its new pods; None where not even all that is free in the cluster is enough for one of them, wherever others are."""
     after = revision.after
-    shape = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
+    shape = shape_of(cluster, after)
     open_nodes = [place for place, node in enumerate(cluster.nodes) if not node.is_cordoned]
     free = (cluster.allocatable - cluster.requested)[:, open_nodes].clip(min=0).sum(axis=1)
     return shape if all(free[row] >= amount for row, amount in shape.asks) else None
@@ -89,7 +89,7 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
         after = revision.after
         if after.traits.is_per_node:
             continue  # its pods are where they were then
-        own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
+        own = shape_of(cluster, after)
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):
             near_revisions.append(((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key), revision))

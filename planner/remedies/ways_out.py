@@ -7,7 +7,6 @@ from typing import Final
 
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
-from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.pod_durations import PodTimes
@@ -94,13 +93,8 @@ _PREFERRED = (
 def _once_stuck(case: StuckRollout) -> Iterator[Remedy]:
     """What a volume or a node that doesn't answer keeps: each way that completes."""
     revision, run = case.revision, case.run
-    levers: tuple[LeverPosition, ...] = (
-        *template.ways(revision, run, case.why),
-        *pods.ways(case.cluster, revision, run, case.why),
-    )
-    for way in levers:
-        if (remedy := case.in_way(way)) is not None:
-            yield remedy
+    for ways in (template.ways(revision, run, case.why), pods.ways(case.cluster, revision, run, case.why)):
+        yield from filter(None, map(case.in_way, ways))
 
 
 _HELD = (Reason.HOLD_AND_WAIT,)

@@ -323,6 +323,7 @@ class Admission:
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
+        self.has_refused = False  # a pod or a claim that a run made, at any time
 
     def fork(self) -> Admission:
         """Another that starts where this one stands."""

@@ -32,7 +32,7 @@ from planner.rollout.taint_evictions import evicted_places, evictions
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.cluster_event import Happening
 from planner.scheduling.filters import distinct
-from planner.scheduling.shape import Shape, compile_shape, seats
+from planner.scheduling.shape import Shape, compile_shape, seats, shape_of
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 
 
@@ -206,7 +206,7 @@ def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
     flights = [flight for flight in in_flight(cluster) if flight.is_untold and flight.key != workload.key]
     if not flights:
         return ()
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    shape = shape_of(cluster, workload)
     names = {cluster.node_names[node] for node in shape.candidates.tolist()}
     pods = cluster.snapshot.pods
     return tuple(

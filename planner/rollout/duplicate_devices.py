@@ -14,7 +14,7 @@ from planner.kubernetes.accelerators import Unit, accelerator, unit
 from planner.kubernetes.records import Workload
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_demand, device_table, may_suit
-from planner.scheduling.shape import compile_shape
+from planner.scheduling.shape import compile_shape, shape_of
 
 
 class TwiceOffered(Record):
@@ -57,7 +57,7 @@ def _vendor(driver: str) -> str:
 def used_by(cluster: Cluster, workload: Workload) -> Iterator[TwiceOffered]:
     """Those of which a pod of the workload asks for some, by either name."""
     for offer in offered_twice(cluster):
-        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+        shape = shape_of(cluster, workload)
         if dict(shape.asks).get(cluster.row[offer.resource], 0) or _claimed(cluster, workload, offer):
             yield offer
 

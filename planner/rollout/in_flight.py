@@ -45,7 +45,7 @@ from planner.rollout.ownership import (
 )
 from planner.rollout.silent_nodes import silent_nodes
 from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster, once_at_any_size
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, compile_shape, shape_of
 
 OVERDUE: Final = "False/ProgressDeadlineExceeded"
 _JUST_BEGUN = ("True/NewReplicaSetCreated", "True/FoundNewReplicaSet", "Unknown/DeploymentResumed")
@@ -410,7 +410,7 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
 def shapes_of(cluster: Cluster, owner: Workload | ReplicaSet) -> tuple[Shape, ...]:
     """Those of the pods that it has or may make; the workers of a LeaderWorkerSet apart."""
     parts = [owner, *(part for part in sets_by_owner(cluster).get(owner.uid, ()) if part.replicas)]
-    return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
+    return tuple(shape_of(cluster, p) for p in parts)
 
 
 @once_a_cluster

@@ -34,7 +34,7 @@ from planner.rollout.past_rollouts import PastCourse, PastRollout, is_held_by_pa
 from planner.rollout.prepared_change import compiled
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster, once_at_any_size
-from planner.scheduling.shape import compile_shape
+from planner.scheduling.shape import shape_of
 
 _CLOCK_SECONDS: Final = 2.0  # between two machines' clocks, in whole seconds
 _DONE: Final = (PastCourse.COMPLETED, PastCourse.HUNG_THEN_CURED)
@@ -389,5 +389,5 @@ def _comes_and_goes(key: str) -> bool:
 def _candidates(look: Snapshot, workload: Workload) -> Iterator[str]:
     """Nodes of a look that pass every static filter for the workload's new pods."""
     cluster = compiled(look)
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    shape = shape_of(cluster, workload)
     return (cluster.node_names[place] for place in shape.candidates)

@@ -35,7 +35,7 @@ from planner.rollout.scheduling_queue import CLOCKS
 from planner.rollout.silent_node_cures import cures
 from planner.rollout.tie_breaks import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import compile_shape
+from planner.scheduling.shape import compile_shape, shape_of
 
 PLACEMENT = "placement"  # these three: what a doubt is about where that isn't an object
 SECONDS = "seconds"
@@ -181,7 +181,7 @@ def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight)
     maker = coming.of
     if isinstance(maker, Workload) or in_flight(cluster) or len(cluster.unbound):
         return False
-    theirs = compile_shape(cluster, maker.namespace, maker.template.labels, maker.template.spec)
+    theirs = shape_of(cluster, maker)
     after = [revision.after for revision in revisions]
     own_shapes = [
         compile_shape(cluster, workload.namespace, t.labels, t.spec)

@@ -192,7 +192,7 @@ class Simulation:
         shape = self._shape(namespace, labels, spec, default_selector)
         refusal = self.admission.refusal(namespace, name, shape.spec)
         if refusal:
-            self.refusals[owner] = refusal
+            self.refusals[owner], self.admission.has_refused = refusal, True
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
@@ -214,7 +214,7 @@ class Simulation:
         """Make an object that isn't a pod; whether the API server takes it (`refusals` says why not)."""
         refusal = self.admission.object_refusal(kind, namespace, name, counted)
         if refusal:
-            self.refusals[owner] = refusal
+            self.refusals[owner], self.admission.has_refused = refusal, True
             return False
         self.refusals.pop(owner, None)
         self.admission.charge_object(namespace, counted)

@@ -28,9 +28,11 @@ from planner.kubernetes.records import (
     NodeAffinity,
     PodAffinityTerm,
     PodSpec,
+    ReplicaSet,
     Requirement,
     Toleration,
     TopologySpreadConstraint,
+    Workload,
 )
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.kubernetes.selectors import (
@@ -398,6 +400,11 @@ def compile_shape(
         Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
     """
     return cluster.remember(_compile, namespace, labels, spec, default_selector)
+
+
+def shape_of(cluster: Cluster, workload: Workload | ReplicaSet) -> Shape:
+    """The shape of a workload's new pods, as its template has them."""
+    return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
 
 
 def seats(shape: Shape, free: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from planner.capacity.unlisted_node_groups import growing
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
+from planner.pricing.added_nodes import money
 from planner.pricing.strategy_cost import SpareTerms
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs
@@ -20,7 +21,7 @@ from planner.questions.question import Inputs
 from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.remedies import price as remedy_costs
+from planner.remedies.price import price_of_remedy
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import answer_view, cache, errors, link, prices
 from planner.ui.settings_form import SettingsForm
@@ -139,7 +140,7 @@ def remedy_price(snapshot: Snapshot, remedy: Remedy) -> str:
     if not remedy.extra_nodes:
         return ""
     try:
-        price = remedy_costs.price_of_remedy(snapshot, prices.book(), remedy)
+        price = price_of_remedy(snapshot, prices.book(), remedy)
     except HeadroomError:  # said where the strategies' costs stand
         price = None
-    return "no price" if price is None else remedy_costs.money(price.usd_per_month, price.usd_per_rollout, price.kept)
+    return "no price" if price is None else money(price.usd_per_month, price.usd_per_rollout, price.kept)

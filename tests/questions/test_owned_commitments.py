@@ -18,6 +18,7 @@ from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.records import FrozenMap
 from planner.pricing import bill as bill_room
+from planner.pricing.added_nodes import price_of_nodes
 from planner.pricing.allocation import AllocationKind
 from planner.pricing.focus import OF_COMMITMENTS, focus_rows, unfilled
 from planner.pricing.owned_commitments import paid_for, parse_commitments
@@ -25,7 +26,6 @@ from planner.pricing.price_book import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings
-from planner.remedies.price import price_of_nodes
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import cluster_savings as fleet_savings

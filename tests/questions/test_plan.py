@@ -18,6 +18,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.pricing.added_nodes import price_of_nodes
 from planner.questions.plan import QUESTION, PlanSettings, answer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs
@@ -31,7 +32,7 @@ from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind, alike, price_of
 from planner.remedies.plan import PlanAnswer, Turn
 from planner.remedies.player import PlanOutcome
-from planner.remedies.price import price_of_nodes, remedy_cost
+from planner.remedies.price import remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy

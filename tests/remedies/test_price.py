@@ -1,4 +1,4 @@
-"""One price and one duration of an added node, at every door that says them: `planner.remedies.price`."""
+"""One price and one duration of an added node, at every door that says them: `planner.pricing.added_nodes`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.pricing.added_nodes import AddedNodes, price_of_nodes, priced
 from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import paid_for, parse_commitments
 from planner.pricing.price_book import PriceBook, Provisioning
@@ -31,7 +32,6 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout_answer
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.price import AddedNodes, price_of_nodes, priced
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario

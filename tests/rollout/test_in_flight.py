@@ -412,7 +412,7 @@ def test_no_way_out_scales_one_midway_to_where_it_would_never_go_on() -> None:
     assert roll(*items, key="Deployment/ml/holder", replicas=1).completed
     found = rollout(snapshot(*items), Scenario(changes=(WorkloadChange(workload=WORKER),)))
     titles = [one.title for one in found.remedies if one.kind is RemedyKind.FREE_CAPACITY]
-    assert titles == ["2 pods of ml/holder fewer until there is other room"]
+    assert titles == ["2 pods of ml/holder fewer while rolling out"], "its third pod waits afterwards as it does today"
 
 
 # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -48,6 +48,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/stored_snapshot_validation.py": "tests/history/test_kept.py",
     "planner/kubernetes/attachable_volumes.py": "tests/rollout/test_volumes_elsewhere.py",
     "planner/rollout/webhook_match_conditions.py": "tests/questions/test_unplayed_admission.py",
+    "planner/capacity/new_node_kinds.py": "tests/remedies/test_doors.py",
     "planner/remedies/made_devices.py": "tests/remedies/test_room_without_cluster.py",
     "planner/remedies/room_of_stuck.py": "tests/remedies/test_room_of_stuck.py",
     "planner/remedies/lever_outcomes.py": "tests/questions/test_plan.py",

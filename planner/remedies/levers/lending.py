@@ -9,32 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
 
 import numpy as np
 
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import listing
-from planner.kubernetes import shell_commands
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
+from planner.remedies.levers.strategy import ONE_BY_ONE, position_of
 from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.user_change_steps import scale, scale_back
 from planner.remedies.scenario import fewest
-from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.answers import Remedy, RemedyKind
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.room_when_empty import has_room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.verdict import rivals, workload_of
 from planner.scheduling.cluster import BoolArray, Cluster
-from planner.scheduling.shape import Shape, Static, compile_shape
-
-SCALE_SECONDS: Final = 600
+from planner.scheduling.shape import Shape, Static, compile_shape, shape_of
 
 
 # ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
@@ -128,12 +125,7 @@ def is_given_back(run: Run, lender: Lender, replicas_left: int) -> bool:
     """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
     own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
     number = lender.disturbed(replicas_left)
-    return not number or has_room(run, _shape(run, lender.workload), number)
-
-
-def _shape(run: Run, workload: Workload) -> Shape:
-    cluster = run.simulation.cluster
-    return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    return not number or has_room(run, shape_of(run.simulation.cluster, lender.workload), number)
 
 
 # ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,12 +147,11 @@ def own_pods(case: StuckRollout) -> Iterator[Remedy]:
         return
     if _comes_to_rest(case, before, fewer):
         yield case.remedy(
-            RemedyKind.SCALE_DOWN_FIRST,
-            f"Scale to {fewer} first, and back afterwards",
+            LeverPosition(
+                kind=RemedyKind.SCALE_DOWN_FIRST, title=f"Scale to {fewer} first, and back afterwards", replicas=fewer
+            ),
             f"{fewer} of {workload.replicas} pods during the rollout, {case.at_worst(run)}{_autoscaled(case, workload, fewer)}",
             run,
-            first=(scale(workload, fewer),),
-            last=(scale_back(workload),),
             last_seconds=case.pod_times.startup_seconds,
         )
 
@@ -184,18 +175,22 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
         return
     makes_room = partial(_makes_room, case, shape)
     for lender in lenders(case.cluster, case.run.moments, [shape], scarce, case.reached, makes_room):
-        other = lender.workload
-        fewest_pods = fewest([other.replicas - left for left in lender.replicas], partial(_without, case, other))
+        other, placed = lender.workload, case.revision.placed
+
+        def without(number: int, draws: bool, other: Workload = other) -> Run | None:
+            return case.lent([scaled(other, other.replicas - number)], draws=draws)
+
+        fewest_pods = fewest([other.replicas - left for left in lender.replicas], without)
         if fewest_pods is not None and _comes_to_rest(case, other, other.replicas - fewest_pods[0]):
             count, run = fewest_pods
             replicas_left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
-            placed = case.revision.placed
             can_wait = placed is None or bool(placed.resource and placed.waits)
-            is_lent = can_wait and has_room(run, _shape(run, other), count)
+            is_lent = can_wait and is_given_back(run, lender, replicas_left)
             until = "while rolling out" if is_lent else "until there is other room"
             yield case.remedy(
-                RemedyKind.FREE_CAPACITY,
-                f"{pods} of {other.namespace}/{other.name} fewer {until}",
+                LeverPosition(
+                    kind=RemedyKind.FREE_CAPACITY, title=f"{pods} of {other.namespace}/{other.name} fewer {until}"
+                ),
                 f"{replicas_left:,} of {other.replicas:,} {other.namespace}/{other.name}; {case.at_worst(run)}{_autoscaled(case, other, replicas_left)}",
                 run,
                 first=(scale(other, replicas_left),),
@@ -204,11 +199,6 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
                 lenders=1,
             )
             return
-
-
-def _without(case: StuckRollout, other: Workload, count: int, draws: bool) -> Run | None:
-    """The rollout while another workload has so many pods fewer; None where it doesn't complete."""
-    return case.lent([scaled(other, other.replicas - count)], draws=draws)
 
 
 def _makes_room(case: StuckRollout, shape: Shape, other: Workload) -> bool:
@@ -241,39 +231,12 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         whom = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
-            RemedyKind.FREE_CAPACITY,
-            f"{ONE_BY_ONE.title}, with {whom} at 0 replicas meanwhile",
+            replace(position_of(workload, ONE_BY_ONE), kind=RemedyKind.FREE_CAPACITY, change=""),
             f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod",
             run,
-            patch=patch_of(workload, ONE_BY_ONE),
-            what=ONE_BY_ONE.title,
+            title=f"{ONE_BY_ONE.title}, with {whom} at 0 replicas meanwhile",
             first=tuple(scale(rival, 0) for rival in others),
             last=tuple(map(scale_back, others)),
             disturbs=sum(_bound(case.cluster, other) for other in others),
             lenders=len(others),
         )
-
-
-# ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def scale(workload: Workload, replicas: int) -> Step:
-    """A workload scaled, and that waited for."""
-    return Step(
-        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
-        commands=(
-            shell_commands.scale(workload.key, replicas),
-            shell_commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
-        ),
-        undo=scale_back(workload).commands,
-        is_lent=True,
-        target=workload.key,
-        before=str(workload.replicas),
-        after=str(replicas),
-    )
-
-
-def scale_back(workload: Workload) -> Step:
-    """A workload given its pods again; that they have room isn't waited for."""
-    return Step(
-        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
-        commands=(shell_commands.scale(workload.key, workload.replicas),),
-    )

@@ -18,13 +18,13 @@ class LeverPosition(Record, eq=False):
 
     Attributes
     ----------
-    patch : of its strategy or its template
+    patch : of its strategy or its template; `change`: the same as ``--change`` has it, "" where that has no words for it
     replicas : to which it is scaled first, and back afterwards
     happenings : to pods and nodes once it is stuck, as the step `then` does it; `last`: what is done when it is through
     answers : nodes that don't answer today and do then
     events : the same as ``--then`` has it
     disturbs : pods of others that end for it
-    kind : of those that are ways out as they are
+    kind, costs : of a way out, and what it costs in words, in which ``{}`` stands for how many pods are Ready
     """
 
     title: str = ""
@@ -39,6 +39,8 @@ class LeverPosition(Record, eq=False):
     last: tuple[Step, ...] = ()
     disturbs: int = 0
     kind: RemedyKind | None = None
+    change: str = ""
+    costs: str = ""
 
     def changed(self, workload: Workload) -> Workload:
         """The workload with it."""

@@ -9,9 +9,9 @@ from planner.ground.records import replace
 from planner.ground.words import duration, listing, plural, short_name
 from planner.kubernetes import shell_commands
 from planner.remedies import limits
-from planner.remedies.levers.lending import SCALE_SECONDS
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.levers.user_change_steps import PATIENCE
+from planner.remedies.levers.user_change_steps import PATIENCE, SCALE_SECONDS
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import workloads_by_key
@@ -31,8 +31,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     names = listing([short_name(key) for key in flying])
     what = f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out"
     yield case.remedy(
-        RemedyKind.WAIT,
-        f"Wait for {names}",
+        LeverPosition(kind=RemedyKind.WAIT, title=f"Wait for {names}"),
         f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
         f"{case.at_worst(run)}, and nothing has to be changed",
         run,

@@ -19,9 +19,9 @@ from planner.kubernetes import shell_commands
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Workload
-from planner.remedies.levers.lending import SCALE_SECONDS
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.user_change_steps import SCALE_SECONDS
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.silent_node_cures import silent_node_cures
@@ -41,18 +41,13 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
         return
     namespace = case.workload.namespace
     event = Happening(after_seconds=WHEN_AT_REST, words="", deletes=tuple(f"{namespace}/{name}" for name in names))
-    run = case.played(case.revisions, case.cluster.expecting((*case.cluster.later, event)))
-    if run is not None:
-        what = f"Delete {plural(len(names), 'pod')} {listing(names)} after the change"
-        yield case.remedy(
-            RemedyKind.DELETE_PODS,
-            what,
-            f"{plural(len(names), 'it is', 'they are')} not Ready today; {case.at_worst(run)}",
-            run,
-            then=Step(
-                what=what, commands=(shell_commands.command("kubectl", "delete", "pod", *names, "-n", namespace),)
-            ),
-        )
+    what = f"Delete {plural(len(names), 'pod')} {listing(names)} after the change"
+    deleted = shell_commands.command("kubectl", "delete", "pod", *names, "-n", namespace)
+    way = LeverPosition(
+        kind=RemedyKind.DELETE_PODS, title=what, happenings=(event,), then=Step(what=what, commands=(deleted,)),
+        costs=f"{plural(len(names), 'it is', 'they are')} not Ready today; {{}}",
+    )  # fmt: skip
+    yield from filter(None, [case.in_way(way)])
 
 
 def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:

@@ -10,6 +10,7 @@ from planner.ground.words import listing, plural
 from planner.kubernetes import shell_commands
 from planner.kubernetes.records import FrozenMap, ResourceQuota, Snapshot
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.rollout.admission import usage
 from planner.rollout.answers import Remedy, RemedyKind, Step
@@ -41,7 +42,10 @@ def lifted(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
     return with_bounds(cluster, {(of.namespace, of.name, key): UNBOUNDED for of in quotas for key in of.hard})
 
 
-def raised(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[tuple[str, str, str, int, int]]:
+Raised = tuple[str, str, str, int, int]
+
+
+def raised(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[Raised]:
     """Namespace, quota, resource, today's bound and the most that is used in a run, of the quotas that stood in the way."""
     for quota in snapshot.resource_quotas:
         used = run.simulation.admission.most_used.get((quota.namespace, quota.name), {})
@@ -86,8 +90,9 @@ def _remedy(case: StuckRollout, hard: Sequence[tuple[str, str, int, int]], run: 
     names = dict.fromkeys(name for name, *_ in hard)
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, _, amount in hard)
     return case.remedy(
-        RemedyKind.RAISE_QUOTA,
-        f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}",
+        LeverPosition(
+            kind=RemedyKind.RAISE_QUOTA, title=f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
+        ),
         f"{amounts}; {case.at_worst(run)}",
         run,
         step=raise_quotas(case.workload.namespace, hard),

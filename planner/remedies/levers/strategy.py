@@ -6,6 +6,7 @@ How far it goes: every value of maxSurge and maxUnavailable up to `limits.STRATE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from math import ceil
 from typing import Any, Final
 
@@ -57,11 +58,8 @@ def recreated(case: StuckRollout) -> Iterator[Remedy]:
 
 def _first_of(case: StuckRollout, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
     """The first of other strategies that completes."""
-    for way in ways:
-        run = case.attempt(replace(case.workload, strategy=way.strategy))
-        if run is not None:
-            yield case.remedy(kind, way.title, case.availability(run), run, patch=patch_of(case.workload, way), change=as_change(case.workload.key, way.strategy))  # fmt: skip
-            return
+    remedies = (case.in_way(replace(position_of(case.workload, way), kind=kind)) for way in ways)
+    yield from islice(filter(None, remedies), 1)
 
 
 def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
@@ -121,7 +119,7 @@ def _cell(cluster: Cluster, revision: Revision, pair: Pair) -> GridCell | None:
 def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[LeverPosition]:
     """Every other strategy that is looked at; `cut` gets where that ends."""
     if workload.traits.is_custom:
-        yield from (_way(workload, own) for own in own_ways(workload))
+        yield from (position_of(workload, own) for own in own_ways(workload))
         cut.append(f"of {workload.kind} {workload.name} a few settings of its own are looked at")
         return
     if workload.traits.has_ordinals:
@@ -142,9 +140,9 @@ def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Lever
     pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
     if is_per_node:  # the API server refuses a DaemonSet that has both maxSurge and maxUnavailable
         pairs = [(0, missing) for missing in values if missing] + [(surge, 0) for surge in values if surge]
-    yield from (_way(workload, rolling_way(pair)) for pair in pairs if pair != today)
+    yield from (position_of(workload, rolling_way(pair)) for pair in pairs if pair != today)
     if not is_per_node:
-        yield from (_way(workload, own) for own in recreate_way(workload))
+        yield from (position_of(workload, own) for own in recreate_way(workload))
 
 
 def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[LeverPosition]:
@@ -171,5 +169,8 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
             )  # fmt: skip
 
 
-def _way(workload: Workload, own: OwnWay) -> LeverPosition:
-    return LeverPosition(title=own.title, strategy=own.strategy, patch=patch_of(workload, own))
+def position_of(workload: Workload, way: OwnWay) -> LeverPosition:
+    """Another strategy of a workload as a position of its own knob."""
+    return LeverPosition(
+        title=way.title, strategy=way.strategy, patch=patch_of(workload, way), change=as_change(workload.key, way.strategy)
+    )  # fmt: skip

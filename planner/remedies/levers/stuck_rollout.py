@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from planner.capacity.growth import waiting_shape
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes import shell_commands
 from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.patches import Object, as_yaml
+from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.user_change_steps import change, patched, with_cure
+from planner.remedies.levers.user_change_steps import after_change, before_change, change, cure_of, with_cure
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
-from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.answers import Remedy, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.room_when_empty import RoomWhenEmpty
@@ -89,9 +90,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
 
     @cached_property
     def shape(self) -> Shape | None:
-        """Of a pod that waits, a new one if one does."""
-        waiting = [pod for pod in self.run.pods[self.workload.key] if not pod.is_bound]
-        return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
+        return waiting_shape(self.run, self.workload.key)
 
     def lowest_ready(self, run: Run) -> int:
         return run.lowest_ready(self.workload.key)
@@ -125,56 +124,50 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
 
     def in_way(self, way: LeverPosition) -> Remedy | None:
         """The way out that a position of its own knob is; None where it doesn't complete."""
-        assert way.kind is not None
         changed = list(self.revisions)
         changed[self.place] = way.revised(self.revision)
         run = self.played(changed, way.happens_to(self.cluster))
         if run is None:
             return None
-        return self.remedy(
-            way.kind, way.title, self.availability(run), run, patch=way.patch, then=way.then, last=way.last, disturbs=way.disturbs,
-            events=way.events,
-        )  # fmt: skip
+        return self.remedy(way, way.costs.format(self.at_worst(run)) or self.availability(run), run)
 
     def remedy(
-        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
-        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), last_seconds: float = 0.0,
-        what: str = "", then: Step | None = None, disturbs: int = 0, **more: Any,
+        self, way: LeverPosition, sentence: str, run: Run, *, title: str = "", step: Step | None = None, first: tuple[Step, ...] = (),
+        first_seconds: float = 0.0, last: tuple[Step, ...] = (), last_seconds: float = 0.0, disturbs: int = 0, **more: Any,
     ) -> Remedy:  # fmt: skip
-        """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
+        """The way out: `first`, the `step` that cures or what its own knob does, the change itself, `last`; waited for in between. `more`: of
         `Remedy`."""
-        revision = self.revision
+        assert way.kind is not None
         preempted = preempted_of_others(run, [r.after.key for r in self.revisions])
-        is_of_pods = patch is not None and "template" in patch["spec"]
-        if patch:
-            step = patched(revision.before, what or title, patch)
-            if (
-                is_of_pods and revision.before is not None
-            ):  # a patch of the template first would start a rollout of the old version: it goes after the change
-                then = step
-        cures = [] if step is None else [step]
-        cure = shell_commands.chain([command for step in cures for command in step.commands]) if cures else ""
         # A resize may answer before its node takes pods (EKS, AKS): the wait covers what comes first, as the certificate's does.
         seconds = first_seconds + self.seconds(run)
-        change_step, lent = change(revision, run, seconds), [then] if then and then.is_lent else []
-        done = [*first, *(() if step is then else cures), *with_cure(change_step, then)]
+        cure, own = cure_of(self.revision, way), list(before_change(self.revision, way)) if step is None else [step]
+        done = [*first, *own, *with_cure(change(self.revision, run, seconds), cure)]
+        back = [*after_change(self.revision, way), *last]
+        # What is lent, and what has to be done in its time, is no cure by itself.
+        is_whole = bool(first or way.then) or way.replicas is not None
         return Remedy(
-            kind=kind,
-            title=title,
+            kind=way.kind,
+            title=title or way.title,
             sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
-            disturbs=disturbs + preempted,
+            disturbs=disturbs + way.disturbs + preempted,
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
             seconds=seconds + last_seconds,
-            patch_yaml=as_yaml(patch) if patch else "",
+            patch_yaml=as_yaml(way.patch) if way.patch else "",
             command=shell_commands.chain(
-                [command for step in done for command in step.commands],
-                always=[command for step in last for command in step.commands],
-                on_failure=[undo_command for step in (*first, *lent) for undo_command in step.undo],
+                _commands(done),
+                always=_commands(back),
+                on_failure=[undo for one in done if one.is_lent for undo in one.undo],
             )
-            if first or (then and not is_of_pods)
-            else cure,
-            steps=(*done, *last),
+            if is_whole
+            else shell_commands.chain(_commands([*own, *([cure] if cure else [])])),
+            steps=(*done, *back),
             is_proven=holds_in_every_placement(run.whole(), run.revisions),
-            **more,
+            events=way.events,
+            **{"change": way.change, **more},
         )
+
+
+def _commands(steps: Iterable[Step]) -> list[str]:
+    return [command for step in steps for command in step.commands]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
 from planner.rollout.verdict import Impasse, volume_waits
 from planner.scheduling.filters import Fails, fails
-from planner.scheduling.shape import compile_shape
 
 
 def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
@@ -44,22 +44,14 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
     free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
     if free * 2 < request or free <= 0:
         return
-    template = case.workload.template
-    smaller = compile_shape(case.cluster, shape.namespace, shape.labels, _asking(shape.spec, name, free))
-    room = replace(case.room, shape=smaller)
-    if case.room.shape is not None and room.is_short(case.cluster, case.workload):
-        return
-    run = case.attempt(replace(case.workload, template=replace(template, spec=_asking(template.spec, name, free))))
-    if run is not None:
-        text, container = format_amount(free, name), template.spec.containers[0].name
-        resources: dict[str, dict[str, str]] = {"requests": {name: text}}
-        yield case.remedy(
-            RemedyKind.SMALLER_REQUEST,
-            f"Ask for {text} {name} instead of {format_amount(request, name)}",
-            f"{case.at_worst(run)}; only if the program can live with it",
-            run,
-            patch=in_template({"containers": [{"name": container, "resources": resources}]}),
-        )
+    template, text = case.workload.template, format_amount(free, name)
+    container = {"name": template.spec.containers[0].name, "resources": {"requests": {name: text}}}
+    way = LeverPosition(
+        kind=RemedyKind.SMALLER_REQUEST, title=f"Ask for {text} {name} instead of {format_amount(request, name)}",
+        template=replace(template, spec=_asking(template.spec, name, free)), patch=in_template({"containers": [container]}),
+        costs="{}; only if the program can live with it",
+    )  # fmt: skip
+    yield from filter(None, [case.in_way(way)])
 
 
 def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
@@ -70,21 +62,16 @@ def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
 
 def other_selector(case: StuckRollout) -> Iterator[Remedy]:
     """A node selector entry that no node satisfies, left out."""
-    workload = case.workload
-    spec = workload.template.spec
-    for key in spec.node_selector:
-        fewer = FrozenMap({k: v for k, v in spec.node_selector.items() if k != key})
-        template = replace(workload.template, spec=replace(spec, node_selector=fewer))
-        run = case.attempt(replace(workload, template=template))
-        if run is not None:
-            yield case.remedy(
-                RemedyKind.FIX_SELECTOR,
-                f"Without nodeSelector {key}={spec.node_selector[key]}",
-                f"no usable node has that label; {case.at_worst(run)}",
-                run,
-                patch=in_template({"nodeSelector": {key: None}}),
-            )
-            return
+    template, selector = case.workload.template, case.workload.template.spec.node_selector
+    ways_out = (
+        LeverPosition(
+            kind=RemedyKind.FIX_SELECTOR, title=f"Without nodeSelector {key}={selector[key]}",
+            template=replace(template, spec=replace(template.spec, node_selector=FrozenMap({k: v for k, v in selector.items() if k != key}))),
+            patch=in_template({"nodeSelector": {key: None}}), costs="no usable node has that label; {}",
+        )
+        for key in selector
+    )  # fmt: skip
+    yield from islice(filter(None, map(case.in_way, ways_out)), 1)
 
 
 def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:

@@ -1,4 +1,4 @@
-"""The user's own change as a step, the wait for its rollout, and a patch of what is changed."""
+"""The steps of a workload that changes: scaled, patched, its own change, the wait for its rollout, and what is done after it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from planner.inventory.patch_and_undo import MANIFEST, applied, taken_back
 from planner.kubernetes import shell_commands
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Workload
+from planner.remedies.levers.lever_position import LeverPosition
 from planner.rollout.answers import RolloutResult, Step
 from planner.rollout.run import Revision, Run
 
 PATIENCE: Final = 2  # how much longer than estimated kubectl waits: times are estimates
+SCALE_SECONDS: Final = 600
 
 
 def change(revision: Revision, run: Run, seconds: float) -> Step:
@@ -63,6 +65,33 @@ def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]
     for place in places:
         yield from shell_commands.wait_paused(workload.key, seconds, place)
         yield shell_commands.promote_plainly(workload.key)
+
+
+# ── in order ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def before_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
+    """What a position of its own knob does to a workload before its change."""
+    before = revision.before
+    if way.replicas is not None and before is not None:
+        yield scale(before, way.replicas)
+    if way.patch is not None and not _is_late(revision, way):
+        yield patched(before, way.title, way.patch)
+
+
+def cure_of(revision: Revision, way: LeverPosition) -> Step | None:
+    """What it does after the change and before that can end."""
+    return patched(revision.before, way.title, way.patch) if way.patch and _is_late(revision, way) else way.then
+
+
+def _is_late(revision: Revision, way: LeverPosition) -> bool:
+    """Whether its patch goes after the change: one of the template first would start a rollout of the old version."""
+    return way.template is not None and revision.before is not None
+
+
+def after_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
+    """What takes it back once the change is through."""
+    if way.replicas is not None:
+        yield scale_back(revision.after)
+    yield from way.last
 
 
 def with_cure(change_step: Step, cure: Step | None) -> Iterator[Step]:
@@ -114,3 +143,27 @@ def patched(before: Workload | None, title: str, patch: Object) -> Step:
         what=title, commands=(shell_commands.patch(before.key, patch),), undo=(shell_commands.patch(before.key, taken_back(before, patch)),),
         target=before.key, before=json.dumps(taken_back(before, patch)), after=json.dumps(patch),
     )  # fmt: skip
+
+
+def scale(workload: Workload, replicas: int) -> Step:
+    """A workload scaled, and that waited for."""
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
+        commands=(
+            shell_commands.scale(workload.key, replicas),
+            shell_commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
+        ),
+        undo=scale_back(workload).commands,
+        is_lent=True,
+        target=workload.key,
+        before=str(workload.replicas),
+        after=str(replicas),
+    )
+
+
+def scale_back(workload: Workload) -> Step:
+    """A workload given its pods again; that they have room isn't waited for."""
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
+        commands=(shell_commands.scale(workload.key, workload.replicas),),
+    )
