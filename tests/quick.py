@@ -21,7 +21,7 @@ LATER: Final = (
     "tests/architecture",  # `make check` asks the house; here are documents and what commands load
     "tests/bench",
     "tests/browser",
-    "tests/cli",  # what commands answer is asked in tests/questions; each of them runs once (`SMOKE`)
+    "tests/cli",  # what commands answer is asked in tests/questions; each runs once, and what costs little does (`SMOKE`)
     "tests/collection",
     "tests/compatibility",
     "tests/deploy",
@@ -74,11 +74,18 @@ LATER: Final = (
 
 SMOKE: Final = (
     "tests/browser/test_every_page.py::test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high[-1360-900-",
+    "tests/cli/test_costs_command.py",
     "tests/cli/test_deploy_timeouts.py",
     "tests/cli/test_each_command.py",
+    "tests/cli/test_gate_without_cluster.py",
+    "tests/cli/test_grouped.py",
     "tests/cli/test_history_commands.py",
+    "tests/cli/test_memory_command.py",
+    "tests/cli/test_options_that_need_another.py",
     "tests/cli/test_prices_command.py",
     "tests/cli/test_python.py",
+    "tests/cli/test_rollout_command.py",
+    "tests/cli/test_wrong_names.py",
     "tests/cli/test_mcp.py::test_an_answer_is_",
     "tests/fuzz/test_fuzz.py::test_whatever_comes_in_is_handled[0]",
     "tests/serve/test_serve.py::test_recorded_reviews_get_an_answer_over_tls",

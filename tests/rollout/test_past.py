@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.rollout.past_causes import HangCure
+from planner.rollout.past_causes import HangCause, HangCure, of_event
 from planner.rollout.past_rollouts import PastCourse, PastRollout, latest_rollout
 from planner.rollout.prepared_change import compiled
 from tests.builders.objects import deployment, node, owner, pod, pod_spec, read_items
@@ -202,3 +202,18 @@ def test_a_hang_that_a_new_node_ended_is_told_though_node_and_pod_are_gone(
     past = latest_rollout(cluster, cluster.snapshot.workloads[0])
     assert past is not None
     assert (past.course, past.cure) == (PastCourse.HUNG_THEN_CURED, cure)
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("Error: InvalidImageName", HangCause.IMAGE_PULL),
+        ('Failed to pull image "app:2": not found', HangCause.IMAGE_PULL),
+        ("Error: CreateContainerError", HangCause.CRASH_LOOP),
+        ('Error: secret "token" not found', HangCause.CRASH_LOOP),
+    ],
+)
+def test_of_failed_containers_those_without_their_image_are_told_apart(message: str, cause: HangCause) -> None:
+    """Source: kubernetes `pkg/kubelet/images/types.go`: the errors of a pull; the rest is of the container's start."""
+    failed = event("Failed", "Pod", "x-1", START, message)
+    assert [of_event(one) for one in read_items([failed]).events] == [cause]
