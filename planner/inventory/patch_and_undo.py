@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import groupby
 from textwrap import indent
 from typing import Any, Final, TypeGuard
 
@@ -60,29 +61,34 @@ class Applied(Record):
     is_whole: bool = True
 
 
-def applied(before: Workload, after: Workload, patch: str = "") -> Applied | None:
+def applied(before: Workload, after: Workload, patch: str = "", manifest: Workload | None = None) -> Applied | None:
     """How `after` is made of `before`; None where their documents are the same (a restart needs no patch).
 
-    `patch` is the strategic merge patch that was typed; nothing of it that isn't kept is written.
+    `patch` is the strategic merge patch that was typed, `manifest` what a manifest made of `before` first; nothing of them that isn't
+    kept is written.
     """
     old = _document(before)
     new = _spelled_as(old, _document(after))
     change, back = difference(old, new), difference(new, old)
-    patched, unread = _patched(before, patch)
+    patched, unread = _patched(manifest or before, patch)
     if not change and not unread:
         return None
     is_whole = not _has_sealed(change) and not unread
     merged = _without_sealed(change)
     if is_whole:
         command = shell_commands.patch(before.key, merged)
-    elif patch:
-        patch_remainder = difference(_spelled_as(old, _document(patched)), new)
-        parts = [shell_commands.kubectl("patch", before.key, "--patch-file", PATCH)]
-        command = " && ".join(
-            [*parts, *([shell_commands.patch(before.key, patch_remainder)] if patch_remainder else [])]
-        )
     else:
-        command = shell_commands.command("kubectl", "apply", "-f", MANIFEST)
+        # The user's own files first, in the order in which they count; then the settings, which stand in no file.
+        is_applied = manifest is not None or not patch
+        files = [shell_commands.command("kubectl", "apply", "-f", MANIFEST)] if is_applied else []
+        files += [shell_commands.kubectl("patch", before.key, "--patch-file", PATCH)] if patch else []
+        is_told = manifest is not None or bool(patch)
+        settings = _without_sealed(difference(_spelled_as(old, _document(patched)), new)) if is_told else {}
+        command = " && ".join([*files, *([shell_commands.patch(before.key, settings)] if settings else [])])
+    # Each step with another template is a revision, and an undo goes back by one.
+    steps = (before, manifest or before, patched, after)
+    templates = list(groupby(document_of(step)["spec"].get("template") for step in steps))
+    is_sealed_template = _has_sealed(back) or _has_sealed(change)
     kind = kind_called(before.kind)
     document = {
         "apiVersion": f"{kind.group}/{kind.version}", "kind": before.kind,
@@ -97,7 +103,8 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
         differences=tuple(_differences(old, new, "")),
         kustomization=_kustomization(before, kind.group, kind.version, document),
         helm_values=_helm(merged, kind.strategy_field),
-        undo=_undo(before, _without_sealed(back), is_template_sealed=_has_sealed(back) or _has_sealed(change)),
+        undo=shell_commands.no_undo(before.key) if is_sealed_template and len(templates) > 2
+        else _undo(before, _without_sealed(back), is_template_sealed=is_sealed_template),
         is_whole=is_whole,
     )  # fmt: skip
 

@@ -44,10 +44,15 @@ def undo(key: str, *more: str) -> str:
     nothing does."""
     kind, (_, namespace, name) = kind_in(key), key.split("/", 2)
     if not kind.undoes:
-        return comment(f"apply the manifest that {key} had before").strip()
+        return no_undo(key)
     if kind.is_custom:
         return command(*kind.undoes.split(), name, "-n", namespace, *more)
     return kubectl(kind.undoes.removeprefix("kubectl "), key, *more)
+
+
+def no_undo(key: str) -> str:
+    """A comment where no command brings today's template back."""
+    return comment(f"apply the manifest that {key} had before").strip()
 
 
 def promote(key: str) -> str:

@@ -159,6 +159,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
             before=applied_revision.before if applied_revision else workload, after=after, never_ready=change.never_ready,
             has_new_template=has_new_template or (applied_revision is not None and applied_revision.has_new_template),
             keeps_replicas=change.replicas is None and after.replicas == workload.replicas,
+            applied=applied_revision.after if applied_revision else None,
         )  # fmt: skip
         revisions = (
             [changed, *(other_revision for other_revision in revisions if other_revision is not applied_revision)]

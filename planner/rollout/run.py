@@ -82,7 +82,8 @@ class Revision(Record):
     change is the workload's own. `queued`: what Kueue does with its pods; their templates are as it lets them in; None where it has
     no say, or wasn't asked. `changes`: what changes the same workload later, whatever has become of this then, each against the one
     before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first. `keeps_replicas`:
-    it says nothing of replicas: those stay that there are then, from wherever.
+    it says nothing of replicas: those stay that there are then, from wherever. `applied`: what a manifest alone makes of it, where a
+    setting or a patch comes on top.
     """
 
     before: Workload | None  # None: the workload is new
@@ -99,6 +100,7 @@ class Revision(Record):
     words: str = ""
     turn: int = 0
     keeps_replicas: bool = False
+    applied: Workload | None = None
 
     @property
     def is_recorded(self) -> bool:

@@ -446,7 +446,7 @@ def applied_changes(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[
     """How each change is applied and undone; one that only has replicas which its autoscaler sets is none."""
     patches = {change.workload: change.patch for change in scenario.changes}
     applied_texts = (
-        applied(r.before, r.after, patches.get(r.after.key, ""))
+        applied(r.before, r.after, patches.get(r.after.key, ""), r.applied)
         for r in revisions
         if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
     )

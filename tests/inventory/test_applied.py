@@ -13,6 +13,8 @@ from planner.inventory.change import WorkloadChange, apply_change, document_of
 from planner.inventory.patch_and_undo import Applied, applied
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import FrozenMap, Workload
+from planner.rollout.prepared_change import Scenario, prepare
+from planner.rollout.run_result import applied_changes
 from planner.sources import demo
 from tests.builders.objects import pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, rolling
@@ -35,6 +37,16 @@ CHANGES: dict[str, dict[str, Any]] = {
     "patch": {"patch": json.dumps({"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}})},
     "a patch and more": {"patch": "spec: {minReadySeconds: 30}", "replicas": 2},
 }
+
+
+def manifest() -> dict[str, Any]:
+    """The worker's manifest, with another image and a variable whose value no snapshot keeps."""
+    before = worker()
+    labels = dict(before.selector.match_labels)
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": before.name, "namespace": before.namespace},
+        "spec": {"replicas": before.replicas, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": TEMPLATE}},
+    }  # fmt: skip
 
 
 def of(workload: Workload, **change: Any) -> tuple[Applied, Workload]:
@@ -128,6 +140,53 @@ def test_values_that_are_not_kept_stay_in_the_patch_that_was_typed_and_go_by_an_
     assert "\0" not in found.command + found.undo + found.yaml + "".join(
         one.field + one.then for one in found.differences
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "files", "settings"),
+    [
+        ({"patch": "spec: {minReadySeconds: 5}"}, ["patch deployment/ml-worker -n prod --patch-file PATCH.yaml"], {}),
+        ({"replicas": 2}, [], {"spec": {"replicas": 2}}),
+        (
+            {"patch": "spec: {minReadySeconds: 5}", "replicas": 2},
+            ["patch deployment/ml-worker -n prod --patch-file PATCH.yaml"],
+            {"spec": {"replicas": 2}},
+        ),
+    ],
+    ids=["patch", "setting", "both"],
+)
+def test_a_change_on_top_of_a_manifest_is_applied_after_it(
+    change: dict[str, Any], files: list[str], settings: dict[str, Any]
+) -> None:
+    """What isn't kept of the manifest stands in no command: `kubectl apply` has it."""
+    cluster = demo.read()
+    scenario = Scenario(manifest=json.dumps(manifest()), changes=(WorkloadChange(workload=WORKER, **change),))
+    prepared = prepare(cluster, scenario)
+    (found,) = applied_changes(prepared.snapshot, scenario, prepared.revisions)
+    commands = found.command.split(" && ")
+    assert commands[: len(files) + 1] == ["kubectl apply -f CHANGE.yaml", *(f"kubectl {file}" for file in files)]
+    assert [patch_in(command) for command in commands[len(files) + 1 :]] == ([settings] if settings else [])
+    assert "\\u0000" not in found.command + found.undo
+    assert found.undo.startswith("kubectl rollout undo deployment/ml-worker -n prod")
+
+
+def test_no_undo_goes_back_over_two_revisions() -> None:
+    cluster = demo.read()
+    patch = json.dumps({"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}})
+    scenario = Scenario(manifest=json.dumps(manifest()), changes=(WorkloadChange(workload=WORKER, patch=patch),))
+    prepared = prepare(cluster, scenario)
+    (found,) = applied_changes(prepared.snapshot, scenario, prepared.revisions)
+    assert found.undo == f"# apply the manifest that {WORKER} had before"
+
+
+def test_no_digest_is_ever_part_of_a_command() -> None:
+    """Whatever made `after`, which nobody told: neither a manifest nor the typed patch has its values."""
+    before = worker()
+    template = json.dumps({"spec": {"template": {"spec": TEMPLATE}}})
+    after, _, _ = apply_change(before, WorkloadChange(workload=WORKER, patch=template, replicas=2))
+    found = applied(before, after, "spec: {replicas: 2}")
+    assert found is not None
+    assert "\\u0000" not in found.command
 
 
 def test_what_only_a_manifest_says_is_applied_with_it() -> None:
