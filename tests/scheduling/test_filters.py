@@ -165,6 +165,7 @@ def test_label_keys_that_must_differ() -> None:
 @pytest.mark.parametrize("keys", ["matchLabelKeys", "mismatchLabelKeys"])
 def test_a_label_key_that_the_pod_does_not_have_asks_for_nothing(keys: str) -> None:
     """Source: kubernetes `pkg/registry/core/pod/strategy.go` `applyMatchLabelKeysAndMismatchLabelKeys` (``if value, ok := labels[key]; ok``)."""
-    asked = term("podAntiAffinity", labels={"app": "a"}, **{keys: ["tenant"]})
+    more: Item = {keys: ["tenant"]}
+    asked = term("podAntiAffinity", labels={"app": "a"}, **more)
     there = pod("there", pod_spec(), on="n-0", labels={"app": "a", "tenant": "blue"})
     assert Question([node("n-0"), node("n-1"), there], asked, labels={"app": "a"}).fitting() == ["n-1"]
