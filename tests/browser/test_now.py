@@ -41,8 +41,6 @@ def test_a_name_opens_its_page_by_enter_and_says_what_differs_elsewhere(visit: C
     link.press("Enter")
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/inference-api")
     visitor.settle()
-    visitor.main().get_by_text("Spot, memory and restarts").click()  # a phone has it folded
-    visitor.answered()
     visitor.main().get_by_role("tab", name="Same service elsewhere").click()
     visitor.answered()
     expect(visitor.main().get_by_text("In brackets: against")).to_be_visible()
