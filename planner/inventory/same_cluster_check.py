@@ -19,7 +19,7 @@ class OneCluster:
 
     def __init__(self) -> None:
         self._system: dict[str, str] = {}  # uid of kube-system → file
-        self._nodes: dict[str, tuple[str, Any]] = {}  # node → file, what it is
+        self._nodes: dict[str, dict[tuple[Any, ...], str]] = {}  # node → what it is (uid, provider's, capacity) → file
         self._names: dict[str, set[str]] = {}  # file → its nodes
         self._stands_on: dict[str, set[str]] = {}  # file with pods → the nodes that they stand on
         self._clash = ""
@@ -36,10 +36,12 @@ class OneCluster:
                 self._clash = self._clash or f"{first} and {file} each have a namespace kube-system of their own"
         else:
             self._names.setdefault(file, set()).add(record.name)
-            what = (uid, record.provider_id) if uid else (record.provider_id, record.capacity)
-            first_file, first_identity = self._nodes.setdefault(record.name, (file, what))
-            if first_file != file and first_identity != what:
-                self._clash = self._clash or f"{first_file} and {file} have different nodes called {record.name}"
+            identities = self._nodes.setdefault(record.name, {})
+            identity = (uid, record.provider_id, record.capacity)
+            for other, other_file in identities.items():
+                if other_file != file and _differ(identity, other):
+                    self._clash = self._clash or f"{other_file} and {file} have different nodes called {record.name}"
+            identities.setdefault(identity, file)
 
     def check(self, source: str) -> None:
         """Refuse two clusters.
@@ -71,3 +73,10 @@ class OneCluster:
                     group |= other
                     groups |= dict.fromkeys(other, group)
         return groups
+
+
+def _differ(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two nodes of one name are two, by the first thing that both tell: a node keeps its uid when it gets its provider's id late,
+    and both when a resize or a device plugin changes its capacity."""
+    told = (first != second for first, second in zip(one, other, strict=True) if first and second)
+    return next(told, False)

@@ -21,6 +21,12 @@ def node(name: str, uid: str = "", gpus: int = 1) -> Item:
     return found
 
 
+def provided(name: str, uid: str = "", gpus: int = 1, by: str = "aws:///z/i-1") -> Item:
+    found = node(name, uid, gpus)
+    found["spec"]["providerID"] = by
+    return found
+
+
 def system(uid: str) -> Item:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": uid}}
 
@@ -48,6 +54,9 @@ def read(*files: list[Item]) -> int:
         ([node("a", "1"), system("x")], [system("y")], "kube-system"),
         ([node("a", "1")], [node("a", "2")], "different nodes called a"),
         ([node("a", gpus=1)], [node("a", gpus=8)], "different nodes called a"),
+        ([provided("a")], [provided("a", by="aws:///z/i-2")], "different nodes called a"),
+        ([provided("a", "1")], [provided("a", by="aws:///z/i-2")], "different nodes called a"),
+        ([provided("a", "1")], [provided("a", "2")], "different nodes called a"),
         ([node("a"), *worker(1)], [node("b"), *worker(1)], "share no node"),
         ([node("a"), bound("p", "a")], [node("b"), bound("q", "b")], "share no node"),
         ([node("a"), bound("p", "gone")], [node("b"), bound("q", "gone")], "share no node"),
@@ -64,6 +73,9 @@ def test_two_clusters_are_refused(first: list[Item], second: list[Item], why: st
     [
         ([node("a", "1"), system("x")], [node("b", "2"), system("x")], 2),
         ([node("a", "1")], [node("a", "1"), *worker(1)], 1),
+        ([node("a", "1")], [node("a")], 1),  # of one the uids were taken out
+        ([node("a", "1")], [provided("a", "1")], 1),  # the cloud's controller gave it its id between two dumps
+        ([provided("a", gpus=1)], [provided("a", gpus=8)], 1),  # its device plugin came up between two dumps
         ([node("a"), node("b")], worker(2), 2),
         ([node("a"), *worker(1)], [node("a"), *worker(2)], 1),
         ([node("a"), bound("p", "b")], [node("b"), bound("q", "b")], 2),
@@ -72,3 +84,8 @@ def test_two_clusters_are_refused(first: list[Item], second: list[Item], why: st
 )
 def test_one_cluster_in_two_files_is_read(first: list[Item], second: list[Item], nodes: int) -> None:
     assert read(first, second) == nodes
+
+
+def test_a_file_without_uids_does_not_hide_that_others_are_two() -> None:
+    with pytest.raises(InputError, match="different nodes called a"):
+        read([node("a")], [node("a", "1")], [node("a", "2")])
