@@ -118,16 +118,20 @@ def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> s
 
 
 def refresh_commands(of: Iterable[Node]) -> tuple[str, ...]:
-    """The commands that read today's list prices of these nodes' sellers, a cloud and its regions each; () where none has a list."""
+    """The commands that read today's list prices of these nodes' sellers, a cloud and its regions each; () where none has a list, or no
+    node of it tells its region, without which there is no price either."""
     regions = defaultdict[str, set[str]](set)
     for node in of:
         cloud = seller_of(node)
-        if cloud is None or cloud.prices or cloud.seller == GKE.seller:
-            regions[cloud.prices if cloud else ""].add(nodes.region(node))
+        # Google's prices are the book's own, read for all regions at once.
+        if cloud is None or cloud.seller == GKE.seller:
+            regions[""].add("")
+        elif cloud.prices and (region := nodes.region(node)):
+            regions[cloud.prices].add(region)
     return tuple(
         " ".join(
             ["headroom costs --price-list refresh", *([f"--cloud {name}"] if name else [])]
-            + [f"--region {region}" for region in sorted(region_nodes) if name and region]
+            + [f"--region {region}" for region in sorted(region_nodes) if region]
         )
         for name, region_nodes in sorted(regions.items())
     )

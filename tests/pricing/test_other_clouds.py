@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.well_known_names import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
 from planner.pricing.node_pool_costs import SplitCost, cluster_cost
-from planner.pricing.node_price import price_node
+from planner.pricing.node_price import price_node, refresh_commands
 from planner.pricing.price_book import PriceBook, Provisioning
 from planner.pricing.price_tables import compose, read_table
 from planner.sources.prices import embedded_book
@@ -188,3 +189,17 @@ def test_a_refused_price_is_told_with_what_is_usual() -> None:
     found = price_node(embedded_book(), Node(name="n", labels=FrozenMap(labels), allocatable=size, capacity=size))
     assert found.usd_per_hour is None
     assert "0.719, is refused: the median of its regions is 6.925" in str(found.sentence)
+
+
+def test_a_list_is_read_by_its_regions() -> None:
+    """``headroom costs --price-list refresh`` refuses a cloud without one."""
+    machine = node("m5.xlarge", 4, 16, 0)
+    regions = ("us-east-1", "eu-west-1", "")
+    here, elsewhere, nowhere = (
+        replace(machine, provider_id="aws:///z/i-1", labels=FrozenMap({REGION: region})) for region in regions
+    )
+    both = "headroom costs --price-list refresh --cloud aws --region eu-west-1 --region us-east-1"
+    assert refresh_commands([here, elsewhere, nowhere]) == (both,)
+    assert refresh_commands([nowhere]) == ()
+    google = Node(name="g", provider_id="gce://p/us-central1-a/g")
+    assert refresh_commands([google]) == ("headroom costs --price-list refresh",)
