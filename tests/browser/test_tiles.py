@@ -10,15 +10,15 @@ from tests.running_app import running_app, scripted
 
 SCRIPT = """
 import streamlit as st
-from planner.ui import sheet
+from planner.ui import answer_view
 st.set_page_config(layout="wide")
 st.title("done")
 with st.grid(min_column_width=150):
-    sheet.tile("Could be rolled out", 122_293, "of 123,125")
-    sheet.tile("GPUs free", 112, "of 105,616")
-    sheet.tile("GPUs overcommitted", 11_208)
-    sheet.tile("The bill", "$27,690,156")
-    sheet.tile("Takes about", "12 min 30 s")
+    answer_view.tile("Could be rolled out", 122_293, "of 123,125")
+    answer_view.tile("GPUs free", 112, "of 105,616")
+    answer_view.tile("GPUs overcommitted", 11_208)
+    answer_view.tile("The bill", "$27,690,156")
+    answer_view.tile("Takes about", "12 min 30 s")
     st.metric("cut", "122,293 of 123,125", border=True)
 """
 CUT = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]
