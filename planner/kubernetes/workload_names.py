@@ -33,7 +33,8 @@ _FIX: Final = "Write kind/namespace/name, namespace/name, or the name where ther
 def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()) -> str:
     """The key (``Deployment/prod/llm-serve``) of the workload that `name` stands for, in `namespaces` where some are given.
 
-    A whole key that the snapshot lacks is given back as it is: a manifest may bring the workload.
+    A whole key names its namespace itself. One that the snapshot lacks is given back, a short or plural kind in full:
+    a manifest may bring the workload.
 
     Raises
     ------
@@ -42,9 +43,11 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
     """
     parts = name.strip().split("/")
     if len(parts) == 3:
-        kind = kind_written(parts[0]) or parts[0]
-        workload = snapshot.workload("/".join((kind, *parts[1:])))
-        return workload.key if workload is not None else name
+        kind = kind_written(parts[0])
+        full = next((row.name for row in WORKLOADS if row.name.lower() == kind != parts[0].lower()), parts[0])
+        key = "/".join((full, *parts[1:]))
+        workload = snapshot.workload(key)
+        return workload.key if workload is not None else key
     keys = [record.key for record in snapshot.workloads]
     fits = list(dict.fromkeys(key for key in keys if _fits(key, parts, namespaces)))
     if len(fits) == 1:

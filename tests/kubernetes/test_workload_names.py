@@ -36,7 +36,7 @@ def test_a_namespace_decides_between_namesakes() -> None:
 )
 def test_a_typo_gets_the_nearest_name(name: str) -> None:
     if name.count("/") == 2:  # a manifest may bring it: who plays it refuses it
-        assert workload_key(DEMO, name) == name
+        assert workload_key(DEMO, name) == "Deployment/prod/llm-serv"
         assert LLM in nearest(name, [one.key for one in DEMO.workloads])
     else:
         with pytest.raises(InputError, match=r"Did you mean .*llm-serve"):
@@ -52,3 +52,10 @@ def test_settings_have_keys_in_the_place_of_names() -> None:
     settings = with_workload_keys(RolloutSettings(workloads=("llm-serve",), also=("ml-worker",)), DEMO, ["prod"])
     assert settings.workloads == (LLM,)
     assert settings.also == ("Deployment/prod/ml-worker",)
+
+
+@pytest.mark.parametrize("name", ["deploy/prod/new", " deployments.apps/prod/new ", "Deployment/prod/new"])
+def test_what_only_a_manifest_has_is_called_as_the_manifest_calls_it(name: str) -> None:
+    assert workload_key(DEMO, name) == "Deployment/prod/new"
+    assert workload_key(DEMO, name, ["dev"]) == "Deployment/prod/new"  # -n is of names that say none
+    assert workload_key(DEMO, "Widget/prod/new") == "Widget/prod/new"
