@@ -286,9 +286,10 @@ class _Writer:
             flying = [o.key for o in outcome.run.others if o.is_rolling]
             what = "Wait until those that are rolling out have"
             yield order.wait(self.case.cluster, flying, user_change_steps.SCALE_SECONDS, what)
-        templates = {revision.after.key: revision.after.template for revision in self.case.revisions}
-        changes = (replace(r, after=replace(r.after, template=templates[r.after.key])) for r in outcome.revisions)
-        change_steps = [user_change_steps.change(revision, outcome.run, outcome.seconds) for revision in changes]
+        own = {revision.after.key: revision for revision in self.case.revisions}
+        change_steps = [
+            user_change_steps.change(own[r.after.key], outcome.run, outcome.seconds) for r in outcome.revisions
+        ]
         if len(change_steps) == 1:
             cure = user_change_steps.cure_of(self.case.revisions[0], case_knobs.ways_of(outcome.plan)[0])
             yield from user_change_steps.with_cure(change_steps[0], cure)

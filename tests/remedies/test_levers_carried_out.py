@@ -15,7 +15,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
-from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.builders.volumes import bound, csi_driver, only_room_elsewhere, using
 from tests.remedies.carried_out import Carried, settings_of
 from tests.remedies.test_doors import WAYS
@@ -109,6 +109,29 @@ def test_a_way_out_does_what_it_says_and_is_undone(
         assert {key: one for key, one in after.items() if key not in own} == {
             key: one for key, one in before.items() if key not in own
         }, way.title
+
+
+@pytest.mark.parametrize(
+    ("pods", "asked"),
+    [(2, {}), (1, {"replicas": 2}), (2, {"strategy": rolling(2, 0)}), (1, {"replicas": 2, "strategy": rolling(2, 0)})],
+)
+def test_what_the_change_asks_beside_its_template_is_applied_with_it(pods: int, asked: Item) -> None:
+    """Its replicas, and its strategy where the way out sets none: what was played is what the printed steps come to."""
+    image = {"spec": {"containers": [{"name": "main", "image": "serve:2"}]}}
+    found = snapshot(GPU, worker(*["gpu-0"] * pods))
+    change = WorkloadChange(workload=WORKER, patch=json.dumps({"spec": {**asked, "template": image}}))
+    ways = {way.kind: way for way in ways_of(found, change)}
+    assert {RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.ADD_NODE} <= ways.keys()
+    assert (RemedyKind.SCALE_DOWN_FIRST in ways) is (pods == 2), "today's number is the one to come back to"
+    for kind, way in ways.items():
+        carried = Carried(found, change).steps(way.steps)
+        after = carried.snapshot.workload(WORKER)
+        assert carried.done[WORKER], way.title
+        assert carried.lowest[WORKER] >= way.lowest_ready, way.title
+        assert after is not None
+        assert after.replicas == 2, way.title
+        if kind is RemedyKind.ADD_NODE:
+            assert after.strategy.max_surge == (2 if "strategy" in asked else 1)
 
 
 @pytest.mark.parametrize(("kinds", "found", "change"), ONCE_STUCK_CASES)

@@ -11,7 +11,7 @@ import copy
 import pytest
 
 from planner.ground.exit_status import ExitStatus
-from planner.rollout.answers import Reason, Verdict
+from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.serve.admission_review import Silence
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, roll, stateful_set
@@ -73,3 +73,19 @@ def test_old_pods_may_stay_where_the_template_does(kind: str) -> None:
     kept = {"spec": {"minReadySeconds": 5}}
     run = roll(node("a"), node("b"), objects, key=f"{kind}/ml/driver", patch=kept, new_revision=False)
     assert run.completed
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_the_way_out_rolls_it_out_and_waits_for_the_new_pods(kind: str) -> None:
+    """kubectl `pkg/polymorphichelpers/rollout_status.go` refuses OnDelete only; that old pods are Ready is no sign of the new ones."""
+    remedies = told(kind, is_new=False, nodes=("a", "b")).rollout.remedies
+    switched = next(remedy for remedy in remedies if remedy.kind is RemedyKind.SWITCH_STRATEGY)
+    assert '"type": "RollingUpdate"' in switched.steps[0].commands[0]
+    assert '"type": "OnDelete"' in switched.steps[0].undo[0]
+    waits = [command for step in switched.steps for command in step.commands[1:]]
+    assert [wait.split(f" {kind.lower()}/")[0] for wait in waits] == ["kubectl rollout status"]
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_without_old_pods_there_is_nothing_to_find_a_way_out_of(kind: str) -> None:
+    assert not told(kind, is_new=False, nodes=()).rollout.remedies

@@ -136,7 +136,12 @@ def own_pods(case: StuckRollout) -> Iterator[Remedy]:
     of lower priority are pushed out again by pods that may.
     """
     workload, before, shape = case.workload, case.revision.before, case.shape
-    if before is None or shape is None or not (workload.traits.surges_freely and workload.replicas > 1):
+    if (
+        before is None
+        or shape is None
+        or before.replicas != workload.replicas
+        or not (workload.traits.surges_freely and workload.replicas > 1)
+    ):
         return
     least = shape.priority if shape.may_preempt else None
     if rivals(case.run, workload.key, shape, least_priority=least):

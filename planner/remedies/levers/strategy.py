@@ -44,6 +44,8 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     elif workload.traits.is_per_node:
         ways = [] if is_too_large_for_its_node(case.run, case.revision) else [ONE_BY_ONE]
         yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
+    elif workload.traits.has_ordinals and workload.strategy.kind != ROLLING_UPDATE:
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, [_rolling_ordinals(workload.strategy, 0, None)])
     elif workload.traits.surges_freely and workload.replicas:
         today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
         pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))
@@ -161,12 +163,17 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
                 continue
             change_texts = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
             change_texts += [] if partition == strategy.partition and change_texts else [f"partition {partition}"]
-            rolling = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
-            field = {"type": ROLLING_UPDATE, "rollingUpdate": rolling}
-            yield LeverPosition(
-                title=", ".join(change_texts), patch={"spec": {workload.traits.strategy_field: field}},
-                strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
-            )  # fmt: skip
+            own = _rolling_ordinals(strategy, partition, most)
+            yield _way(workload, replace(own, title=", ".join(change_texts)))
+
+
+def _rolling_ordinals(strategy: Strategy, partition: int, most: int | str | None) -> OwnWay:
+    """A StatefulSet's RollingUpdate from the highest ordinal down to its partition; with `most` pods missing, where that is set."""
+    bounds = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
+    return OwnWay(
+        title=ROLLING_UPDATE, patch={"type": ROLLING_UPDATE, "rollingUpdate": bounds},
+        strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
+    )  # fmt: skip
 
 
 def position_of(workload: Workload, way: OwnWay) -> LeverPosition:

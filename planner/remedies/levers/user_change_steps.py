@@ -20,8 +20,12 @@ SCALE_SECONDS: Final = 600
 
 
 def change(revision: Revision, run: Run, seconds: float) -> Step:
-    """The user's change, without what the way out sets itself, and the wait for its rollout, which takes about `seconds`."""
+    """The user's change (`revision`), and the wait for its rollout, which takes about `seconds`.
+
+    Strategy and replicas are the user's own, unless the way out sets others itself: then `run` played these.
+    """
     workload, key = revision.after, revision.after.key
+    played = next(played.after for played in run.revisions if played.after.key == key)
     before, placed, patience = revision.before, revision.placed, PATIENCE * seconds
     plugin = shell_commands.with_plugin("promote", key)
     promoted = f"; then promote it ({plugin} does the same)" if run.promotions.get(key) else ""
@@ -33,10 +37,14 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
         )
         patient = (
             *_promotions(workload, run.promotions.get(key, 0), patience),
-            shell_commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),
+            shell_commands.wait(key, patience, pods=pods, strategy=played.strategy.kind),
         )
     if before is not None:
-        after = replace(workload, strategy=before.strategy, replicas=before.replicas)
+        after = replace(
+            workload,
+            strategy=workload.strategy if played.strategy == workload.strategy else before.strategy,
+            replicas=workload.replicas if played.replicas == workload.replicas else before.replicas,
+        )
         own = applied(before, after)
         if own is not None and own.is_whole:
             return Step(what=f"Apply the change{promoted}", commands=(own.command, *patient), undo=(own.undo,))
