@@ -366,7 +366,9 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Impasse:
             quota_message=Text(refusal.message),
         )
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
-    of = partial(_over_quota, refusal, bool(old and _replaces(run, revision) and refusal.what == "pod"))
+    # Those that its scopes leave out count nothing, and where a pod asks for more than the whole quota, nobody's going makes room.
+    is_counted = any(used and asked <= hard for _, asked, used, hard in refusal.over)
+    of = partial(_over_quota, refusal, bool(old and is_counted and _replaces(run, revision) and refusal.what == "pod"))
     return replace(of(revision.after), of=of)
 
 
@@ -514,7 +516,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
     freed = fits_without(run, shape, old) if old and _replaces(run, revision) else False
-    context = _Context(run, revision, shape, where, matching, names, old, Text(message))
+    context = _Context(run, revision, shape, where, matching, names, old, Text(message), Fails(commonest))
     if freed:
         return _hold_and_wait(context, reason)
     return _held_by_others(context, reason)
@@ -529,6 +531,7 @@ class _Context(Record, kw_only=False):
     lacking: tuple[str, ...]
     old: list[LivePod]
     message: Text
+    refused_by: Fails  # the filter that keeps most of the matching nodes from it
 
 
 def _gated(pod: LivePod, revision: Revision) -> Impasse:
@@ -612,7 +615,9 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
             Reason.TOPOLOGY_SPREAD: "a node its topology spread allows",
             Reason.DEVICE: "a device",
             Reason.TOO_MANY_PODS: "room under the node's pod limit",
-            Reason.VOLUME: "its volume",
+            Reason.VOLUME: "room under the node's limit of volumes"
+            if c.refused_by is Fails.VOLUME_LIMIT
+            else "its volume",
         }
         resource_words = words.get(reason, "room")
         headline = f"the new pod needs {resource_words}, which the pods that it replaces hold"
@@ -758,7 +763,9 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
             Reason.POD_AFFINITY: "affinity or anti-affinity to other pods leaves no node",
             Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
             Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
-            Reason.VOLUME: "its volume is in use by another pod",
+            Reason.VOLUME: "the nodes that match have as many volumes as they may"
+            if c.refused_by is Fails.VOLUME_LIMIT
+            else "its volume is in use by another pod",
         }
         headline = _no_device(c) if reason is Reason.DEVICE else words.get(reason, "no node has room for the new pod")
         sentence = f"{headline}.{old}".rstrip(".")

@@ -10,8 +10,10 @@ from planner.rollout.answers import Reason
 from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import GPU, Item, deployment, node, owner, pod_spec, snapshot
+from tests.builders.volumes import DRIVER, bound, csi_driver, using
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
+from tests.scheduling.test_storage import limits
 
 GPU_NODE = node("gpu-0", pool="gpu", gpus=1)
 SELF = {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": "kubernetes.io/hostname"}
@@ -112,8 +114,38 @@ def test_quota_and_admission() -> None:
     found = why(node("n-0"), worker("n-0"), quota({"pods": "1"}))
     assert found.reason is Reason.QUOTA
     assert "exceeded quota: q" in str(found.quota_message)
+    assert str(found.headline) == "the quota of namespace ml has no room for one more pod beside the old ones"
     found = why(node("n-0"), worker("n-0"), limit_range(type="Container", min={"cpu": "2"}))
     assert found.reason is Reason.ADMISSION
+
+
+def test_a_quota_that_takes_no_such_pod_is_not_used_up_by_the_old_ones() -> None:
+    """Nothing is freed by who goes: the quota counts none of them (its scope is of priority classes), or is smaller than one pod."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1}
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    scoped = quota({"pods": "0"}, scopeSelector={"matchExpressions": [scope]})
+    patch = {"spec": {"template": {"spec": {"priorityClassName": "high"}}}}
+    for found in (
+        why(node("n-0"), high, worker("n-0"), scoped, patch=patch),
+        why(node("n-0"), worker("n-0"), quota({"requests.cpu": "500m"}, {"requests.cpu": "1"})),
+    ):
+        assert found.reason is Reason.QUOTA
+        assert str(found.headline) == "the quota of namespace ml has no room for one more pod"
+        assert "the old pods count too" not in str(found.sentence)
+        assert not found.wait_for
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_nodes_limit_of_volumes_is_no_volume_in_use(is_own: bool) -> None:
+    """`pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`: what is short is a place for one more volume on the node."""
+    holder = [] if is_own else deployment("other", ["n-0"], using("theirs"))
+    beside = [*bound("data"), *bound("new"), *bound("theirs"), csi_driver(), limits("n-0", 1, DRIVER)]
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "new"}}
+    patch = {"spec": {"template": {"spec": {"volumes": [volume]}}}}
+    found = why(node("n-0"), worker("n-0", spec=using("data")), holder, beside, patch=patch)
+    own = "the new pod needs room under the node's limit of volumes, which the pods that it replaces hold"
+    assert found.reason is Reason.VOLUME
+    assert str(found.headline) == (own if is_own else "the nodes that match have as many volumes as they may")
 
 
 def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
