@@ -23,6 +23,7 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use, unoffered
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
+from planner.kubernetes.pods import ends_late
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -33,7 +34,6 @@ T = TypeVar("T")
 AGED_SECONDS = 3600.0
 STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
-STUCK_TERMINATING_SECONDS = 600.0
 _NAMED = 3  # names spelt out in a finding about many
 
 
@@ -198,13 +198,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
 
 def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods long past their grace period: they hold their devices still."""
-    stuck = [
-        pod
-        for pod in snapshot.pods
-        if pod.deleted_at is not None
-        and pod.holds_room
-        and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
-    ]
+    stuck = [pod for pod in snapshot.pods if ends_late(pod, snapshot.taken_at)]
     for name, pods in _by(stuck, lambda pod: pod.node_name).items():
         hold = plural(len(pods), "holds", "hold")
         yield finding("pod-stuck-terminating", NODE.key("", name), pods=_pods(pods), hold=hold)

@@ -47,6 +47,16 @@ def system_directory(path: str) -> str:
     return next((directory for directory in _SYSTEM if parts == directory or parts.startswith(f"{directory}/")), "")
 
 
+LATE_SECONDS: Final = 600.0
+"""So long after its grace period a pod that is still there hangs: its kubelet, a volume or a finalizer keeps it."""
+
+
+def ends_late(pod: Pod, now: float) -> bool:
+    """Whether a pod that holds room should be gone for long: a deletionTimestamp is when its grace period is over
+    (apimachinery `ObjectMeta.DeletionTimestamp`)."""
+    return pod.deleted_at is not None and pod.holds_room and now - pod.deleted_at > LATE_SECONDS
+
+
 class NodeData(Record):
     """Names of volumes whose data is on the node, by what becomes of it when the pod goes elsewhere.
 

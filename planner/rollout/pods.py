@@ -36,6 +36,7 @@ class Pods:
     hears : called with the key of a pod's owner when something happened to the pod
     waits : called with a pod of the snapshot that has no node when it is put in motion, and its index
     lacks : called with a pod that has its node and isn't Ready: whether it may have to wait for a volume (`let_start`)
+    stays : places of the snapshot's pods that end and never have (`RunOptions.stays`)
 
     Attributes
     ----------
@@ -57,6 +58,7 @@ class Pods:
         hears: Callable[[str], None],
         waits: Callable[[LivePod, int], None],
         lacks: Callable[[LivePod], bool],
+        stays: frozenset[int] = frozenset(),
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
         self.work, self._scales, self._hears, self._waits, self._lacks = work, scales, hears, waits, lacks
@@ -72,6 +74,7 @@ class Pods:
         self._maturing_at_first = cluster.remember(_maturing_at_first)
         self.silent = dict(silent_nodes(cluster))
         self.out_of_service = set(out_of_service(cluster))
+        self._stays = stays
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
         self.maturing: list[LivePod] = []
@@ -124,7 +127,8 @@ class Pods:
             if self.never_ends(live) if live.is_terminating else self.hangs(live):
                 live.never_ready = is_failing(pod)  # counts once the node answers again
             elif live.is_terminating:
-                self.terminating.append(live)
+                if index not in self._stays:
+                    self.terminating.append(live)
             elif live.is_ready:
                 if index in self._maturing_at_first:
                     self.let_mature(live)

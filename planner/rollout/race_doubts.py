@@ -11,6 +11,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.ground.work_budget import TOO_LARGE, allowed
 from planner.kubernetes.nodes import is_ready, is_silent
 from planner.kubernetes.pod_autoscalers import autoscaler_of, autoscalers_of, moves_between
+from planner.kubernetes.pods import ends_late
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.concurrent_rollouts import beside, evictions_met, ruled_namespaces
@@ -34,7 +35,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.scheduling_queue import CLOCKS
 from planner.rollout.silent_node_cures import cures
 from planner.rollout.tie_breaks import holds_in_every_placement
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.shape import compile_shape, shape_of
 
 PLACEMENT = "placement"  # these three: what a doubt is about where that isn't an object
@@ -98,6 +99,7 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
         *_others_moved(cluster, revisions, seed=seed),
         *_evicted(cluster, revisions, run, seed=seed),
         *_answering(revisions, run),
+        *_kept(cluster, revisions, run, seed=seed),
         *_acting(cluster, revisions, run, seed=seed),
     )
 
@@ -107,6 +109,27 @@ def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[IndependentA
     events = [event for revision in revisions for cure in cures(run, revision) for event in cure.events]
     if names := list(dict.fromkeys(event.removeprefix(_ANSWERS) for event in events if event.startswith(_ANSWERS))):
         yield IndependentActor(does=f"meanwhile {listing(names)} may answer again", then=(("with that", True),))
+
+
+def _kept(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[IndependentActor]:
+    """Pods that should have ended long ago (`pod-stuck-terminating`), where a rollout completes since they are taken to end now: nobody
+    knows when what keeps them lets them go."""
+    late = _late(cluster) if run.completed else frozenset()
+    done = _completes(simulate(cluster, revisions, seed=seed, stays=late)) if late else True
+    if done is not True:
+        pods = [cluster.snapshot.pods[place] for place in sorted(late)]
+        names = listing([f"{pod.namespace}/{pod.name}" for pod in pods], 3)
+        yield IndependentActor(
+            does=f"{names} should have ended long ago (a finalizer, a volume or the kubelet keeps {plural(len(late), 'it', 'them')})",
+            then=((f"while {plural(len(late), 'it stays', 'they stay')}", done),),
+        )
+
+
+@once_at_any_size
+def _late(cluster: Cluster) -> frozenset[int]:
+    """Places of all of them; made once a cluster."""
+    pods, taken_at = cluster.snapshot.pods, cluster.snapshot.taken_at
+    return frozenset(place for place, pod in enumerate(pods) if ends_late(pod, taken_at))
 
 
 def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[IndependentActor]:

@@ -81,6 +81,8 @@ class RunOptions(TypedDict, total=False):
     draws_ends : bool
         Which of the pods that start or end in one tick is first is drawn too: their seconds aren't known. Else it is the order
         in which they were bound and deleted, as in the recordings.
+    stays : frozenset[int]
+        Places of the snapshot's pods that are ending, and don't end: a finalizer, a volume or their kubelet keeps them.
     """
 
     seed: int
@@ -91,6 +93,7 @@ class RunOptions(TypedDict, total=False):
     tries_again: bool
     draws_order: bool
     draws_ends: bool
+    stays: frozenset[int]
 
 
 class Simulation:
@@ -122,6 +125,7 @@ class Simulation:
         tries_again: bool = False,
         draws_order: bool = False,
         draws_ends: bool = False,
+        stays: frozenset[int] = frozenset(),
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
         self.work = current()
@@ -135,6 +139,7 @@ class Simulation:
         self.clock = Clock(self.snapshot.taken_at, self.scales, luck=self._luck, is_thorough=is_thorough)
         self.pods = Pods(
             cluster, self.work, self.scales, hears=self.clock.wake, waits=self._take_up, lacks=self._lacks_volume,
+            stays=stays,
         )  # fmt: skip
         self.attachments = Attachments(cluster, self.pods, self.state.volumes, self._luck)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods.below, self.pods.budgets, is_thorough=is_thorough)

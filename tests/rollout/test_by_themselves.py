@@ -773,3 +773,27 @@ def test_an_autoscaler_that_only_advises_is_counted_apart() -> None:
     texts = [json.dumps(one).encode() for one in (RESIZER, resizer("Off"), resizer("Auto"))]
     found = build_snapshot([Part(items=[msgspec.Raw(one) for one in texts], listed=())], source="by hand")
     assert found.other_kinds == {"VerticalPodAutoscaler": 2, "VerticalPodAutoscaler (Off)": 1}
+
+
+LATER = pod("young", pod_spec(), on="g0")
+LATER["metadata"]["creationTimestamp"] = "2026-11-25T12:20:00Z"
+"""So the snapshot is twenty minutes younger than `AT`, when the grace period of what is `deleting` was over."""
+GONE = deleting("Pod", [pod("gone", GPU_SPEC, on="g0")])
+
+
+@pytest.mark.parametrize(
+    ("items", "names", "is_proven"),
+    [
+        ([two_gpus(), *worker("g0"), *GONE, LATER], "ml/gone", False),
+        ([two_gpus(), *worker("g0"), *GONE], "", True),  # it ends in its time
+        ([node("g0", gpus=3), *worker("g0"), *GONE, LATER], "", True),  # nobody needs its room
+        ([two_gpus(), *deleting("Pod", deployment("worker", ["g0"], GPU_SPEC, strategy={"type": "Recreate"})), LATER], "ml/worker-", False),
+        ([node("g0", gpus=1), *worker("g0"), *GONE, LATER], "", True),  # stuck, whether it ends or not
+    ],
+)  # fmt: skip
+def test_a_pod_that_should_have_ended_long_ago_may_stay(items: list[Item], names: str, is_proven: bool) -> None:
+    """A finalizer, a volume or the kubelet keeps it, and it keeps its room (`Recreate` waits for it): what needs that it ends isn't proven."""
+    answer = asked(read(*items))
+    whys = [str(doubt.why) for doubt in answer.doubts]
+    assert answer.ties.proven is is_proven
+    assert any("should have ended long ago" in why and names in why for why in whys) is bool(names)
