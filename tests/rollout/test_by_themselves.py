@@ -795,5 +795,6 @@ def test_a_pod_that_should_have_ended_long_ago_may_stay(items: list[Item], names
     """A finalizer, a volume or the kubelet keeps it, and it keeps its room (`Recreate` waits for it): what needs that it ends isn't proven."""
     answer = asked(read(*items))
     whys = [str(doubt.why) for doubt in answer.doubts]
+    assert answer.ties is not None
     assert answer.ties.proven is is_proven
     assert any("should have ended long ago" in why and names in why for why in whys) is bool(names)
