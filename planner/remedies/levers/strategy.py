@@ -164,7 +164,7 @@ def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterat
             change_texts = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
             change_texts += [] if partition == strategy.partition and change_texts else [f"partition {partition}"]
             own = _rolling_ordinals(strategy, partition, most)
-            yield _way(workload, replace(own, title=", ".join(change_texts)))
+            yield LeverPosition(title=", ".join(change_texts), strategy=own.strategy, patch=patch_of(workload, own))
 
 
 def _rolling_ordinals(strategy: Strategy, partition: int, most: int | str | None) -> OwnWay:
