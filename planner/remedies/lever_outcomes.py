@@ -6,11 +6,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.ground.work_budget import part
+from planner.kubernetes.derived import Same
 from planner.kubernetes.records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levers import lending, quota
@@ -31,6 +33,21 @@ def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, re
     )
 
 
+class _Played:
+    """A cluster and what is known of the rollouts in it: `own` of many workloads, of which those that are alike have one; `known`, each as
+    it was asked."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.own: OwnRollouts | None = None
+        self.known: dict[Hashable, OwnRollout] = {}
+
+
+def _in_use(_: Cluster) -> WeakValueDictionary[Hashable, _Played]:
+    """What levers made of a cluster, as long as somebody has it: the same levers make the same cluster, where the same is played."""
+    return WeakValueDictionary()
+
+
 class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     """A cluster with levers pulled: workloads with other strategies, larger quotas, more nodes, others that lend, turns.
 
@@ -49,9 +66,18 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     loans: Mapping[str, Mapping[str, int]] = EMPTY
     turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY
 
-    @cached_property
+    @property
     def cluster(self) -> Cluster:
-        return grown(quota.with_bounds(self.base, self.quotas), self.likes)
+        return self._played.cluster
+
+    @cached_property
+    def _played(self) -> _Played:
+        in_use = self.base.remember(_in_use)
+        levers = frozenset(self.quotas.items()), tuple(map(Same, self.likes))  # strategies are the revisions' matter
+        played = in_use.get(levers)
+        if played is None:
+            played = in_use[levers] = _Played(grown(quota.with_bounds(self.base, self.quotas), self.likes))
+        return played
 
     @property
     def likes(self) -> list[Node]:
@@ -72,27 +98,11 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     def more(self, nodes: tuple[MoreNodes, ...] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:
         """With these beside what is applied already, or in its place: `nodes`, or more of a field of its name."""
         merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}
-        other = replace(self, nodes=(*self.nodes, *nodes), **merged)
-        if not nodes and "quotas" not in levers:  # strategies are the revisions' matter
-            other.__dict__["_known"] = self._known
-            other.__dict__.update(
-                {name: self.__dict__[name] for name in ("cluster", "_answers") if name in self.__dict__}
-            )
-        return other
-
-    @cached_property
-    def _known(self) -> dict[Hashable, OwnRollout]:
-        """Of this cluster; its worlds share it."""
-        return {}
-
-    @cached_property
-    def _answers(self) -> OwnRollouts:
-        """Of many workloads: those that are alike have one."""
-        return OwnRollouts(self.cluster)
+        return replace(self, nodes=(*self.nodes, *nodes), **merged)
 
     def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
         """Of many workloads."""
-        _ = self._answers
+        self._played.own = self._played.own or OwnRollouts(self.cluster)
         return {key: self.state(key) for key in keys}
 
     def state(self, key: str) -> OwnRollout:
@@ -100,10 +110,10 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         try:
             if key in self.turns:
                 return self._in_turn(revision, *self.turns[key])
-            if (cached_rollout := self._known.get(self._asked_of(key))) is not None:
+            if (cached_rollout := self._played.known.get(self._asked_of(key))) is not None:
                 return cached_rollout
-            are_many = "_answers" in self.__dict__ and key not in self.loans
-            state = self._answers.of(revision) if are_many else self._asked(revision)
+            own = self._played.own
+            state = own.of(revision) if own and key not in self.loans else self._asked(revision)
         except HeadroomError as error:
             return own_rollout(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         self.know(key, state)
@@ -111,7 +121,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
 
     def know(self, key: str, state: OwnRollout) -> None:
         """So that it needn't be played again."""
-        self._known[self._asked_of(key)] = state
+        self._played.known[self._asked_of(key)] = state
 
     def _asked_of(self, key: str) -> Hashable:
         return key, self.strategies.get(key), frozenset(self.loans.get(key, {}).items()), self.turns.get(key)

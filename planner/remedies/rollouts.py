@@ -21,7 +21,6 @@ from planner.ground.work_budget import part
 from planner.inventory.autoscaler_settings import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.past_durations import PastDurations
-from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.feature_gates import version_findings
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Severity, Snapshot
@@ -212,6 +211,8 @@ def rollout(
 
 def _as_cure(remedy: Remedy) -> VolumeCure:
     """A way out in a document's older field."""
+    from planner.inventory.yaml_text import yaml_documents  # only cures with a patch pay for its library
+
     patch = json.dumps(next(yaml_documents(remedy.patch_yaml, "patch"))) if remedy.patch_yaml else ""
     return VolumeCure(sentence=Text(remedy.title), then=remedy.events, patch=patch)
 

@@ -76,23 +76,27 @@ def holds_under_chance(
     )
 
 
-def fewest(numbers: Sequence[int], attempt: Callable[[int, bool], Run | None]) -> tuple[int, Run] | None:
-    """`fewest_of` with which a rollout completes, whatever chance decides. Searched in one placement (False), then tried in others (True),
-    since each costs as much again."""
-    enough = fewest_of(numbers, lambda number: attempt(number, False))
-    run = attempt(enough[0], True) if enough is not None else None
-    return None if enough is None or run is None else (enough[0], run)
+def fewest(
+    numbers: Sequence[int], attempt: Callable[[int], Run | None], holds: Callable[[Run], bool], likely: int = 0
+) -> tuple[int, Run] | None:
+    """`fewest_of` with which a rollout completes, whatever chance decides. Searched in one placement, then tried in others (`holds`), since
+    each costs as much again."""
+    enough = fewest_of(numbers, attempt, likely)
+    return enough if enough is not None and holds(enough[1]) else None
 
 
-def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None]) -> tuple[int, T] | None:
+def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None], likely: int = 0) -> tuple[int, T] | None:
     """The fewest of `numbers` (ascending) that are enough, and what the attempt gives: where the most don't do, fewer don't either. The
-    first and the last are tried, then by halving."""
+    first is tried, the `likely` one with its neighbours, the last, then by halving: where the search begins changes no answer."""
     too_few, best = -1, None
-    for place in dict.fromkeys((0, len(numbers) - 1)) if numbers else ():
+    near = [numbers.index(number) for number in (likely, likely - 1, likely + 1) if number in numbers]
+    for place in (0, *near, len(numbers) - 1):
+        if not too_few < place < (len(numbers) if best is None else best[0]):
+            continue
         if (found := attempt(numbers[place])) is not None:
             best = place, found
-            break
-        too_few = place
+        else:
+            too_few = place
     while best is not None and best[0] - too_few > 1:
         middle = (too_few + best[0]) // 2
         if (found := attempt(numbers[middle])) is None:

@@ -182,10 +182,10 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
     for lender in lenders(case.cluster, case.run.moments, [shape], scarce, case.reached, makes_room):
         other, placed = lender.workload, case.revision.placed
 
-        def without(number: int, draws: bool, other: Workload = other) -> Run | None:
-            return case.lent([scaled(other, other.replicas - number)], draws=draws)
+        def without(number: int, other: Workload = other) -> Run | None:
+            return case.lent([scaled(other, other.replicas - number)], draws=False)
 
-        fewest_pods = fewest([other.replicas - left for left in lender.replicas], without)
+        fewest_pods = fewest([other.replicas - left for left in lender.replicas], without, case.holds)
         if fewest_pods is not None and _comes_to_rest(case, other, other.replicas - fewest_pods[0]):
             count, run = fewest_pods
             replicas_left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"

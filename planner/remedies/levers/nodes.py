@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import numpy as np
+
 from planner.capacity.new_node_kinds import NewNode, kinds_of_new_nodes, place_of, topology_keys
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
 from planner.ground import words
@@ -29,6 +31,7 @@ from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.room_when_empty import kept_nodes
 from planner.rollout.run import Revision, Run
+from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape
@@ -136,8 +139,12 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     most = min(nodes_wanted, limits.NODES.most)
     for templates in new_nodes(case.cluster, case.shape, case.reached):
         tried = [
-            (new_node, fewest(range(1, most + 1), partial(_with_nodes, case, new_node.template)))
+            (
+                new_node,
+                fewest(range(1, most + 1), partial(_with_nodes, case, like), case.holds, _awaited(case.cluster, like)),
+            )
             for new_node in templates
+            for like in [new_node.template]
         ]
         enough = [(*fewest_nodes, new_node) for new_node, fewest_nodes in tried if fewest_nodes is not None]
         if not enough:
@@ -168,8 +175,19 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         )
 
 
-def _with_nodes(case: StuckRollout, template: Node, count: int, draws: bool) -> Run | None:
-    return case.attempt(case.workload, case.grown(case.cluster, template, count), draws=draws)
+def _with_nodes(case: StuckRollout, template: Node, count: int) -> Run | None:
+    return case.attempt(case.workload, case.grown(case.cluster, template, count), draws=False)
+
+
+def _awaited(cluster: Cluster, template: Node) -> int:
+    """How many more nodes hold what all pods ask for that wait and may go to one like it: who came first gets new nodes first."""
+    waiting, place = waiting_of(cluster), cluster.node_index[template.name]
+    pods = (
+        np.array([len(line.indices) for line in waiting.lines], dtype=np.int64) * waiting.masks[waiting.mask_of, place]
+    )
+    room = cluster.allocatable[:, place]
+    shares = (pods @ waiting.asks)[room > 0] / room[room > 0]
+    return int(np.ceil(shares.max(initial=0)))
 
 
 def _afterwards(nodes: int, staying_nodes: int) -> str:

@@ -75,14 +75,15 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         if perhaps_in_flight(self.cluster):  # an unseen pod may take what it would have
             return None
         run = simulate(cluster, revisions, seed=self.seed)
-        other_keys = {r.after.key for r in self.revisions} - {workload.key}
+        return run if self._helps(run) and (not draws or self.holds(run)) else None
 
-        def helps(run: Run) -> bool:
-            return all(is_done for key, is_done in run.done.items() if key not in other_keys)
+    def holds(self, run: Run) -> bool:
+        """Whether what was played in one placement, and helps there, does so whatever chance decides."""
+        return holds_under_chance(run.simulation.cluster, run.revisions, run, self._helps, seed=self.seed)
 
-        if not helps(run) or (draws and not holds_under_chance(cluster, revisions, run, helps, seed=self.seed)):
-            return None
-        return run
+    def _helps(self, run: Run) -> bool:
+        other_keys = {r.after.key for r in self.revisions} - {self.workload.key}
+        return all(is_done for key, is_done in run.done.items() if key not in other_keys)
 
     @cached_property
     def room(self) -> RoomWhenEmpty:
