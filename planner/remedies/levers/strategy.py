@@ -72,7 +72,8 @@ def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
 def as_change(key: str, strategy: Strategy) -> str:
     """The same as ``--change`` takes it; "" of what isn't told by maxSurge and maxUnavailable."""
     limits = f"maxSurge:{strategy.max_surge},maxUnavailable:{strategy.max_unavailable}"
-    return f"resize:{key}={limits}" if strategy.kind == ROLLING_UPDATE else ""
+    is_told = strategy.kind == ROLLING_UPDATE and strategy.max_unavailable is not None
+    return f"resize:{key}={limits}" if is_told else ""
 
 
 # ── for a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
