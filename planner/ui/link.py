@@ -196,6 +196,8 @@ def tabs(names: Sequence[str], *, key: str, holds: Mapping[str, str] | None = No
 
     A link that names a parameter in `holds` (→ its section) and no section opens there: its answer isn't hidden.
     """
+    if st.session_state.get(key) not in (None, *names):  # of the page before, which has other sections
+        del st.session_state[key]
     is_new = key not in st.session_state
     link_values = _asked(key)
     named = [section for parameter, section in (holds or {}).items() if parameter in st.query_params]

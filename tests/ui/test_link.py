@@ -113,3 +113,14 @@ def test_a_link_may_have_the_whole_state_of_its_page(opened: dict[str, Any]) -> 
     app = visit("rollout", None, **{key: str(value) for key, value in given.items()})
     assert "Our mistake" not in said(app)
     assert {key: fields(app)[key].value for key in given} == given
+
+
+@pytest.mark.parametrize("before", ["costs", "overview"])
+def test_a_link_to_a_node_opens_its_section_whatever_page_was_before(before: str) -> None:
+    app = visit(before, **({"part": "Pools"} if before == "costs" else {}))
+    app.switch_page("health.py")
+    app.query_params.clear()
+    app.query_params["nodes"] = "true"
+    app.run()
+    assert not app.exception
+    assert app.session_state["part"] == "Memory by node"
