@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from math import inf
+from typing import Final, NamedTuple
 
 from planner.ground.records import Record
 from planner.inventory.records.read_context import go_duration
@@ -21,12 +22,16 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import owners_of, topmost, workload_keys
 from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Event, Pod, Snapshot
+from planner.kubernetes.records import Event, Pod, PodSpec, Snapshot
 
 PROVISION_SECONDS: Final = 900.0
 """How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
 SCALE_UP_EVENTS: Final = {"TriggeredScaleUp": "", "Nominated": "nodeclaim/"}
 """Reasons of events about a pod for which a node was asked → what their message has."""
+_SLACK_SECONDS: Final = 30.0
+"""How much longer than its grace period a pod may take until it is gone and its room another's: 2 s for a preStop hook that used it up, the
+kubelet's report and the API's deletion, and the scheduler's backoff of 10 s (``podMaxBackoffSeconds``) and its queue. What took longer
+was a wait for something else, such as a StatefulSet that was scaled to 0 in between."""
 _CHECK_SECONDS: Final = 2.0  # so long a registry may be asked about an image that is there (imagePullPolicy: Always)
 _STOPPING: Final = "Stopping container"  # of a pod that goes; a probe that kills a container has other words
 _TOOK: Final = re.compile(r" in (\S+?)(?: \((\S+) including waiting\))?(?:\. |\.?$)")
@@ -61,23 +66,31 @@ class _SeenEvents:
     def __init__(self, snapshot: Snapshot) -> None:
         self.pulled: dict[str, list[Event]] = {}
         self.pulling: dict[str, list[Event]] = {}
-        self.killed: dict[str, Event] = {}  # as its first container was
+        self.killed: dict[str, list[Event]] = {}
         self.waited: dict[str, float] = {}  # when it first found no room
         self.asked: dict[str, float] = {}  # when a node was first asked for
         for event in snapshot.events:
             at, uid = event.first_seen_at, event.object_uid
-            if event.object_kind != POD.name or at is None or not uid:
+            if event.object_kind != POD.name or at is None or at <= 0 or not uid:  # Go's zero time is in the year 1
                 continue
             if event.reason in ("Pulled", "Pulling"):
                 (self.pulled if event.reason == "Pulled" else self.pulling).setdefault(uid, []).append(event)
             elif event.reason == "Killing" and event.message.startswith(_STOPPING):
-                known = self.killed.get(uid)
-                if known is None or at < (known.first_seen_at or 0.0):
-                    self.killed[uid] = event
+                self.killed.setdefault(uid, []).append(event)
             elif event.reason == "FailedScheduling":
                 self.waited[uid] = min(at, self.waited.get(uid, at))
             elif event.reason in SCALE_UP_EVENTS and SCALE_UP_EVENTS[event.reason] in event.message:
                 self.asked[uid] = min(at, self.asked.get(uid, at))
+
+    def ends_since(self, uid: str, longest: float, until: float = inf) -> float | None:
+        """When the containers of a pod were stopped the last time before `until`, the first of them: what is more than `longest` before
+        the last was another restart's."""
+        events = self.killed.get(uid, ())
+        times = [
+            at for event in events for at in (event.first_seen_at, event.last_seen_at) if at is not None and at <= until
+        ]
+        latest = max(times, default=0.0)
+        return min((at for at in times if latest - at <= longest), default=None)
 
 
 @once_a_snapshot
@@ -128,50 +141,79 @@ def _seconds_of(pulled: Event, pulling: list[Event]) -> float | None:
     return max(0.0, ended - first) if first is not None and ended is not None else None
 
 
+@once_a_snapshot
+def longest_terminations(snapshot: Snapshot) -> Mapping[str, float]:
+    """Workload's key → seconds that its pods may take to end, by its template."""
+    owners = owners_of(snapshot)
+    return {topmost(one.key, owners): _longest(one.template.spec) for one in snapshot.every_workload}
+
+
+def _longest(spec: PodSpec) -> float:
+    return spec.termination_grace_period_seconds + _SLACK_SECONDS
+
+
+class _Gone(NamedTuple):
+    """A pod that is gone: since when it ended, its workload's key (empty: not known), and how long it may have taken."""
+
+    since: float
+    uid: str
+    name: str
+    key: str
+    longest: float
+
+
 def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
     """Workload and name of pods that ended, since when, and when they were gone: as the next of the same name was made, as one that found
     no room was placed on their node, or as the last container finished of one that is still there."""
     keys, present = workload_keys(snapshot), {pod.uid for pod in snapshot.pods}
-    gone: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    on_node: dict[str, dict[str, float]] = {}
-    for uid, event in events.killed.items():
-        if uid not in present and event.first_seen_at is not None:
-            gone.setdefault((event.namespace, event.object_name), []).append((event.first_seen_at, uid))
-            on_node.setdefault(event.host, {})[uid] = event.first_seen_at
+    owners, longest = _owners_by_name(snapshot), longest_terminations(snapshot)
+    by_name: dict[tuple[str, str], list[_Gone]] = {}
+    on_node: dict[str, list[_Gone]] = {}
+    for uid, killed in events.killed.items():
+        namespace, name, host = killed[0].namespace, killed[0].object_name, killed[0].host
+        key = owners.get((namespace, name.rpartition("-")[0]), "")
+        since = events.ends_since(uid, longest.get(key, 0.0))
+        if uid not in present and since is not None:
+            one = _Gone(since, uid, name, key, longest.get(key, inf))
+            by_name.setdefault((namespace, name), []).append(one)
+            on_node.setdefault(host, []).append(one)
     ended = set[str]()
     for pod in snapshot.pods:
-        before = [one for one in gone.get((pod.namespace, pod.name), ()) if one[0] <= (pod.created_at or 0.0)]
+        before = [one for one in by_name.get((pod.namespace, pod.name), ()) if one.since <= (pod.created_at or 0.0)]
         if before and pod.created_at is not None:
-            since, uid = max(before)
-            ended |= {uid for _, uid in before}
-            yield keys[pod.uid], pod.name, since, pod.created_at
+            ended |= {one.uid for one in before}
+            since = max(before).since
+            if pod.created_at - since <= _longest(pod.spec):
+                yield keys[pod.uid], pod.name, since, pod.created_at
         yield from _end_of(pod, keys[pod.uid], events)
-    owners = _owners_by_name(snapshot)
+    for some in on_node.values():
+        some.sort(reverse=True)  # the earliest is taken first, and once
     waiting = (pod for pod in snapshot.pods if pod.uid in events.waited and pod.scheduled_at is not None)
     for pod in sorted(waiting, key=lambda one: (one.scheduled_at or 0.0, one.name)):
-        at = pod.scheduled_at or 0.0
-        here = on_node.get(pod.node_name, {}) if pod.node_name else {}
-        may_be = [uid for uid, since in here.items() if uid not in ended and since <= at]
-        ended |= {*may_be}
-        if len(may_be) == 1:  # of several it isn't known whose room it was
-            event = events.killed[may_be[0]]
-            key = owners.get((event.namespace, event.object_name.rpartition("-")[0]))
-            if key is not None:
-                yield key, event.object_name, here[may_be[0]], at
+        at, waited = pod.scheduled_at or 0.0, events.waited[pod.uid]
+        here = on_node.get(pod.node_name, []) if pod.node_name else []
+        may_be: list[_Gone] = []
+        while here and here[-1].since <= at:
+            one = here.pop()
+            # Who began to wait after its grace period didn't wait for its room.
+            is_late = at - one.since > one.longest or waited - one.since > one.longest - _SLACK_SECONDS
+            if one.uid not in ended and not is_late:
+                may_be.append(one)
+        if len(may_be) == 1 and may_be[0].key:  # of several it isn't known whose room it was
+            yield may_be[0].key, may_be[0].name, may_be[0].since, at
 
 
 def _end_of(pod: Pod, key: str, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
-    """Of a pod that is being deleted, where all its containers have finished."""
+    """Of a pod that is being deleted, where all its containers have finished, and an event tells since when: its deletionTimestamp has the
+    grace period of the request in it, which needn't be its own."""
     finished = [state.finished_at for state in pod.containers if not state.is_init and state.state == "terminated"]
     times = [at for at in finished if at is not None]
     if pod.deleted_at is None or not times or len(times) < len(pod.spec.containers):
         return
-    event = events.killed.get(pod.uid)
-    since = event.first_seen_at if event is not None else None
-    if since is None:
-        since = pod.deleted_at - pod.spec.termination_grace_period_seconds
-    if since <= max(times):
-        yield key, pod.name, since, max(times)
+    until = max(times)
+    since = events.ends_since(pod.uid, _longest(pod.spec), until)
+    if since is not None and until - since <= _longest(pod.spec):
+        yield key, pod.name, since, until
 
 
 def _owners_by_name(snapshot: Snapshot) -> dict[tuple[str, str], str]:

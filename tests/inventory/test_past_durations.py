@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.past_durations import RolloutActivity, past_durations
+from planner.inventory.past_durations import RolloutActivity, _Gone, past_durations
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, read_items
 from tests.rollout.test_durations import NOW, event, timed
 
@@ -97,6 +97,65 @@ def test_what_doesnt_tell_whose_room_it_was_is_no_termination(killed: list[Item]
     assert seconds_of(RolloutActivity.END, *items, *killed, waited(items)) == {}
 
 
+def test_a_wait_longer_than_the_grace_period_was_for_something_else() -> None:
+    """Its grace period is 30 s, and until its room is another's it may take as long again."""
+    items = app()
+    assert seconds_of(RolloutActivity.END, *items, gone(at=AT - 60), waited(items)) == {KEY: [60.0]}
+    assert seconds_of(RolloutActivity.END, *items, gone(at=AT - 61), waited(items)) == {}
+    hours_ago = gone("app-1-other", at=AT - 3_000)  # and leaves no doubt whose room it was
+    assert seconds_of(RolloutActivity.END, *items, hours_ago, gone(), waited(items)) == {KEY: [40.0]}
+
+
+def test_who_began_to_wait_when_the_pod_had_to_be_gone_tells_nothing() -> None:
+    items = app()
+    late = event("FailedScheduling", items[-1], WAITED, AT - 9)
+    assert seconds_of(RolloutActivity.END, *items, gone(), late) == {}
+    in_time = event("FailedScheduling", items[-1], WAITED, AT - 10)
+    assert seconds_of(RolloutActivity.END, *items, gone(), in_time) == {KEY: [40.0]}
+
+
+def test_the_stop_of_a_restart_before_is_another() -> None:
+    items = app()
+    before, last = gone(at=AT - 900), gone(at=AT - 38)
+    before["metadata"]["name"] += ".before"
+    assert seconds_of(RolloutActivity.END, *items, before, last, waited(items)) == {KEY: [38.0]}
+    sidecar = gone(at=AT - 36)  # the first container's stop counts
+    sidecar["metadata"]["name"] += ".sidecar"
+    assert seconds_of(RolloutActivity.END, *items, last, sidecar, waited(items)) == {KEY: [38.0]}
+    summed = gone(at=AT - 900)
+    summed["lastTimestamp"], summed["count"] = last["lastTimestamp"], 2
+    assert seconds_of(RolloutActivity.END, *items, summed, waited(items)) == {KEY: [38.0]}
+
+
+def test_each_pod_that_is_gone_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of a node that wait one after another: as many looks as pods, not as many as pairs."""
+    number, looks = 300, 0
+    items = deployment("app", ["n0"] * number, pod_spec(gpus=1))
+    found = list[Item]()
+    for place, one in enumerate(one for one in items if one["kind"] == "Pod"):
+        timed(one, AT, AT + 100 * place, AT + 100 * place + 60)
+        found += [gone(f"app-1-old{place}", at=AT + 100 * place - 20)]
+        found += [event("FailedScheduling", one, WAITED, AT + 100 * place - 25)]
+
+    class Counted(_Gone):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal looks
+            looks += name == "since"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr("planner.inventory.past_durations._Gone", Counted)
+    assert seconds_of(RolloutActivity.END, *items, *found) == {KEY: [20.0] * number}
+    assert number <= looks < 10 * number
+
+
+def test_an_event_of_the_year_1_has_no_time() -> None:
+    items = app()
+    first = {**gone(), "firstTimestamp": "0001-01-01T00:00:00Z", "lastTimestamp": "0001-01-01T00:00:00Z"}
+    assert seconds_of(RolloutActivity.END, *items, first, waited(items)) == {}
+    never = {**waited(items), "firstTimestamp": "0001-01-01T00:00:00Z"}
+    assert seconds_of(RolloutActivity.END, *items, gone(), never) == {}
+
+
 def test_who_found_room_at_once_tells_nothing() -> None:
     assert seconds_of(RolloutActivity.END, *app(), gone()) == {}
 
@@ -115,14 +174,14 @@ def test_the_next_pod_of_a_name_is_made_when_the_one_before_it_is_gone() -> None
     found[-1]["involvedObject"]["uid"], found[-1]["metadata"]["name"] = "later", "later.killing"
     assert seconds_of(RolloutActivity.END, *found) == {"StatefulSet/ml/web": [25.0]}
     assert seconds_of(RolloutActivity.END, *stateful(), gone("web-0", at=AT + 25)) == {}
+    assert seconds_of(RolloutActivity.END, *stateful(), gone("web-0", at=AT - 60)) == {"StatefulSet/ml/web": [60.0]}
+    assert seconds_of(RolloutActivity.END, *stateful(), gone("web-0", at=AT - 7_200)) == {}  # scaled to 0 in between
     assert seconds_of(RolloutActivity.START, *stateful()) == {"StatefulSet/ml/web": [19.0]}
 
 
 def deleted(finished: float | None, **event_of: Any) -> list[Item]:
     items = app()
-    items[-1]["metadata"]["deletionTimestamp"] = items[-1]["metadata"][
-        "creationTimestamp"
-    ]  # with the 30 s of its grace
+    items[-1]["metadata"]["deletionTimestamp"] = items[-1]["metadata"]["creationTimestamp"]
     state: Item = {"running": {}}
     if finished is not None:
         at = event("", items[-1], "", finished)["firstTimestamp"]
@@ -132,12 +191,16 @@ def deleted(finished: float | None, **event_of: Any) -> list[Item]:
 
 
 def test_a_pod_whose_containers_have_finished_tells_how_long_they_took() -> None:
-    assert seconds_of(RolloutActivity.END, *deleted(AT - 12)) == {KEY: [18.0]}
+    assert seconds_of(RolloutActivity.END, *deleted(AT - 12)) == {}  # since when nobody tells
     items = deleted(AT - 12)
     told = event("Killing", items[-1], STOPPING, AT - 20)
     assert seconds_of(RolloutActivity.END, *items, told) == {KEY: [8.0]}
-    assert seconds_of(RolloutActivity.END, *deleted(None)) == {}
-    assert seconds_of(RolloutActivity.END, *deleted(AT - 60)) == {}  # it had finished before
+    restarted = event("Killing", items[-1], STOPPING, AT - 5_000)
+    restarted["metadata"]["name"] += ".before"
+    assert seconds_of(RolloutActivity.END, *items, restarted, told) == {KEY: [8.0]}
+    assert seconds_of(RolloutActivity.END, *items, restarted) == {}
+    assert seconds_of(RolloutActivity.END, *deleted(None), told) == {}
+    assert seconds_of(RolloutActivity.END, *deleted(AT - 60), told) == {}  # it had finished before
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
