@@ -22,7 +22,7 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import owners_of, topmost, workload_keys
 from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Event, Pod, PodSpec, Snapshot
+from planner.kubernetes.records import Event, Pod, PodSpec, ReplicaSet, Snapshot, Workload
 
 PROVISION_SECONDS: Final = 900.0
 """How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
@@ -217,23 +217,28 @@ def _end_of(pod: Pod, key: str, events: _SeenEvents) -> Iterator[tuple[str, str,
 
 
 def _owners_by_name(snapshot: Snapshot) -> dict[tuple[str, str], str]:
-    """Namespace and name of what makes pods → its workload's key: a pod is called as its maker, and a dash."""
+    """Namespace and name of what makes pods → its workload's key: a pod is called as its maker, and a dash. A name that objects of two kinds
+    have, which aren't one workload's, tells of neither."""
     owners = owners_of(snapshot)
-    names = {(workload.namespace, workload.name): workload.key for workload in snapshot.every_workload}
-    return names | {(one.namespace, one.name): topmost(one.key, owners) for one in snapshot.replica_sets}
+    keys: dict[tuple[str, str], set[str]] = {}
+    makers: tuple[Workload | ReplicaSet, ...] = (*snapshot.every_workload, *snapshot.replica_sets)
+    for one in makers:
+        keys.setdefault((one.namespace, one.name), set()).add(topmost(one.key, owners))
+    return {name: next(iter(some)) for name, some in keys.items() if len(some) == 1}
 
 
 def _arrivals(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
-    """Pool and name of nodes that came for pods that waited, since when those did, and when the first was placed there."""
+    """Pool and name of nodes that came for pods that waited, since when the first that was placed there did, and when it was."""
     nodes = {node.name: node for node in snapshot.nodes if node.created_at is not None}
-    waits: dict[str, tuple[float, float]] = {}
+    first: dict[str, tuple[float, bool, float]] = {}
     for pod in snapshot.pods:
         node, at = nodes.get(pod.node_name), pod.scheduled_at
         if node is None or node.created_at is None or at is None or pod.created_at is None:
             continue
         since = events.asked.get(pod.uid) or events.waited.get(pod.uid) or pod.created_at
         if since < node.created_at <= at and at - since <= PROVISION_SECONDS:
-            earliest, first = waits.get(node.name, (since, at))
-            waits[node.name] = min(since, earliest), min(at, first)
-    for name, (since, at) in waits.items():
+            # Of pods placed at once one for which a node was asked: the others' waits are inferred.
+            told = at, pod.uid not in events.asked, since
+            first[node.name] = min(told, first.get(node.name, told))
+    for name, (at, _, since) in first.items():
         yield node_pool(nodes[name]), name, since, at

@@ -127,6 +127,21 @@ def test_the_stop_of_a_restart_before_is_another() -> None:
     assert seconds_of(RolloutActivity.END, *items, summed, waited(items)) == {KEY: [38.0]}
 
 
+def test_a_name_of_two_owners_tells_of_neither() -> None:
+    items = app()
+    killed = gone("batch-old")
+    meta, spec = {"name": "batch", "namespace": "ml", "uid": "job"}, {"template": {"spec": pod_spec()}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+    assert seconds_of(RolloutActivity.END, *items, job, killed, waited(items)) == {"Job/ml/batch": [40.0]}
+    sets = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {**meta, "uid": "sts"},
+        "spec": {**stateful()[0]["spec"]},
+    }
+    assert seconds_of(RolloutActivity.END, *items, job, sets, killed, waited(items)) == {}
+
+
 def test_each_pod_that_is_gone_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of a node that wait one after another: as many looks as pods, not as many as pairs."""
     number, looks = 300, 0
@@ -225,6 +240,18 @@ def test_a_node_that_came_for_a_pod_tells_how_long_it_took() -> None:
     assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), named) == {"gpu": [185.0]}
     there = event("Nominated", items[-1], "Pod should schedule on: node/n0", AT - 185)
     assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), there) == {"gpu": [200.0]}
+
+
+def test_the_pod_that_was_placed_first_tells_since_when_its_node_was_asked_for() -> None:
+    items = deployment("app", ["n0", "n0"], pod_spec(gpus=1))
+    first, second = (one for one in items if one["kind"] == "Pod")
+    timed(first, AT - 100, AT, AT + 60)
+    timed(second, AT - 700, AT + 50, AT + 110)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60)) == {"gpu": [100.0]}
+    timed(second, AT - 700, AT, AT + 60)  # at once: the one that waited longer, if nothing tells for which it was asked
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60)) == {"gpu": [700.0]}
+    asked = event("TriggeredScaleUp", first, "pod triggered scale-up", AT - 90)
+    assert seconds_of(RolloutActivity.ARRIVAL, *items, came(AT - 60), asked) == {"gpu": [90.0]}
 
 
 @pytest.mark.parametrize(
