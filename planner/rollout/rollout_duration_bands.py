@@ -86,13 +86,16 @@ def _scatter(cluster: Cluster, activity: RolloutActivity) -> tuple[float, int]:
     return (sum(variance(group) * (len(group) - 1) for group in groups) / freedom if freedom else 0.0), freedom
 
 
+def _is_sound(past: PastDuration) -> bool:
+    """Whether it may have been so: no longer than a start may be, nor than from its first moment to its last, which are whole seconds."""
+    return 0 <= past.seconds < LONGEST_START_SECONDS and past.seconds <= past.ended_at - past.created_at + 1
+
+
 def _seen(cluster: Cluster, activity: RolloutActivity, about: str, earlier: PastDurations) -> list[PastDuration]:
     """In the snapshot and before, the latest last."""
     every = [*past_durations(cluster.snapshot)[activity].get(about, ()), *earlier.get(activity, {}).get(about, ())]
     every.sort(key=lambda past: past.ended_at, reverse=True)
-    once = {
-        (past.name, past.created_at): past for past in every if past.seconds < LONGEST_START_SECONDS
-    }  # as it got Ready first
+    once = {(past.name, past.created_at): past for past in every if _is_sound(past)}  # as it got Ready first
     return sorted(once.values(), key=lambda past: past.ended_at)[-LIMITS.pods_of_a_course :]
 
 
@@ -126,7 +129,8 @@ def _start_ups(cluster: Cluster, after: Workload, key: str, earlier: PastDuratio
     pulled_share = sum(bool(past.seconds) for past in pulls) / len(pulls) if pulls else None
     if share is None or share == pulled_share:
         return _StartUps(whole)
-    bare = [replace(past, seconds=past.seconds - seconds[past.name, past.created_at]) for past in told]
+    # Snapshots round differently, and a store's rows are another's: a pull that is longer than its start-up leaves nothing.
+    bare = [replace(past, seconds=max(0.0, past.seconds - seconds[past.name, past.created_at])) for past in told]
     start, pull = _known(cluster, RolloutActivity.START, bare), _known(cluster, RolloutActivity.PULL, pulls)
     if start is None or (share and pull is None):
         return _StartUps(whole, are_pulls_assumed=share > 0)

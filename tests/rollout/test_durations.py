@@ -323,3 +323,31 @@ def test_pulls_that_no_pod_had_are_assumed() -> None:
     band = part_of(read_items(items, taken_at=NOW)).duration
     assert band is not None
     assert band.assumed == ("image pull", "termination")
+
+
+def test_a_pull_longer_than_its_start_up_leaves_nothing_of_it() -> None:
+    """A store's rows of one pod may be of two looks, and be wrong."""
+    found, earlier = cluster(
+        Case(6, 6, 0, 6, 1.0, lambda: 60.0, pull=lambda: 200.0, pulls_next=False), NOW - 2 * DAY, NOW - DAY
+    )
+    starts = earlier[RolloutActivity.START][KEY]
+    longer = tuple(replace(past, seconds=past.seconds + 30) for past in starts)
+    wrong = {
+        **earlier,
+        RolloutActivity.PULL: {KEY: tuple(replace(past, ended_at=past.ended_at + 60) for past in longer)},
+    }
+    assert any(pull.seconds > start.seconds for pull, start in zip(longer, starts, strict=True))
+    band = part_of(found, wrong).duration
+    assert band is not None
+    assert 0 < band.least_seconds <= band.most_seconds < 60
+
+
+@pytest.mark.parametrize(
+    ("longer", "pods"), [(0.0, 12), (1e6, 6), (-1e6, 6)], ids=["sound", "longer than it lived", "less than none"]
+)
+def test_a_row_longer_than_the_pod_lived_is_none(longer: float, pods: int) -> None:
+    found, earlier = cluster(Case(6, 1, 0, 1, 1.0, lambda: 60.0), NOW - 2 * DAY, NOW - DAY)
+    rows = tuple(replace(past, seconds=past.seconds + longer / 1e3) for past in earlier[RolloutActivity.START][KEY])
+    band = part_of(found, {RolloutActivity.START: {KEY: rows}}).duration
+    assert band is not None
+    assert band.pods == pods
