@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import inf
 from statistics import mean, variance
 from typing import Any, Final, NamedTuple
 
@@ -65,12 +66,15 @@ class KnownDurations(Record):
 def _groups(activity: RolloutActivity, seen: Iterable[PastDuration]) -> tuple[tuple[float, ...], ...]:
     """Logarithms of their seconds; pods that came one after another are of one rollout."""
     groups: list[list[PastDuration]] = []
+    until = -inf  # when the last of the latest group was over
     for past in sorted(seen, key=lambda one: (one.created_at, one.ended_at, one.name)):
         if activity is RolloutActivity.PULL and not past.seconds:
             continue  # the images were there
-        if not groups or past.created_at - max(earlier.ended_at for earlier in groups[-1]) > _PAUSE_SECONDS:
+        if past.created_at - until > _PAUSE_SECONDS:
             groups.append([])
+            until = past.ended_at
         groups[-1].append(past)
+        until = max(until, past.ended_at)
     logarithms = [[float(np.log(past.seconds + _TICK)) for past in some] for some in groups]
     if activity is RolloutActivity.ARRIVAL:  # the engine waits for all nodes that come together
         logarithms = [[max(some) for some in logarithms]] if logarithms else []

@@ -20,7 +20,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.rollout.rollout_duration_bands import KnownDurations, draw_durations
+from planner.rollout.rollout_duration_bands import KnownDurations, _groups, draw_durations
 from tests.builders.objects import WHOLE, Item, read_items
 from tests.rollout.clockwork import Draw, Played, nothing, rolling_update
 from tests.stories.objects import app, gpu_nodes, holder, rolling
@@ -351,3 +351,30 @@ def test_a_row_longer_than_the_pod_lived_is_none(longer: float, pods: int) -> No
     band = part_of(found, {RolloutActivity.START: {KEY: rows}}).duration
     assert band is not None
     assert band.pods == pods
+
+
+def test_pods_of_one_rollout_are_compared_with_its_latest_end_only() -> None:
+    """A pod that took long keeps those together that came in its time; of many pods each is looked at a few times."""
+
+    def row(place: float, took: float) -> PastDuration:
+        return PastDuration(name=f"p{place}", created_at=NOW + place, ended_at=NOW + place + took, seconds=60.0)
+
+    assert [
+        len(some)
+        for some in _groups(RolloutActivity.START, [row(0, 5_000), row(10, 60), row(5_500, 60), row(6_200, 60)])
+    ] == [3, 1]
+    looks = 0
+
+    class Counted(PastDuration):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal looks
+            looks += name == "ended_at"
+            return super().__getattribute__(name)
+
+    number = 300
+    rows = [
+        Counted(name=f"p{place:03}", created_at=NOW + place, ended_at=NOW + place + 60, seconds=60.0)
+        for place in range(number)
+    ]
+    assert [len(some) for some in _groups(RolloutActivity.START, rows)] == [number]
+    assert number <= looks < 10 * number
