@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from planner.ground.percentiles import percentiles
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration, duration_between, listing
-from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity, past_durations
+from planner.inventory.past_durations import (
+    PastDuration,
+    PastDurations,
+    RolloutActivity,
+    longest_terminations,
+    past_durations,
+)
 from planner.kubernetes.pods import LONGEST_START_SECONDS
 from planner.kubernetes.records import Workload
 from planner.rollout.answers import NODES_ON_THEIR_WAY, DurationBand, PodState, TimelineRow, WorkloadRollout
@@ -95,12 +101,28 @@ def _is_sound(past: PastDuration) -> bool:
     return 0 <= past.seconds < LONGEST_START_SECONDS and past.seconds <= past.ended_at - past.created_at + 1
 
 
+def _once(every: Iterable[PastDuration]) -> Iterator[PastDuration]:
+    """Each once: rows of one name that overlap are of one pod or node, as several snapshots told of it. The earliest end counts, as it got
+    Ready or took a pod first, and of these the latest beginning: an event tells it, from which on others are inferred."""
+    chosen: PastDuration | None = None
+    until = -inf
+    for past in sorted(every, key=lambda one: (one.name, one.created_at, one.ended_at)):
+        is_new = chosen is None or past.name != chosen.name or past.created_at > until
+        if chosen is not None and is_new:
+            yield chosen
+        if chosen is None or is_new or (past.ended_at, -past.created_at) < (chosen.ended_at, -chosen.created_at):
+            chosen = past
+        until = past.ended_at if is_new else max(until, past.ended_at)
+    if chosen is not None:
+        yield chosen
+
+
 def _seen(cluster: Cluster, activity: RolloutActivity, about: str, earlier: PastDurations) -> list[PastDuration]:
     """In the snapshot and before, the latest last."""
     every = [*past_durations(cluster.snapshot)[activity].get(about, ()), *earlier.get(activity, {}).get(about, ())]
-    every.sort(key=lambda past: past.ended_at, reverse=True)
-    once = {(past.name, past.created_at): past for past in every if _is_sound(past)}  # as it got Ready first
-    return sorted(once.values(), key=lambda past: past.ended_at)[-LIMITS.pods_of_a_course :]
+    longest = longest_terminations(cluster.snapshot).get(about, inf) if activity is RolloutActivity.END else inf
+    once = _once(past for past in every if _is_sound(past) and past.seconds <= longest)
+    return sorted(once, key=lambda past: past.ended_at)[-LIMITS.pods_of_a_course :]
 
 
 def _known(cluster: Cluster, activity: RolloutActivity, seen: Iterable[PastDuration]) -> KnownDurations | None:

@@ -20,7 +20,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.rollout.rollout_duration_bands import KnownDurations, _groups, draw_durations
+from planner.rollout.rollout_duration_bands import KnownDurations, _groups, _once, draw_durations
 from tests.builders.objects import WHOLE, Item, read_items
 from tests.rollout.clockwork import Draw, Played, nothing, rolling_update
 from tests.stories.objects import app, gpu_nodes, holder, rolling
@@ -378,3 +378,28 @@ def test_pods_of_one_rollout_are_compared_with_its_latest_end_only() -> None:
     ]
     assert [len(some) for some in _groups(RolloutActivity.START, rows)] == [number]
     assert number <= looks < 10 * number
+
+
+def test_one_arrival_that_several_snapshots_tell_is_one() -> None:
+    """While its events are there, since the node was asked for; later, since the pod was made; and later of another pod."""
+    told = PastDuration(name="n", created_at=NOW - 290, ended_at=NOW, seconds=290)
+    inferred = PastDuration(name="n", created_at=NOW - 400, ended_at=NOW, seconds=400)
+    second = PastDuration(name="n", created_at=NOW - 350, ended_at=NOW + 40, seconds=390)
+    anew = PastDuration(name="n", created_at=NOW + DAY, ended_at=NOW + DAY + 100, seconds=100)
+    other = PastDuration(name="m", created_at=NOW - 290, ended_at=NOW, seconds=290)
+    for rows in ([told, inferred, second, anew, other], [other, anew, second, inferred, told]):
+        assert {*_once(rows)} == {told, anew, other}
+
+
+def test_terminations_of_a_store_that_the_grace_period_doesnt_allow_are_none() -> None:
+    """Rows of a longer grace period, or of a pod that was gone for long: its grace period is 300 s, and until it is gone 330."""
+    given = Case(6, 0, 1, 0, 300.0, lambda: 10.0, ends=lambda: 70.0)
+    found, _ = cluster(given, NOW - DAY)
+    counts = []
+    for seconds in (330.0, 331.0):
+        row = PastDuration(name="", created_at=NOW - 9e5, ended_at=NOW - 9e5 + seconds, seconds=seconds)
+        rows = tuple(replace(row, name=f"old{i}") for i in range(4))
+        band = part_of(found, {RolloutActivity.END: {KEY: rows}}).duration
+        assert band is not None
+        counts.append(band.terminations)
+    assert counts == [10, 6]
