@@ -15,9 +15,10 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import LARGEST
 from planner.ground.records import Record
 from planner.ground.words import printable
+from planner.inventory.flux_releases import GROUPS, MOST_RETRIES, MOST_SECONDS
 from planner.kubernetes import name_validation
 from planner.kubernetes.field_privacy import Tells, told_by
-from planner.kubernetes.records import Container, FrozenMap, Snapshot, Taint
+from planner.kubernetes.records import Container, FluxRelease, FrozenMap, Snapshot, Taint
 
 _LABELS: Final = ("labels", "node_selector", "match_labels")
 _REFERENCES: Final = ("node_name", "priority_class_name", "runtime_class_name", "service_account_name")
@@ -25,8 +26,25 @@ _RESOURCES: Final = (
     "requests", "limits", "overhead", "pod_requests", "pod_limits", "allocatable", "hard", "used", "minimum", "maximum",
     "default_limits", "default_requests",
 )  # fmt: skip
+
+
+def _check_release(release: FluxRelease) -> None:
+    name_validation.check_object(release.name, release.namespace)
+    if release.kind not in GROUPS:
+        raise InputError(f"its kind of release is {release.kind[:80]}")
+    if release.seconds is not None and not 0 < release.seconds <= MOST_SECONDS:
+        raise InputError(
+            f"its seconds are {release.seconds:.3g}, and a time is more than 0 s and at most {MOST_SECONDS:.0e}"
+        )
+    if abs(release.retries) > MOST_RETRIES:
+        raise InputError(f"its retries are {release.retries:.3g}, more than 32 bits hold")
+    for key in release.health_checks or ():
+        name_validation.check_workload_key("health_checks", key)
+
+
 _OF_RECORD: Final[dict[type[Any], Callable[[Any], None]]] = {
     Container: lambda container: name_validation.check_dns_label("a container's name", container.name),
+    FluxRelease: _check_release,
     Taint: lambda taint: name_validation.check_labels({taint.key: taint.value}),
 }
 

@@ -587,6 +587,7 @@ class FluxRelease(Record):
     release : what Helm calls it; `target_namespace`: where it is applied
     seconds, is_default : how long it waits, None: not at all; and whether that is nowhere set
     retries, uninstalls : how often a HelmRelease tries again after an upgrade that failed (-1: without end), after which remediation
+    health_checks : keys of what a Kustomization waits for; None: all that is applied
     """
 
     kind: Word
@@ -598,6 +599,7 @@ class FluxRelease(Record):
     is_default: bool
     retries: int = 0
     uninstalls: bool = False
+    health_checks: tuple[WorkloadKey, ...] | None = None
 
     @property
     def key(self) -> str:

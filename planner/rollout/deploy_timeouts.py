@@ -16,7 +16,7 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
-from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, applies, flux_release
+from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, applies, flux_release, waits_for
 from planner.inventory.kubectl_apply import Object
 from planner.inventory.past_durations import PastDurations
 from planner.inventory.records.read_context import go_duration
@@ -73,7 +73,7 @@ def timeouts(
         governing |= {release.key} if chosen else set()
         if release.seconds is not None:
             deploy_timeout = replace(_of_release(release, release.seconds), is_by_namespace=not named)
-            for workload in chosen:
+            for workload in (one for one in chosen if waits_for(release, one)):
                 timeouts_by_key.setdefault(workload.key, deploy_timeout)
     return timeouts_by_key, governing
 
@@ -86,7 +86,7 @@ def _of_release(release: FluxRelease, seconds: float) -> DeployTimeout:
         if release.kind != HELM
         else f"{ends} and tries {count(release.retries, 'time')} more"
         if release.retries > 0
-        else "rolls back and tries again"
+        else f"{ends} and tries again"
         if release.retries
         else "gives up"
     )
@@ -99,7 +99,9 @@ def timeouts_of(cluster: Cluster, workload: Workload) -> Iterator[DeployTimeout]
     """What waits for a workload, as the releases of Flux in the snapshot tell that name it, else as its own labels do: then Flux's
     HelmRelease or Helm, by default. A Kustomization's timeout isn't in labels."""
     releases = [release for release in _releases(cluster) if applies(release, workload)]
-    yield from (_of_release(release, release.seconds) for release in releases if release.seconds is not None)
+    for release in releases:
+        if release.seconds is not None and waits_for(release, workload):
+            yield _of_release(release, release.seconds)
     if any(release.kind == HELM for release in releases):
         return
     name = workload.labels.get(f"{GROUPS[HELM]}/name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from math import exp
 from pathlib import Path
 from random import Random
@@ -13,7 +14,8 @@ import pytest
 from planner.cli import main
 from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
-from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer
+from planner.inventory.flux_releases import flux_release
+from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer, timeouts
 from planner.rollout.gate_policy import Failing, read_policy
 from planner.sources.store import Store
 from tests.builders.objects import Item, read_items
@@ -107,6 +109,7 @@ KUSTOMIZED = {"kustomize.toolkit.fluxcd.io/name": "llm", "kustomize.toolkit.flux
 CHARTED = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "llm"}
 MINUTES_8 = {"timeout": "8m", "upgrade": {"remediation": {"retries": 3}}}
 IN_ML = {"targetNamespace": "ml"}
+APP = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "app", "namespace": "ml"}
 
 
 @pytest.mark.parametrize(
@@ -119,16 +122,29 @@ IN_ML = {"targetNamespace": "ml"}
         (FLUX, flux("HelmRelease", MINUTES_8, namespace="other"), "HelmRelease/flux/llm", 300),
         (FLUX, flux("HelmRelease", MINUTES_8, name="web"), "HelmRelease/flux/llm", 300),
         (FLUX, flux("HelmRelease", {"timeout": 5, "upgrade": "soon"}), "HelmRelease/flux/llm", 300),
-        (CHARTED, flux("HelmRelease", {**MINUTES_8, **IN_ML}), "HelmRelease/flux/llm", 480),
+        (FLUX, flux("HelmRelease", {"timeout": "9" * 400 + "h"}), "HelmRelease/flux/llm", 300),
+        (FLUX, flux("HelmRelease", {"timeout": "8m or so"}), "HelmRelease/flux/llm", 300),
+        ({**CHARTED, "app.kubernetes.io/instance": "ml-llm"}, flux("HelmRelease", {**MINUTES_8, **IN_ML}), "HelmRelease/flux/llm", 480),
+        (CHARTED, flux("HelmRelease", {**MINUTES_8, **IN_ML, "releaseName": "llm"}), "HelmRelease/flux/llm", 480),
+        (CHARTED, flux("HelmRelease", {**MINUTES_8, **IN_ML}), "Helm with --wait", 300),
         (CHARTED, flux("HelmRelease", MINUTES_8), "Helm with --wait", 300),
-        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "wait": True}), "Kustomization/flux/llm", 600),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "wait": True}), "Kustomization/flux/llm", 570),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "45s", "wait": True}), "Kustomization/flux/llm", 30),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "timeout": "5s", "wait": True}), "Kustomization/flux/llm", 30),
+        (KUSTOMIZED, flux("Kustomization", {"wait": True}), None, None),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "healthChecks": [APP]}), "Kustomization/flux/llm", 570),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "healthChecks": [{**APP, "name": "db"}]}), None, None),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "healthChecks": [{"kind": "$(x)", "name": 5}, 7]}), None, None),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "wait": True, "healthChecks": [{**APP, "name": "db"}]}), "Kustomization/flux/llm", 570),
         (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "timeout": "3m", "wait": True}), "Kustomization/flux/llm", 180),
         (KUSTOMIZED, flux("Kustomization", {"interval": "10m"}), None, None),
         ({}, flux("Kustomization", {"interval": "10m", "wait": True}, namespace="ml"), None, None),
     ],
     ids=[
-        "its own", "of upgrades", "without waiting", "suspended", "a namesake", "another", "damaged", "by Helm's name", "by name elsewhere",
-        "its interval", "a Kustomization's own", "without wait", "no label",
+        "its own", "of upgrades", "without waiting", "suspended", "a namesake", "another", "damaged", "without end", "with words",
+        "by Helm's name", "by its own name", "by another name", "by name elsewhere", "its interval", "a short interval", "a short timeout",
+        "without an interval", "its health check", "another's health check", "damaged health checks", "all beside health checks",
+        "a Kustomization's own", "without wait", "no label",
     ],
 )  # fmt: skip
 def test_a_release_in_the_snapshot_tells_its_own_timeout(
@@ -153,6 +169,39 @@ def test_a_release_in_the_snapshot_tells_its_own_timeout(
         status, out, _ = gate(capsys, cluster, "-f", manifest, "--policy", str(policy))
         assert status == 5
         assert "HelmRelease/flux/llm waits 8 min: too short" in out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("remediation", "retries", "then"),
+    [
+        ({"retries": 3}, 3, "rolls back and tries 3 times more"),
+        ({"retries": 1, "strategy": "uninstall"}, 1, "uninstalls it and tries 1 time more"),
+        ({"retries": -1}, -1, "rolls back and tries again"),
+        ({"retries": -1, "strategy": "uninstall"}, -1, "uninstalls it and tries again"),
+        ({"retries": True}, 0, "gives up"),
+        ({"retries": 10**30}, 0, "gives up"),
+        ({"retries": "2"}, 0, "gives up"),
+        ({}, 0, "gives up"),
+    ],
+)
+def test_what_a_release_does_after_an_upgrade_that_failed(remediation: Item, retries: int, then: str) -> None:
+    found = flux_release(flux("HelmRelease", {"upgrade": {"remediation": remediation}}))
+    assert found is not None
+    assert found.retries == retries
+    (workload,) = read_items(items_of(slow())[0], taken_at=NOW).workloads
+    told, _ = timeouts([flux("HelmRelease", {**IN_ML, "upgrade": {"remediation": remediation}})], [workload], {})
+    assert [one.then for one in told.values()] == [then]
+
+
+def test_a_long_name_of_a_release_is_cut_with_its_hash() -> None:
+    name = "a-name-of-forty-characters-and-then-some-x"
+    found = flux_release(flux("HelmRelease", {"targetNamespace": "some-namespace"}, name=name))
+    assert found is not None
+    assert (
+        found.release
+        == f"some-namespace-{name}"[:40] + "-" + sha256(f"some-namespace-{name}".encode()).hexdigest()[:12]
+    )
+    assert len(found.release) == 53
 
 
 def test_a_deadline_that_begins_anew_with_each_pod_counts_the_longest_pause(

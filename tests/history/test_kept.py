@@ -17,7 +17,7 @@ from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice,
 from planner.questions.question import plain
 from planner.sources import demo
 from tests.architecture.tree import ROOT
-from tests.builders.objects import read_items
+from tests.builders.objects import node, read_items
 from tests.quick import sample
 from tests.seen import each
 
@@ -172,6 +172,33 @@ def test_a_stored_snapshot_holds_what_a_dump_may_hold(what: str) -> None:
         snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x")
     assert refused.value.where == "snapshots/x"
     assert refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("name", "x$(reboot)", "metadata.name"),
+        ("namespace", "a b", "metadata.namespace"),
+        ("kind", "Later", "its kind of release is Later"),
+        ("seconds", 0, "its seconds are 0"),
+        ("seconds", 1e300, r"its seconds are 1e\+300"),
+        ("retries", 2**31, "its retries are"),
+        ("health_checks", ["Deployment"], "health_checks"),
+    ],
+)
+def test_a_stored_release_of_flux_is_one_that_a_dump_may_hold(field: str, value: Any, says: str) -> None:
+    """A kind of none of its groups ended the search for its workloads."""
+    spec = {"interval": "10m", "healthChecks": [{"kind": "Deployment", "name": "app", "namespace": "ml"}]}
+    meta = {"name": "llm", "namespace": "flux", "uid": "u"}
+    release = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": meta, "spec": spec}
+    found = read_items([release, node("n0")])
+    content = json.loads(snapshot_bytes.encode(found))
+    assert snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x").unplayed == found.unplayed
+    kept = content["unplayed"][0]["release"]
+    assert kept["health_checks"] == ["Deployment/ml/app"]
+    kept[field] = value
+    with pytest.raises(InputError, match=says):
+        snapshot_bytes.decode(json.dumps(content).encode(), "snapshots/x")
 
 
 def test_the_largest_amount_there_is_stays() -> None:
