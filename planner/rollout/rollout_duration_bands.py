@@ -159,7 +159,7 @@ def _start_ups(cluster: Cluster, after: Workload, key: str, earlier: PastDuratio
     bare = [replace(past, seconds=max(0.0, past.seconds - seconds[past.name, past.created_at])) for past in told]
     start, pull = _known(cluster, RolloutActivity.START, bare), _known(cluster, RolloutActivity.PULL, pulls)
     if start is None or (share and pull is None):
-        return _StartUps(whole, are_pulls_assumed=share > 0)
+        return _StartUps(whole, are_pulls_assumed=share > 0 or pulled_share is None)
     return _StartUps(start, pull, share)
 
 

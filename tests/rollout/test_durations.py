@@ -403,3 +403,14 @@ def test_terminations_of_a_store_that_the_grace_period_doesnt_allow_are_none() -
         assert band is not None
         counts.append(band.terminations)
     assert counts == [10, 6]
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["without events", "told"])
+def test_pulls_that_nothing_tells_stay_in_the_start_ups_and_are_said(told: bool) -> None:
+    """The next pods pull nothing: whether those that were seen did isn't known without their events."""
+    items, _ = items_of(Case(6, 6, 0, 6, 1.0, lambda: 60.0, pull=lambda: 200.0), NOW - DAY)
+    kept = [one for one in items if told or one.get("reason") != "Pulled"]
+    band = part_of(read_items(kept, taken_at=NOW)).duration
+    assert band is not None
+    assert ("image pull" in band.assumed) is not told
+    assert band.most_seconds == pytest.approx(60 if told else 260, rel=0.05)
