@@ -16,7 +16,7 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
-from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, applies, flux_release, waits_for
+from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, MOST_SECONDS, applies, flux_release, waits_for
 from planner.inventory.kubectl_apply import Object
 from planner.inventory.past_durations import PastDurations
 from planner.inventory.records.read_context import go_duration
@@ -50,10 +50,10 @@ def read_timeout(text: str) -> float:
     Raises
     ------
     InputError
-        For a text that is none.
+        For a text that is none, or more than anything waits.
     """
     seconds = go_duration(text.strip(), whole=True)
-    if seconds is None or seconds <= 0:
+    if seconds is None or not 0 < seconds <= MOST_SECONDS:
         raise InputError(f'"{text}" is no time', fix="Write it as 90s, 5m or 1h30m")
     return seconds
 

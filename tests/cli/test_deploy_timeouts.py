@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from planner.cli import main
+from planner.ground.errors import InputError
 from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
 from planner.inventory.flux_releases import flux_release
-from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer, timeouts
+from planner.rollout.deploy_timeouts import advised_seconds, go_text, read_timeout, share_longer, timeouts
 from planner.rollout.gate_policy import Failing, read_policy
 from planner.sources.store import Store
 from tests.builders.objects import Item, read_items
@@ -288,6 +289,13 @@ def test_a_policy_names_what_waits() -> None:
     found = read_policy('[gate]\nfail = ["deploy_timeout"]\ntimeouts = {ci = "1h30m"}', "headroom.toml")
     assert found.fail == (Failing.DEPLOY_TIMEOUT,)
     assert dict(found.timeouts) == {"ci": 5400.0}
+
+
+@pytest.mark.parametrize("text", ["", "5", "0s", "soon", "5m or so", "9" * 400 + "h", "300000h"])
+def test_a_text_that_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is no time"):
+        read_timeout(text)
+    assert read_timeout("200000h") == 720_000_000
 
 
 def test_shares_and_advice() -> None:
