@@ -323,13 +323,13 @@ class Admission:
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
-        self.has_refused = False  # a pod or a claim that a run made, at any time
+        self.has_refused = False  # a pod or another object, at any time
 
     def fork(self) -> Admission:
         """Another that starts where this one stands."""
         other = copy(self)
         other._quotas, other.most_used, other._own = dict(self._quotas), dict(self.most_used), set()
-        other._standing = {}
+        other._standing, other.has_refused = {}, False
         return other
 
     def prepare(self, namespace: str, spec: PodSpec, labels: Labels = EMPTY) -> PodSpec:
@@ -355,6 +355,14 @@ class Admission:
 
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
+        return self._kept(self._pod_refusal(namespace, name, spec))
+
+    def _kept(self, refusal: Refusal | None) -> Refusal | None:
+        """Kept in mind here, where everyone asks who makes something: a larger quota may let it in."""
+        self.has_refused |= refusal is not None
+        return refusal
+
+    def _pod_refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         standing = self._standing.get((namespace, id(spec)))
         if standing is None:
             standing = self._standing[namespace, id(spec)] = (self._standing_refusal(namespace, spec), spec)
@@ -435,9 +443,9 @@ class Admission:
         for limits in self._ranges.get(namespace, ()):
             problem = _listed(_claim_out_of_bounds(limits, kind, counted.get("requests.storage")))
             if problem:
-                return Refusal(name=name, problem=problem, what=kind, resource=resource)
+                return self._kept(Refusal(name=name, problem=problem, what=kind, resource=resource))
         quotas = [quota for quota in self._quotas.get(namespace, ()) if quota_covers(quota[0], None)]
-        return _exceeded(quotas, counted, name, kind, resource)
+        return self._kept(_exceeded(quotas, counted, name, kind, resource))
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
         """Count such an object made (+1) or gone (−1)."""

@@ -197,7 +197,7 @@ class Simulation:
         shape = self._shape(namespace, labels, spec, default_selector)
         refusal = self.admission.refusal(namespace, name, shape.spec)
         if refusal:
-            self.refusals[owner], self.admission.has_refused = refusal, True
+            self.refusals[owner] = refusal
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
@@ -219,7 +219,7 @@ class Simulation:
         """Make an object that isn't a pod; whether the API server takes it (`refusals` says why not)."""
         refusal = self.admission.object_refusal(kind, namespace, name, counted)
         if refusal:
-            self.refusals[owner], self.admission.has_refused = refusal, True
+            self.refusals[owner] = refusal
             return False
         self.refusals.pop(owner, None)
         self.admission.charge_object(namespace, counted)

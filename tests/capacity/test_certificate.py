@@ -26,6 +26,7 @@ from tests.capacity.plain_plans import Vector, beats, every, pools_of
 from tests.quick import seeds
 from tests.rollout.rollouts import WORKER, rolling, stateful_set
 from tests.rollout.test_admission import quota
+from tests.rollout.test_verdict import one_of_two_devices
 
 CASES = int(os.environ.get("HEADROOM_CERTIFICATE_CASES", "25"))
 MOST_NODES = 1  # of a pool, so that trying all doesn't take long
@@ -213,6 +214,32 @@ def test_what_the_api_server_refuses_no_lever_mends() -> None:
     found = of(only_gpu(), quota({"requests.nvidia.com/gpu": "4", "limits.memory": "4Gi"}))
     assert "no new pod is taken" in str(found.sentence)
     assert (found.plans, found.is_proven) == ((), True)
+
+
+def claiming() -> tuple[list[Item], Item]:
+    """The worker with a claim of a template, made with its pod; and the template."""
+    spec = {"spec": {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "gpu"}}]}}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t", "namespace": "ml"},
+        "spec": spec,
+    }  # fmt: skip
+    asks = pod_spec(resourceClaims=[{"name": "c", "resourceClaimTemplateName": "t"}])
+    asks["containers"][0]["resources"]["claims"] = [{"name": "c"}]
+    pods = deployment("worker", ["n-0"], asks, strategy=rolling(1, 0))
+    pods[-1]["status"]["resourceClaimStatuses"] = [{"name": "c", "resourceClaimName": "worker-1-0-c"}]
+    return pods, template
+
+
+@pytest.mark.parametrize("is_made_with_the_pod", [True, False])
+def test_a_larger_quota_lets_in_the_claim_of_a_new_pod(is_made_with_the_pod: bool) -> None:
+    """Refused is the claim alone, not the pod. For an extended resource the scheduler makes it, once it has a node."""
+    one = {"count/resourceclaims.resource.k8s.io": "1"}
+    if is_made_with_the_pod:
+        pods, template = claiming()
+        items = [*one_of_two_devices("worker-1-0-c", "one"), template, *pods]
+    else:
+        items = [*one_of_two_devices("worker-1-0-extended-resources-x", "container-0-request-0"), *worker("n-0")]
+    assert "a larger quota" in [plan.title for plan in of(items, quota(one, one)).plans]
 
 
 def test_where_chance_decides_nothing_is_proven() -> None:

@@ -148,25 +148,27 @@ def test_a_nodes_limit_of_volumes_is_no_volume_in_use(is_own: bool) -> None:
     assert str(found.headline) == (own if is_own else "the nodes that match have as many volumes as they may")
 
 
-def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
+def one_of_two_devices(claim: str, request: str) -> list[Item]:
+    """A node with two GPUs, of which `claim` of the worker's pod has one."""
     api = "resource.k8s.io/v1"
     device_class = {"apiVersion": api, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}  # fmt: skip
     devices = [{"name": f"gpu-{i}"} for i in range(2)]
     spec = {"driver": "d", "nodeName": "n-0", "devices": devices, "pool": {"name": "n-0", "generation": 1, "resourceSliceCount": 1}}  # fmt: skip
     part = {"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
-    held = {"request": "container-0-request-0", "driver": "d", "pool": "n-0", "device": "gpu-0"}
-    claim = {
+    held = {"request": request, "driver": "d", "pool": "n-0", "device": "gpu-0"}
+    made = {
         "apiVersion": api,
         "kind": "ResourceClaim",
-        "metadata": {
-            "name": "worker-1-0-extended-resources-x",
-            "namespace": "ml",
-            "ownerReferences": [owner("Pod", "worker-1-0", "p-worker-0")],
-        },
-        "spec": {"devices": {"requests": [{"name": held["request"], "exactly": {"deviceClassName": "gpu"}}]}},
+        "metadata": {"name": claim, "namespace": "ml", "ownerReferences": [owner("Pod", "worker-1-0", "p-worker-0")]},
+        "spec": {"devices": {"requests": [{"name": request, "exactly": {"deviceClassName": "gpu"}}]}},
         "status": {"allocation": {"devices": {"results": [held]}}},
     }
-    ground: list[Item] = [node("n-0"), device_class, part, claim]
+    return [node("n-0"), device_class, part, made]
+
+
+def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
+    ground = one_of_two_devices("worker-1-0-extended-resources-x", "container-0-request-0")
+    _, device_class, part, _ = ground
     for key in ("count/resourceclaims.resource.k8s.io", "gpu.deviceclass.resource.k8s.io/devices"):
         surging, full = worker("n-0", spec=pod_spec(gpus=1)), quota({key: "1"}, {key: "1"})
         found = why(ground, surging, full)
