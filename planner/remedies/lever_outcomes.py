@@ -45,6 +45,7 @@ class _Played:
 
 def _in_use(_: Cluster) -> WeakValueDictionary[Hashable, _Played]:
     """What levers made of a cluster, as long as somebody has it: the same levers make the same cluster, where the same is played."""
+    # `LeveredCluster.base` has to be without `expecting` and `closing`: such a cluster shares what is derived with the one it comes of.
     return WeakValueDictionary()
 
 
@@ -98,7 +99,11 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     def more(self, nodes: tuple[MoreNodes, ...] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:
         """With these beside what is applied already, or in its place: `nodes`, or more of a field of its name."""
         merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}
-        return replace(self, nodes=(*self.nodes, *nodes), **merged)
+        other = replace(self, nodes=(*self.nodes, *nodes), **merged)
+        # The same cluster is handed on, not looked up: nobody may have this one by then, and what was played in it would be gone.
+        if not nodes and "quotas" not in levers and "_played" in self.__dict__:
+            other.__dict__["_played"] = self._played
+        return other
 
     def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
         """Of many workloads."""
