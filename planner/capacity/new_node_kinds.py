@@ -17,9 +17,9 @@ from planner.ground.well_known_names import HOSTNAME
 from planner.kubernetes.nodes import gpu_count, machine_type, node_pool, out_of_use, zone
 from planner.kubernetes.records import Node, PodSpec
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import named_nodes
+from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster, IntArray
-from planner.scheduling.empty_node import daemons_on, empty_copy
+from planner.scheduling.empty_node import bare_copy, daemons_on, empty_copy
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 Where: TypeAlias = tuple[str, ...]  # machine, GPUs, zone, and what the labels say that a pod tells places apart by
@@ -43,12 +43,15 @@ class NewNode(Record, eq=False):
     is_anywhere: bool
 
 
-def kinds_of_new_nodes(cluster: Cluster, shape: Shape, cut: list[str]) -> dict[str, list[NewNode]]:
+def kinds_of_new_nodes(
+    cluster: Cluster, shape: Shape, cut: list[str], places: Sequence[int] | None = None
+) -> dict[str, list[NewNode]]:
     """Of each pool, by its name, what a new node that takes the pod may be like: one of each place that the pod tells apart, and of each
-    machine where it is chosen for the pod, the smallest first. `cut` gets in words what isn't looked at."""
+    machine where it is chosen for the pod, the smallest first. `cut` gets in words what isn't looked at. `places`: like which nodes one may
+    be, where not only like those that take pods today and of which all is played."""
     keys = () if shape.is_plain else topology_keys(shape.spec)
     takes = np.zeros(cluster.node_count, dtype=np.int64)
-    matching = _matching(cluster, shape, cut)
+    matching = _matching(cluster, shape, cut) if places is None else places
     takes[matching] = seats(shape, cluster.allocatable)[matching]
     pools: dict[str, list[NewNode]] = {}
     for pool, by_place in cluster.remember(_by_place, keys).items():
@@ -156,24 +159,48 @@ def _place_words(places: Sequence[tuple[str, ...]], keys: tuple[str, ...]) -> st
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True) if value)
 
 
+def matching_when_in_use(cluster: Cluster, shape: Shape) -> list[int]:
+    """Places of nodes like which a new one takes the pod: it is Ready and not cordoned, whatever they are."""
+    spec = shape.spec
+
+    def matches(place: int, node: Node) -> bool:
+        if shape.static[place] == Static.PASSES:
+            return True
+        taints = bare_copy(node, node.name).taints
+        return (
+            bool(out_of_use(node))
+            and tolerates_taints(spec.tolerations, taints)
+            and node_affinity_matches(spec, node.labels, node.name)
+        )
+
+    return [i for i, node in enumerate(cluster.nodes) if _is_large_enough(node, spec) and matches(i, node)]
+
+
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
     """Places of nodes that match and are large enough; not like those on which pods of DaemonSets would be preempted."""
-    asks, nodes = pod_requests(shape.spec).items(), list[int]()
-    pushing: dict[str, None] = {}
+    nodes = list[int]()
+    pushing: dict[str, str] = {}
     for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
-        if all(node.allocatable.get(name, 0) >= amount for name, amount in asks):
-            if cluster.remember(_pushes_daemons, i):
-                pushing[pool_key(node)] = None
+        if _is_large_enough(node, shape.spec):
+            if unplayed := unplayed_on(cluster, node):
+                pushing[pool_key(node)] = unplayed
             else:
                 nodes.append(i)
     pool_keys = {pool_key(cluster.nodes[i]) for i in nodes}
-    cut += [
-        f"pods of DaemonSets would be preempted on new nodes of {name}, which isn't played"
-        for name in pushing
-        if name not in pool_keys
-    ]
+    cut += [unplayed for name, unplayed in pushing.items() if name not in pool_keys]
     return nodes
+
+
+def _is_large_enough(node: Node, spec: PodSpec) -> bool:
+    return all(node.allocatable.get(name, 0) >= amount for name, amount in pod_requests(spec).items())
+
+
+def unplayed_on(cluster: Cluster, node: Node) -> str:
+    """What isn't played on a new node like `node`, in words; "" where all is."""
+    if not cluster.remember(_pushes_daemons, cluster.node_index[node.name]):
+        return ""
+    return f"pods of DaemonSets would be preempted on new nodes of {pool_key(node)}, which isn't played"
 
 
 def _pushes_daemons(cluster: Cluster, place: int) -> bool:

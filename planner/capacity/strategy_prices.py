@@ -184,6 +184,8 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
         yield "no price: no node of the cluster takes its new pods, even when empty"
     elif terms.on_demand_usd_per_gpu_hour is None:
         yield str(price.sentence)
+    if needs.unplayed:
+        yield needs.unplayed
     if needs.is_too_large:
         yield f"{needs.own_waiting:,} of its own {count(needs.replicas, 'pod has', 'pods have')} no place: add nodes for them first, then compare strategies"
     elif needs.others_nodes:

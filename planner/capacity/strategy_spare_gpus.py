@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from planner.capacity.new_node_kinds import kinds_of_new_nodes
+from planner.capacity.new_node_kinds import kinds_of_new_nodes, matching_when_in_use, unplayed_on
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.nodes import node_pool, out_of_use
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -63,6 +63,7 @@ class SpareNeeds(Record):
     others: tuple[str, ...]  # the workloads of these pods
     own_waiting: int  # pods of its own that have no place between rollouts: they come before a spare one as well
     is_too_large: bool  # these would take so many nodes that spare ones aren't asked for
+    unplayed: str  # what isn't played on new nodes, in words
 
 
 class _Case:
@@ -133,6 +134,7 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
         others=_waiting_for(case.cluster, case.node, case.workload) if case.node and others else (),
         own_waiting=case.own_waiting,
         is_too_large=first is not None and case.is_too_large,
+        unplayed=unplayed_on(case.cluster, case.node) if case.node else "",
     )
 
 
@@ -147,16 +149,18 @@ def _gpus(workload: Workload) -> int:
 
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
     """A node that a pool brings (`kinds_of_new_nodes`) and that takes the workload's new pods when empty: of the pool most of its pods run on,
-    if that has one."""
+    if that has one. A pool of which every node is out of use has a price, too, where no other does."""
     shape = shape_of(cluster, workload)
-    kinds = (kind.template for kinds in kinds_of_new_nodes(cluster, shape, []).values() for kind in kinds)
-    fitting = sorted(kinds, key=lambda node: cluster.node_index[node.name])
+    kinds = kinds_of_new_nodes(cluster, shape, [], matching_when_in_use(cluster, shape)).values()
+    fitting = sorted(
+        (kind.template for of_pool in kinds for kind in of_pool), key=lambda node: cluster.node_index[node.name]
+    )
     keys = workload_keys(cluster.snapshot)
     pods_by_node = Counter(pod.node_name for pod in cluster.snapshot.pods if keys.get(pod.uid) == workload.key)
     pools: Counter[str] = Counter()
     for node in cluster.nodes:
         pools[node_pool(node)] += pods_by_node[node.name]
-    return max(fitting, key=lambda node: pools[node_pool(node)], default=None)
+    return max(fitting, key=lambda node: (not out_of_use(node), pools[node_pool(node)]), default=None)
 
 
 def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:

@@ -19,6 +19,7 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import objects
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
+from tests.rollout.rollouts import daemon_set, rolling
 
 BOOK = embedded_book()
 OWN = {"on_demand_usd_per_gpu_hour": 0.35, "spot_usd_per_gpu_hour": 0.19}
@@ -173,6 +174,31 @@ def test_who_may_preempt_has_the_place_of_others() -> None:
     found = costs(cluster, "Deployment/ml/high", asked=OWN, replicas=10)
     assert named(found, "Surge 1").verdict is Verdict.COMPLETES
     assert not [note for note in found.notes if "no place" in note or "wait" in note]
+
+
+def test_a_node_has_its_price_though_not_all_is_played_on_it() -> None:
+    """A pod that waits would preempt the DaemonSet's pod on a new node: that is said, and takes no price away."""
+    agent = daemon_set("agent", ["n0"], objects.pod_spec(cpu="2", priority=0))
+    own = objects.deployment("worker", ["n0"], objects.pod_spec(gpus=1), strategy=rolling(1, 0))
+    unplayed = "pods of DaemonSets would be preempted on new nodes of t4, which isn't played"
+    for cores, notes in (("7", (unplayed,)), ("9", ())):  # 9 fit no such node
+        waits = objects.deployment("high", [""], objects.pod_spec(cpu=cores, priority=100))
+        found = costs(objects.snapshot(objects.node("n0", gpus=1, pool="t4"), agent, own, waits), WORKER, asked=OWN)
+        assert named(found, "Surge 1").extra_gpus == 1
+        assert found.notes == notes
+
+
+def test_a_pool_that_is_cordoned_has_a_price_where_no_other_takes_the_pods() -> None:
+    own = objects.deployment("worker", ["n0"], objects.pod_spec(gpus=1), strategy=rolling(1, 0))
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    cordoned = objects.node("n0", gpus=1, pool="a", cordoned=True)
+    cordoned["spec"]["taints"] = [taint]
+    found = costs(objects.snapshot(cordoned, own), WORKER, asked=OWN)
+    assert (found.node_pool, named(found, "Surge 1").extra_gpus) == ("a", 1)
+    beside = objects.node("n1", gpus=1, pool="b")
+    assert costs(objects.snapshot(cordoned, beside, own), WORKER, asked=OWN).node_pool == "b"
+    cordoned["spec"]["taints"] = [taint, {"key": "team", "value": "other", "effect": "NoSchedule"}]
+    assert costs(objects.snapshot(cordoned, own), WORKER, asked=OWN).node_pool == ""
 
 
 def test_pods_without_gpus_are_not_priced() -> None:
