@@ -516,7 +516,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
     freed = fits_without(run, shape, old) if old and _replaces(run, revision) else False
-    context = _Context(run, revision, shape, where, matching, names, old, Text(message), Fails(commonest))
+    context = _Context(run, revision, shape, where, matching, names, old, Text(message), commonest)
     if freed:
         return _hold_and_wait(context, reason)
     return _held_by_others(context, reason)
@@ -531,7 +531,7 @@ class _Context(Record, kw_only=False):
     lacking: tuple[str, ...]
     old: list[LivePod]
     message: Text
-    refused_by: Fails  # the filter that keeps most of the matching nodes from it
+    refused_by: int  # the code (`Fails`, `Static` where an event closed a node, or a storage code) of most of the matching nodes
 
 
 def _gated(pod: LivePod, revision: Revision) -> Impasse:
@@ -616,7 +616,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
             Reason.DEVICE: "a device",
             Reason.TOO_MANY_PODS: "room under the node's pod limit",
             Reason.VOLUME: "room under the node's limit of volumes"
-            if c.refused_by is Fails.VOLUME_LIMIT
+            if c.refused_by == Fails.VOLUME_LIMIT
             else "its volume",
         }
         resource_words = words.get(reason, "room")
@@ -764,7 +764,7 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
             Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
             Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
             Reason.VOLUME: "the nodes that match have as many volumes as they may"
-            if c.refused_by is Fails.VOLUME_LIMIT
+            if c.refused_by == Fails.VOLUME_LIMIT
             else "its volume is in use by another pod",
         }
         headline = _no_device(c) if reason is Reason.DEVICE else words.get(reason, "no node has room for the new pod")
