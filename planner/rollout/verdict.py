@@ -470,12 +470,14 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     if pod.is_gated:
         return _gated(pod, revision)
     if shape.blocked:
-        return _stuck(
-            Reason.VOLUME,
-            f"the new pod can't be scheduled: {shape.blocked}",
-            "the new pod's volume keeps it from every node",
-            scheduler_message=Text(message),
+        # kube-scheduler's VolumeBinding looks before DynamicResources, and the first that refuses it is told (`PreFilter`)
+        reason, headline = (
+            (Reason.VOLUME, "the new pod's volume keeps it from every node")
+            if shape.storage.blocked
+            else (Reason.DEVICE, "a DeviceClass that the new pod asks for doesn't exist")
         )
+        why = f"the new pod can't be scheduled: {shape.blocked}"
+        return _stuck(reason, why, headline, scheduler_message=Text(message))
     codes = fails(state, shape)
     static = state.is_there(shape.static == Static.PASSES)
     if not static.any():

@@ -220,6 +220,7 @@ def test_volume_device_and_missing_object() -> None:
     found = why(node("n-0"), worker("n-0", spec=volume_spec()), claim)
     assert found.reason is Reason.VOLUME
     assert 'persistentvolumeclaim "d" not found' in str(found.sentence)
+    assert str(found.headline) == "the new pod's volume keeps it from every node"
     claims = pod_spec(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "g"}])
     template = {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
@@ -229,6 +230,11 @@ def test_volume_device_and_missing_object() -> None:
     device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
     waiting = deployment("worker", [""], claims, strategy=rolling(1, 0))
     assert why(node("n-0"), waiting, template, device_class).reason is Reason.DEVICE
+    elsewhere = {**device_class, "metadata": {"name": "other"}}
+    found = why(node("n-0"), waiting, template, elsewhere)
+    assert found.reason is Reason.DEVICE
+    assert str(found.headline) == "a DeviceClass that the new pod asks for doesn't exist"
+    assert "request one: device class gpu does not exist" in str(found.sentence)
     other = {**template, "metadata": {"name": "other", "namespace": "ml", "uid": "t"}}
     assert why(node("n-0"), waiting, other, device_class).reason is Reason.MISSING_OBJECT
 
