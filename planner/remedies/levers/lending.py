@@ -76,7 +76,7 @@ def lenders(
         replicas_left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
         if replicas_left:
             candidates.append(Lender(workload=other, replicas=replicas_left, bound=_bound(cluster, other)))
-    candidates.sort(key=lambda lender: (lender.bound > 0, lender.bound, lender.workload.key))
+    candidates.sort(key=lambda lender: (lender.bound, lender.workload.key))
     if len(candidates) > limits.LENDERS.most:
         cut.append(limits.LENDERS.reached(number=len(candidates)))
     yield from candidates[: limits.LENDERS.most]
