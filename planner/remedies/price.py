@@ -33,8 +33,3 @@ def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Re
         remedy, price=Text(priced(month, once, price.number, price.kept)), usd_per_month=month, usd_per_rollout=once,
         sentence=Text(f"{remedy.sentence}; {money(month, once, price.kept)}"),
     )  # fmt: skip
-
-
-def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy) -> str:
-    """What the nodes a way out adds cost, in words; "" where it adds none."""
-    return str(with_price(snapshot, book, remedy).price) if remedy.extra_nodes else ""

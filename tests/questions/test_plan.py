@@ -32,7 +32,6 @@ from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind, alike, price_of
 from planner.remedies.plan import PlanAnswer, Turn
 from planner.remedies.player import PlanOutcome
-from planner.remedies.price import remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy
@@ -78,10 +77,10 @@ def same_price(found: Snapshot) -> tuple[bool, str]:
     """Of the nodes for the only workload that is stuck: whether they are kept, and their price, as plan and Rollout both say."""
     plan = answer(found, PlanSettings(least_ready_percent=100), PRICED)
     [measure] = [one for one in plan.measures if one.kind is MeasureKind.NODES and one.workload == WORKER]
-    ways = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),))).remedies
+    ways = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), book=PRICED.book).remedies
     [remedy] = [one for one in ways if one.kind is RemedyKind.ADD_NODE]
     assert (remedy.extra_nodes, remedy.is_kept) == (measure.nodes, measure.is_kept)
-    assert remedy_cost(found, embedded_book(), remedy) == price_of(measure)
+    assert str(remedy.price) == price_of(measure)
     assert ("in use afterwards" in str(remedy.sentence)) == remedy.is_kept
     return measure.is_kept, price_of(measure)
 

@@ -12,7 +12,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms
 from planner.remedies import rollouts
-from planner.remedies.price import remedy_cost
+from planner.remedies.price import with_price
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
@@ -237,13 +237,12 @@ def test_a_remedys_node_has_its_price() -> None:
     remedies = rollouts.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
     once = 0.857514 * (node_added.seconds + 600) / 3600
-    assert remedy_cost(cluster, BOOK, node_added) == "$438 a month: it stays in use afterwards", (
-        "batch/trainer, which waits today"
-    )
+    kept = str(with_price(cluster, BOOK, node_added).price)
+    assert kept == "$438 a month: it stays in use afterwards", "batch/trainer, which waits today"
     going = replace(node_added, is_kept=False, kept_nodes=0)
-    assert remedy_cost(cluster, BOOK, going) == f"$438 a month kept, ${once:.2f} for one rollout"
-    assert {remedy_cost(cluster, BOOK, one) for one in remedies if one is not node_added} == {""}
-    assert remedy_cost(full(), BOOK, replace(node_added, node_template="node-0")) == "no price"
+    assert str(with_price(cluster, BOOK, going).price) == f"$438 a month kept, ${once:.2f} for one rollout"
+    assert {str(with_price(cluster, BOOK, one).price) for one in remedies if one is not node_added} == {""}
+    assert str(with_price(full(), BOOK, replace(node_added, node_template="node-0")).price) == "no price"
 
 
 def test_settings_are_the_terms() -> None:
