@@ -287,13 +287,14 @@ class _Writer:
             what = "Wait until those that are rolling out have"
             yield order.wait(self.case.cluster, flying, user_change_steps.SCALE_SECONDS, what)
         own = {revision.after.key: revision for revision in self.case.revisions}
+        if len(own) == 1:
+            way = case_knobs.ways_of(outcome.plan)[0]
+            yield from user_change_steps.with_cure(self.case.revisions[0], way, outcome.run, outcome.seconds)
+            return
         change_steps = [
             user_change_steps.change(own[r.after.key], outcome.run, outcome.seconds) for r in outcome.revisions
         ]
-        if len(change_steps) == 1:
-            cure = user_change_steps.cure_of(self.case.revisions[0], case_knobs.ways_of(outcome.plan)[0])
-            yield from user_change_steps.with_cure(change_steps[0], cure)
-        elif case_knobs.orders[outcome.plan.order]:
+        if case_knobs.orders[outcome.plan.order]:
             yield from change_steps
         else:
             yield user_change_steps.at_once(change_steps)

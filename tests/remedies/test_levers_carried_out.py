@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
@@ -19,7 +20,7 @@ from tests.builders.objects import Item, deployment, node, pod_spec, read_items,
 from tests.builders.volumes import bound, csi_driver, only_room_elsewhere, using
 from tests.remedies.carried_out import Carried, settings_of
 from tests.remedies.test_doors import WAYS
-from tests.rollout.rollouts import WORKER, daemon_set, rolling
+from tests.rollout.rollouts import WORKER, daemon_set, rolling, stateful_set
 from tests.rollout.test_admission import quota
 from tests.rollout.test_in_flight import beside_one_in_flight
 from tests.rollout.test_remedies import GPU, worker
@@ -30,6 +31,10 @@ TRAP = WAYS["trap-change"]
 PATCHED = json.dumps({"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}})
 RIVAL = deployment("rival", [""], pod_spec(gpus=1))
 LENDER = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+LARGER = pod_spec(cpu="3")
+LARGER["containers"][0]["image"] = "registry.example/app:2"
+ORDINALS = snapshot(node("n-0", cpu="4"), stateful_set("worker", ["n-0", "n-0"], pod_spec(cpu="2")))
+ORDINALS_KEY = "StatefulSet/ml/worker"
 CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
     (
         {RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE},
@@ -61,6 +66,10 @@ CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
         WorkloadChange(workload=f"StatefulSet/{TRAP['metadata']['namespace']}/{TRAP['metadata']['name']}", patch=json.dumps({"spec": TRAP["spec"]})),
     ),
     ({RemedyKind.WAIT}, beside_one_in_flight(), WorkloadChange(workload=WORKER)),
+    (
+        {RemedyKind.SMALLER_REQUEST}, ORDINALS,
+        WorkloadChange(workload=ORDINALS_KEY, patch=json.dumps({"spec": {"template": {"spec": LARGER}}})),
+    ),
 ]  # fmt: skip
 
 
@@ -109,6 +118,20 @@ def test_a_way_out_does_what_it_says_and_is_undone(
         assert {key: one for key, one in after.items() if key not in own} == {
             key: one for key, one in before.items() if key not in own
         }, way.title
+
+
+def test_another_template_comes_with_a_statefulsets_change_where_only_the_users_file_says_that() -> None:
+    """Values of the environment aren't kept: the file is applied once, with what the way out asks written into it before."""
+    spec = copy.deepcopy(LARGER)
+    spec["containers"][0]["env"] = [{"name": "TOKEN", "value": "hidden"}]
+    change = WorkloadChange(workload=ORDINALS_KEY, patch=json.dumps({"spec": {"template": {"spec": spec}}}))
+    (way,) = (way for way in ways_of(ORDINALS, change) if way.kind is RemedyKind.SMALLER_REQUEST)
+    written, applied = way.steps
+    assert way.command == written.commands[0]
+    assert written.commands[0].startswith("# write it into CHANGE.yaml: ")
+    assert '{"requests": {"cpu": "2"}}' in written.commands[0]
+    assert applied.commands[0] == "kubectl apply -f CHANGE.yaml"
+    assert not any("kubectl patch" in command for step in way.steps for command in step.commands)
 
 
 @pytest.mark.parametrize(

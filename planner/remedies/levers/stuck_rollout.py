@@ -16,7 +16,13 @@ from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.user_change_steps import after_change, before_change, change, cure_of, with_cure
+from planner.remedies.levers.user_change_steps import (
+    after_change,
+    before_change,
+    comes_with_change,
+    cure_of,
+    with_cure,
+)
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
@@ -142,8 +148,10 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         preempted = preempted_of_others(run, [r.after.key for r in self.revisions])
         # A resize may answer before its node takes pods (EKS, AKS): the wait covers what comes first, as the certificate's does.
         seconds = first_seconds + self.seconds(run)
-        cure, own = cure_of(self.revision, way), list(before_change(self.revision, way)) if step is None else [step]
-        done = [*first, *own, *with_cure(change(self.revision, run, seconds), cure)]
+        own = list(before_change(self.revision, way)) if step is None else [step]
+        changed = list(with_cure(self.revision, way, run, seconds))
+        cure = changed[0] if comes_with_change(self.revision, way) else cure_of(self.revision, way)
+        done = [*first, *own, *changed]
         back = [*after_change(self.revision, way), *last]
         # What is lent, and what has to be done in its time, is no cure by itself.
         is_whole = bool(first or way.then) or way.replicas is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.patch_and_undo import MANIFEST, applied, taken_back
 from planner.kubernetes import shell_commands
 from planner.kubernetes.patches import Object
@@ -19,10 +20,11 @@ PATIENCE: Final = 2  # how much longer than estimated kubectl waits: times are e
 SCALE_SECONDS: Final = 600
 
 
-def change(revision: Revision, run: Run, seconds: float) -> Step:
+def change(revision: Revision, run: Run, seconds: float, patch: Object | None = None) -> Step:
     """The user's change (`revision`), and the wait for its rollout, which takes about `seconds`.
 
-    Strategy and replicas are the user's own, unless the way out sets others itself: then `run` played these.
+    Strategy and replicas are the user's own, unless the way out sets others itself: then `run` played these. `patch`: of the template, that
+    comes with the change (`comes_with_change`), unless only the user's file says what that is.
     """
     workload, key = revision.after, revision.after.key
     played = next(played.after for played in run.revisions if played.after.key == key)
@@ -45,6 +47,8 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
             strategy=workload.strategy if played.strategy == workload.strategy else before.strategy,
             replicas=workload.replicas if played.replicas == workload.replicas else before.replicas,
         )
+        if patch is not None:
+            after = apply_change(after, WorkloadChange(workload=key, patch=json.dumps(patch)))[0]
         own = applied(before, after)
         if own is not None and own.is_whole:
             return Step(what=f"Apply the change{promoted}", commands=(own.command, *patient), undo=(own.undo,))
@@ -87,12 +91,20 @@ def before_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
 
 def cure_of(revision: Revision, way: LeverPosition) -> Step | None:
     """What it does after the change and before that can end."""
+    if comes_with_change(revision, way):
+        return None
     return patched(revision.before, way.title, way.patch) if way.patch and _is_late(revision, way) else way.then
 
 
 def _is_late(revision: Revision, way: LeverPosition) -> bool:
     """Whether its patch goes after the change: one of the template first would start a rollout of the old version."""
     return way.template is not None and revision.before is not None
+
+
+def comes_with_change(revision: Revision, way: LeverPosition) -> bool:
+    """Whether its template and the change have to be one patch: a StatefulSet's controller waits for the pod of the stuck revision before it
+    makes one of the next (`pkg/controller/statefulset/stateful_set_control.go` `processReplica`; kubernetes#67250)."""
+    return _is_late(revision, way) and revision.after.traits.has_ordinals
 
 
 def after_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
@@ -102,9 +114,14 @@ def after_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
     yield from way.last
 
 
-def with_cure(change_step: Step, cure: Step | None) -> Iterator[Step]:
-    """The change; with what has to be done after it and before it can end, its wait comes after that."""
+def with_cure(revision: Revision, way: LeverPosition, run: Run, seconds: float) -> Iterator[Step]:
+    """The change; with what has to be done after it and before it can end, its wait comes after that. What comes with it is in its patch,
+    or is written into the user's file first."""
+    cure, patch = cure_of(revision, way), way.patch if comes_with_change(revision, way) else None
+    change_step = change(revision, run, seconds, patch)
     if cure is None:
+        if patch is not None and change_step.is_change:
+            yield patched(None, way.title, patch)
         yield change_step
     else:
         yield replace(change_step, commands=change_step.commands[:1])
