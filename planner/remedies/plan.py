@@ -254,7 +254,9 @@ class Planner:
             return (turn, 2 if pool else 1 if own_needs else 0, pool, self.state.states[key].replicas, key)
 
         for key in sorted((key for key in self.state.states if self.state.is_ready(key)), key=rank):
-            state = self.state.states[key]
+            state, today = self.state.states[key], self.state.now[key]
+            if key not in needs and today.keeps(self.state.share):
+                state = today  # its turn comes before the nodes: a DaemonSet has no pods there yet
             yield Turn(
                 workload=key, lowest_ready=state.lowest_ready, replicas=state.replicas, needs=needs.get(key, ()), is_first=key in turns
             )  # fmt: skip
