@@ -120,6 +120,18 @@ def test_a_way_out_does_what_it_says_and_is_undone(
         }, way.title
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_template_that_is_not_told_is_in_the_users_file_whatever_else_is(is_told: bool) -> None:
+    """A patch of the strategy alone would roll nothing out."""
+    image = json.dumps({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "serve:2"}]}}}})
+    change = WorkloadChange(workload=WORKER, max_surge=2, max_unavailable=0, patch=image if is_told else "")
+    ways = ways_of(snapshot(GPU, worker("gpu-0", "gpu-0")), change)
+    assert RemedyKind.ADD_NODE in {way.kind for way in ways}
+    for way in ways:
+        commands = [command for step in way.steps for command in step.commands]
+        assert ("kubectl apply -f CHANGE.yaml" in commands) is not is_told, way.title
+
+
 def test_another_template_comes_with_a_statefulsets_change_where_only_the_users_file_says_that() -> None:
     """Values of the environment aren't kept: the file is applied once, with what the way out asks written into it before."""
     spec = copy.deepcopy(LARGER)

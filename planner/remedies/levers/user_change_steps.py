@@ -41,7 +41,7 @@ def change(revision: Revision, run: Run, seconds: float, patch: Object | None = 
             *_promotions(workload, run.promotions.get(key, 0), patience),
             shell_commands.wait(key, patience, pods=pods, strategy=played.strategy.kind),
         )
-    if before is not None:
+    if before is not None and not _has_assumed_template(revision):
         after = replace(
             workload,
             strategy=workload.strategy if played.strategy == workload.strategy else before.strategy,
@@ -67,6 +67,14 @@ def change(revision: Revision, run: Run, seconds: float, patch: Object | None = 
         if is_named and not (placed and placed.rules)
         else (),
     )
+
+
+def _has_assumed_template(revision: Revision) -> bool:
+    """Whether a new template is played that isn't told: then only the user's file has it, whatever else the change asks."""
+    before, after = revision.before, revision.after
+    return before is not None and revision.has_new_template and (
+        (before.template, before.worker_template) == (after.template, after.worker_template)
+    )  # fmt: skip
 
 
 def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]:
