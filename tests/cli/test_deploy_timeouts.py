@@ -194,6 +194,15 @@ def test_what_a_release_does_after_an_upgrade_that_failed(remediation: Item, ret
     assert [one.then for one in told.values()] == [then]
 
 
+@pytest.mark.parametrize(("name", "seconds"), [("app", [570]), ("db", [])], ids=["its own", "another's"])
+def test_a_manifests_kustomization_waits_for_its_health_checks(name: str, seconds: list[float]) -> None:
+    (workload,) = read_items(items_of(slow())[0], taken_at=NOW).workloads
+    spec = {**IN_ML, "interval": "10m", "healthChecks": [{**APP, "name": name}]}
+    told, governing = timeouts([flux("Kustomization", spec)], [workload], {})
+    assert [one.seconds for one in told.values()] == seconds
+    assert governing == {"Kustomization/flux/llm"}
+
+
 def test_a_long_name_of_a_release_is_cut_with_its_hash() -> None:
     name = "a-name-of-forty-characters-and-then-some-x"
     found = flux_release(flux("HelmRelease", {"targetNamespace": "some-namespace"}, name=name))
