@@ -11,7 +11,7 @@ from planner.capacity.free_capacity import capacity
 from planner.capacity.overview import overview
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory import cluster_oddities
-from planner.kubernetes.pods import node_data, stays
+from planner.kubernetes.pods import LATE_SECONDS, ends_late, node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import Snapshot
 from planner.questions import fleet
@@ -44,6 +44,23 @@ def test_who_waits_is_one_number_in_every_answer() -> None:
     assert (pending["pods"], pending["cpu"]) == (2, 2_000)
     said = [one for one in cluster_oddities.check(found) if one.code == "pod-unschedulable"]
     assert [one.object for one in said] == ["Pod/ml/refused"]
+
+
+def test_a_pod_ends_late_that_still_holds_its_room_long_after_its_grace_period() -> None:
+    """Not one without a node or that has finished, which holds none, nor one that nobody deletes."""
+    bound, finished = pod("bound", pod_spec(), on="n0"), pod("finished", pod_spec(), on="n0")
+    finished["status"]["phase"] = "Succeeded"
+    deleted = [bound, finished, pod("pending", pod_spec())]
+    for one in deleted:
+        one["metadata"]["deletionTimestamp"] = "2026-11-22T10:00:00Z"
+    found = snapshot(node("n0"), deleted, pod("kept", pod_spec(), on="n0")).pods
+    over = next(one.deleted_at for one in found if one.deleted_at is not None)
+
+    def late(seconds: float) -> set[str]:
+        return {one.name for one in found if ends_late(one, over + seconds)}
+
+    assert late(LATE_SECONDS) == set()
+    assert late(LATE_SECONDS + 1) == {"bound"}
 
 
 def test_what_finds_room_by_itself_is_no_merit_of_a_change() -> None:
