@@ -124,12 +124,8 @@ def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
 def is_given_back(run: Run, lender: Lender, replicas_left: int) -> bool:
     """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
     own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
-    workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
-    lowest = min((new.priority for new in run.new_shapes.values()), default=shape.priority)
-    may_preempt_new = shape.may_preempt and shape.priority > lowest
-    # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
-    number = workload.replicas - replicas_left if may_preempt_new else lender.disturbed(replicas_left)
-    return not number or has_room(run, shape, number)
+    number = lender.disturbed(replicas_left)
+    return not number or has_room(run, shape_of(run.simulation.cluster, lender.workload), number)
 
 
 # ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
