@@ -117,7 +117,7 @@ def test_a_link_may_have_the_whole_state_of_its_page(opened: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("before", ["costs", "overview"])
 def test_a_link_to_a_node_opens_its_section_whatever_page_was_before(before: str) -> None:
-    app = visit(before, **({"part": "Pools"} if before == "costs" else {}))
+    app = visit(before, part="Pools") if before == "costs" else visit(before)
     app.switch_page("health.py")
     app.query_params.clear()
     app.query_params["nodes"] = "true"
