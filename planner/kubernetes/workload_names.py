@@ -44,6 +44,7 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
     parts = name.strip().split("/")
     if len(parts) == 3:
         kind = kind_written(parts[0])
+        # Only a short or plural kind is replaced: a full one stays as it was typed, in its case, as errors repeat it.
         full = next((row.name for row in WORKLOADS if row.name.lower() == kind != parts[0].lower()), parts[0])
         key = "/".join((full, *parts[1:]))
         workload = snapshot.workload(key)

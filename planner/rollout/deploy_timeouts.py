@@ -1,9 +1,10 @@
 """What waits for a rollout, and how long: whether it would cut off one that completes, and which time to set.
 
 Sources: helm `pkg/cmd/upgrade.go` (``--timeout``: 5 minutes by default; ``--wait``; Helm 4 calls ``--atomic`` ``--rollback-on-failure``; Helm
-3 doesn't wait for the last maxUnavailable pods, Helm 4 does); Flux's are in `planner.inventory.flux_releases`; kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
+3 doesn't wait for the last maxUnavailable pods, Helm 4 does); kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
 ``ProgressDeadlineExceeded``, and has no time of its own by default); argo-cd `gitops-engine/pkg/health/health_deployment.go` (the same
-reason is ``Degraded``; its retries are of syncs that failed, and no sync waits for a Deployment's end by itself).
+reason is ``Degraded``; its retries are of syncs that failed, and no sync waits for a Deployment's end by itself). Flux's are in
+`planner.inventory.flux_releases`.
 """
 
 from __future__ import annotations

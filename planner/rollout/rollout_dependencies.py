@@ -1,9 +1,9 @@
 """What a rollout can depend on, so that rollouts that are alike have one answer.
 
-Two workloads of one kind and name are alike if they, their ReplicaSets, what else is in their namespaces and the nodes that all
-of it is on differ in the names of namespaces and nodes only: then the cluster seen from the one is the cluster seen from the other. Workloads with volumes or
-devices of their own, with pods that wait (who waited first counts), and with terms about other namespaces are like no
-other.
+Two workloads of one kind and name are alike if they, their ReplicaSets, what else is in their namespaces and the nodes
+that all of it is on differ in the names of namespaces and nodes only: then the cluster seen from the one is the cluster
+seen from the other. Workloads with volumes or devices of their own, with pods that wait (who waited first counts), and
+with terms about other namespaces are like no other.
 """
 
 from __future__ import annotations

@@ -88,10 +88,8 @@ class RoomWhenEmpty(Record, eq=False):
             shape.static == Static.PASSES, seats(shape, cluster.allocatable - staying_amounts), 0
         )
         staying_by_node = Counter(cluster.node_index[name] for name in self.staying if name in cluster.node_index)
-        for (
-            node,
-            pods,
-        ) in staying_by_node.items():  # they have the seats that they sit on, one each, also where no new one may come
+        # They have the seats that they sit on, one each, also where no new one may come.
+        for node, pods in staying_by_node.items():
             seats_by_node[node] = max(int(seats_by_node[node]), pods)
         return seats_by_node
 

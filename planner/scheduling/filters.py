@@ -199,9 +199,8 @@ def fits_on(state: State, shape: Shape, node: int) -> bool:
 
 def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
-    if (
-        len(shape.candidates) == 1 and is_judged_by_node(state, shape) and shape.storage.codes is None
-    ):  # no view, no table
+    # Tied to one node: neither a view nor a table is made.
+    if len(shape.candidates) == 1 and is_judged_by_node(state, shape) and shape.storage.codes is None:
         return shape.candidates if fits_on(state, shape, shape.candidates.item(0)) else shape.candidates[:0]
     node_view = view(state, shape)
     if node_view.nodes is None:

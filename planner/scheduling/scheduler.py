@@ -395,9 +395,8 @@ class Scheduler:
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
         number = int(resolvable.sum())
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses)
-        nodes_wanted = min(
-            max(number // 10, 100), number
-        )  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
+        # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
+        nodes_wanted = min(max(number // 10, 100), number)
         start = self.random.randrange(len(potential)) if len(potential) else 0
         budgets = cache(self.budgets)
         candidates = self._candidates(pod, np.roll(potential, -start), nodes_wanted, budgets, statuses)

@@ -334,9 +334,8 @@ class State:
             matching = {shape for shape in self._by_shape if count.knows(shape)}
             for shape in matching:
                 self._by_shape[shape].append(count)
-            for shape, node, placed, standing in (
-                self._moves if matching else ()
-            ):  # what happened before it was asked for
+            # What happened before it was asked for.
+            for shape, node, placed, standing in self._moves if matching else ():
                 if shape in matching and shape.namespace:
                     count.by_node[node] += standing if count.skips_terminating else placed
         return count

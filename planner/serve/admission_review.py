@@ -280,9 +280,8 @@ def _unseen(snapshot: Snapshot, earlier: Sequence[bytes], key: str) -> tuple[Rev
     earlier_by_body = snapshot.derived.once(_of_earlier, snapshot)
     revision_by_key: dict[str, Revision] = {}
     for body in earlier:
-        if (
-            body not in earlier_by_body
-        ):  # reading one takes as long as the review that it stands beside, and it stands beside many
+        # Reading one takes as long as the review that it stands beside, and it stands beside many.
+        if body not in earlier_by_body:
             earlier_by_body[body] = _made(snapshot, body)
         if (earlier_write := earlier_by_body[body]) is not None:
             _count(revision_by_key, earlier_write)
@@ -328,9 +327,8 @@ def _made(snapshot: Snapshot, body: bytes) -> _Earlier | None:
                 None if _is_scaled(request, change, live_workload) else _revision(snapshot, change, live_workload)
             )
             return _Earlier(key, revision, _scales(request, change))
-        if (
-            live_workload is not None
-        ):  # not against what it was made of: the snapshot may not show the write before, either
+        # Not against what it was made of: the snapshot may not show the write before, either.
+        if live_workload is not None:
             is_new = has_new_template(live_workload, change.after)
             change = AppliedWorkload(before=live_workload, after=change.after, has_new_template=is_new)
         return _Earlier(key, _revision(snapshot, change, live_workload))

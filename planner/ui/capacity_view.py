@@ -238,12 +238,13 @@ def seats_map(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table
     seated = [node for node in seats.narrowed(every, kept).nodes if node.seats]
     kinds = [*(["GPUs"] if every.nodes else []), "CPU", "Memory"]
     kind = link.segments("Seats", kinds, key="seats_of", label_visibility="collapsed")
-    note = "Each square is a GPU, by requests of bound pods. Point at a pending pod to see what holds its place; click a node to lose it."
+    square = "Each square is a GPU"
     if kind != "GPUs":
         resource = CPU if kind == "CPU" else MEMORY
         shared, unit = cache.answer(shares, snapshot, resource)
         seated = [node for node in shared if kept.node(node.node)]
-        note = f"{words.capital(seat_words(resource, unit))}, by requests of bound pods. {note.partition('pods. ')[2]}"
+        square = words.capital(seat_words(resource, unit))
+    note = f"{square}, by requests of bound pods. Point at a pending pod to see what holds its place; click a node to lose it."
     if not seated:
         st.info(
             page_filter.nothing("node", "No node in this snapshot."), title="? Nothing to draw", icon=":material/help:"

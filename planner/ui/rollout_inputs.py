@@ -35,9 +35,8 @@ def pick(snapshot: Snapshot) -> str:
     """The workload looked at; "" where there is none: then a manifest can be asked about. Those with most GPUs at stake stand
     first: which can't be rolled out is another view's question, and no visitor waits for it here."""
     every = [workload.key for workload in by_stake(snapshot)]
-    if (
-        every or "workload" in st.query_params
-    ):  # Jobs too, for what spot saves; where nothing rolls out a manifest is asked about
+    # Jobs too, for what spot saves; where nothing rolls out a manifest is asked about.
+    if every or "workload" in st.query_params:
         every += [workload.key for workload in workloads(snapshot) if workload.key not in every]
     # a pod that no workload made, by a link to its health
     if (named := st.query_params.get("workload", "")) not in every and named in workload_keys(snapshot).values():
@@ -179,9 +178,8 @@ def adopt_strategy(pair: Sequence[int], kind: str) -> None:
         st.session_state["strategy"] = new
     if not is_recreate:
         for name, number in zip(("max_surge", "max_unavailable"), pair, strict=True):
-            if (
-                name not in st.session_state
-            ):  # its field was never drawn, and a first value that isn't the link's never gets there
+            # Its field was never drawn, and a first value that isn't the link's never gets there.
+            if name not in st.session_state:
                 st.query_params[name] = str(number)
             st.session_state[name] = str(number)
 

@@ -97,9 +97,8 @@ def growing(
     # the first place has to stand last.
     for new in (new for shape in shapes for places in new_nodes(cluster, shape, cut) for new in reversed(places)):
         known = new_by_name.setdefault(new.template.name, new)
-        if (
-            known.place != new.place
-        ):  # a change tells places apart that another doesn't: they stand where the template does
+        # A change tells places apart that another doesn't: they stand where the template does.
+        if known.place != new.place:
             new_by_name[new.template.name] = replace(known, place=place_of(new.template, keys))
     for new in new_by_name.values():
         name = pool_key(new.template)
