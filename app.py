@@ -13,8 +13,8 @@ from starlette.middleware import Middleware
 from planner.serve import dashboard_mounts, health
 from planner.serve.processes import process_pool
 from planner.ui import link, live_view, sign_in
-from planner.ui.frontend import Frontend
 from planner.ui.sign_in_middleware import Doorkeeper
+from planner.ui.streamlit_static_files import Frontend
 from planner.ui.web_security import Guard, base_path, take_settings
 
 PAGES = Path(__file__).parent / "pages"

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from planner.questions import INDEX
-from planner.ui import as_if, errors, inventory_view, link, live_view, page_frame, session, sidebar, sign_in
+from planner.ui import as_if, cluster_dialog, errors, link, live_view, page_frame, session_cluster, sidebar, sign_in
 
 # room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
@@ -36,12 +36,12 @@ link.forward(page.url_path)
 link.arrive(page.url_path)
 with errors.shown():
     page_frame.show(PAGES, page, pages, sidebar.show)
-    if session.wanted() is None:
-        as_if.bar(session.looked_at())
-        page_frame.above(session.cluster(), page.url_path)
+    if session_cluster.wanted() is None:
+        as_if.bar(session_cluster.looked_at())
+        page_frame.above(session_cluster.cluster(), page.url_path)
         page_frame.head(PAGES, page, pages)
         sidebar.dialog()
         page.run()
     else:
-        inventory_view.missing()
+        cluster_dialog.missing()
     live_view.end()

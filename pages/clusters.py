@@ -4,13 +4,13 @@ from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
 from planner.questions.question import Inputs
 from planner.questions.where import WhereSettings
-from planner.ui import cache, clusters_view, downloads, errors, prices
+from planner.ui import clusters_view, downloads, errors, session_prices, shared_answers
 from planner.ui.settings_form import SettingsForm
 
 first, *others = snapshots = clusters_view.clusters()
-given, settings = Inputs(others=tuple(others), book=prices.book()), FleetSettings()
+given, settings = Inputs(others=tuple(others), book=session_prices.book()), FleetSettings()
 with errors.shown():
-    together = cache.ask(fleet.QUESTION, first, settings, given)
+    together = shared_answers.ask(fleet.QUESTION, first, settings, given)
     clusters_view.show(together)
     clusters_view.more()
     downloads.answer(fleet.QUESTION, snapshots, settings, together, rows="models")
@@ -24,7 +24,7 @@ with errors.shown():
     manifest = clusters_view.manifest()
     if shape or manifest:
         wanted = clusters_view.wanted(asked, manifest)
-        room = cache.answer(where.answer, first, wanted, given)
+        room = shared_answers.answer(where.answer, first, wanted, given)
         clusters_view.where(room)
         downloads.answer(where.QUESTION, snapshots, wanted, room)
     else:

@@ -4,35 +4,35 @@ from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.ui import (
     answer_view,
-    cache,
     costs_view,
     downloads,
     idle_view,
     link,
-    money_view,
-    own_history,
     page_filter,
     page_frame,
-    prices,
+    savings_steps_view,
     savings_view,
-    session,
+    session_cluster,
+    session_prices,
+    shared_answers,
+    spot_node_history,
 )
 
-snapshot, book = session.cluster(), prices.book()
+snapshot, book = session_cluster.cluster(), session_prices.book()
 said, stairs = st.container(), st.container()
 WHO, SPOT, WAYS = "Who pays", "Spot, workload by workload", "Every way of buying"
 who, spot, ways, pools, held = link.tabs([WHO, SPOT, WAYS, "Pools", "Held and not used"], key="part")
 with who:
     settings = costs_view.settings(snapshot)
 with page_frame.folded("Your own nodes and prices", "own"), st.grid(2):
-    given = own_history.given(snapshot)
-whole = cache.ask(costs.QUESTION, snapshot, settings, Inputs(book=book))
+    given = spot_node_history.given(snapshot)
+whole = shared_answers.ask(costs.QUESTION, snapshot, settings, Inputs(book=book))
 kept = page_filter.kept(snapshot)
 bill = costs.narrowed(whole, kept)
 with stairs:
-    every = money_view.settled(snapshot, given)
-    money_view.show(snapshot, whole, every, given, said)
-    money_view.age(whole)
+    every = savings_steps_view.settled(snapshot, given)
+    savings_steps_view.show(snapshot, whole, every, given, said)
+    savings_steps_view.age(whole)
 with who:
     costs_view.shares(bill)
     costs_view.commitments()
@@ -40,12 +40,12 @@ if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
     with spot:
-        money_view.sums(found)
+        savings_steps_view.sums(found)
         if spot.open:
-            money_view.moves(found)
-            money_view.kept_off(money_view.fleet_of(found))
-            money_view.bearers(found)
-        own_history.show(found)
+            savings_steps_view.moves(found)
+            savings_steps_view.kept_off(savings_steps_view.fleet_of(found))
+            savings_steps_view.bearers(found)
+        spot_node_history.show(found)
         downloads.answer(savings.QUESTION, snapshot, asked, found, rows="moves")
     with ways:
         if ways.open:

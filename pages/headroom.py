@@ -2,17 +2,17 @@ import streamlit as st
 
 from planner.questions import capacity as capacity_question
 from planner.ui import (
-    cache,
-    capacity_inputs,
     capacity_view,
     link,
     page_filter,
     page_frame,
+    pool_limit_inputs,
     queues_and_losses_view,
-    session,
+    session_cluster,
+    shared_answers,
 )
 
-snapshot = session.cluster()
+snapshot = session_cluster.cluster()
 said, face = st.container(), st.container()
 FITS, POOLS, ROOM, LOSSES = "What fits", "Node pools", "Make room", "Lose nodes"
 TABLE, ALL = "The map as a table", "All resources"
@@ -24,10 +24,10 @@ ON_LINK = {
 }
 fits, pools, make, losses, table, every = link.tabs([FITS, POOLS, ROOM, LOSSES, TABLE, ALL], key="part", holds=ON_LINK)
 with pools:
-    settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
+    settings, given = pool_limit_inputs.settings(snapshot), pool_limit_inputs.given(snapshot)
 with fits:
-    shape = capacity_inputs.shape()
-whole = cache.ask(capacity_question.QUESTION, snapshot, settings, given)
+    shape = pool_limit_inputs.shape()
+whole = shared_answers.ask(capacity_question.QUESTION, snapshot, settings, given)
 kept = page_filter.kept(snapshot)
 answer = capacity_question.narrowed(whole, kept)
 with said:

@@ -1,9 +1,9 @@
 import streamlit as st
 
 from planner.questions.memory import MemorySettings
-from planner.ui import health_inputs, health_view, link, session
+from planner.ui import health_inputs, health_view, link, session_cluster
 
-cluster = session.cluster()
+cluster = session_cluster.cluster()
 said = st.container()
 SERVICES, NODES = "Services", "Memory by node"
 services, nodes = link.tabs([SERVICES, NODES], key="part", holds=dict.fromkeys(("nodes", "node", "size_gib"), NODES))

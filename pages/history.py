@@ -4,11 +4,20 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsSettings
-from planner.ui import answer_view, cache, downloads, errors, history_store, history_view, prices, session
+from planner.ui import (
+    answer_view,
+    downloads,
+    errors,
+    history_store,
+    history_view,
+    session_cluster,
+    session_prices,
+    shared_answers,
+)
 from planner.ui.settings_form import SettingsForm
 
-history_view.looked_back(session.cluster())
-history_view.predicted(session.cluster())
+history_view.looked_back(session_cluster.cluster())
+history_view.predicted(session_cluster.cluster())
 said = st.container()
 moments = history_store.since()
 different, full, since, commit = st.tabs(["What changed", "When it is full", "Since when", "Commitments"])
@@ -20,25 +29,25 @@ with full:
 if is_there:
     past = history_store.history(moments[0].taken_at if moments else None)
     newest = [history_store.latest(cluster) for cluster in past.clusters]
-    given = Inputs(history=past, others=tuple(newest[1:]), book=prices.book())
+    given = Inputs(history=past, others=tuple(newest[1:]), book=session_prices.book())
     with full, errors.shown():
         asked = SettingsForm(TrendsSettings)
         with st.grid(2):
             asked.show("time_zone", placeholder="UTC")
             asked.show("lead_days")
         settings = asked.settings()
-        found = cache.answer(trends.answer, newest[0], settings, Inputs(history=past))
+        found = shared_answers.answer(trends.answer, newest[0], settings, Inputs(history=past))
         history_view.expected(found)
         history_view.money(found)
         downloads.answer(trends.QUESTION, newest, settings, found)
     with since, errors.shown():
-        found = cache.answer(trends.answer, newest[0], TrendsSettings(), Inputs(history=past))
+        found = shared_answers.answer(trends.answer, newest[0], TrendsSettings(), Inputs(history=past))
         answer_view.table(trends.QUESTION, found, "since")
     with commit, errors.shown():
         terms = SettingsForm(CommitmentsSettings)
         terms.show("fall")
         wanted = terms.settings()
-        answer = cache.answer(commitments.answer, newest[0], wanted, given)
+        answer = shared_answers.answer(commitments.answer, newest[0], wanted, given)
         history_view.commitment(answer)
         downloads.answer(commitments.QUESTION, newest, wanted, answer, rows="curve")
     with since:

@@ -1,18 +1,28 @@
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import cache, capacity_inputs, findings, now_view, page_filter, plan_view, session
+from planner.ui import (
+    findings,
+    now_view,
+    page_filter,
+    pool_limit_inputs,
+    session_cluster,
+    shared_answers,
+    unblock_all_dialog,
+)
 
-snapshot = session.cluster()
+snapshot = session_cluster.cluster()
 now_view.what_this_is()
 kept = page_filter.kept(snapshot)
 rollouts, pending, loss, money = now_view.lines("Rollouts", "Waiting", "One loss", "Money")
-overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings(), capacity_inputs.given(snapshot)), kept)
+overview = narrowed(
+    snapshot, shared_answers.ask(QUESTION, snapshot, OverviewSettings(), pool_limit_inputs.given(snapshot)), kept
+)
 now_view.rollouts(rollouts, overview, kept)
 now_view.pending(pending, overview)
 now_view.money(money, snapshot)
 now_view.workloads(snapshot, overview)
 now_view.foot(snapshot, overview, findings.of(snapshot).sentence)
 # last, since these take longest
-plan_view.at_the_peak(rollouts.step, snapshot)
+unblock_all_dialog.at_the_peak(rollouts.step, snapshot)
 now_view.next_pending(pending, snapshot, overview)
 now_view.next_rollout(rollouts, snapshot)
 now_view.loss(loss, snapshot)

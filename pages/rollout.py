@@ -1,14 +1,22 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, object_links, rollout_inputs, rollout_view, session, workload_tabs
+from planner.ui import (
+    errors,
+    object_page_links,
+    pool_limit_inputs,
+    rollout_inputs,
+    rollout_view,
+    session_cluster,
+    workload_tabs,
+)
 
-snapshot = session.cluster()
+snapshot = session_cluster.cluster()
 name, choice = st.columns([5, 3], vertical_alignment="bottom")
 (title := name.empty()).title("Workload")
 with choice:
     key = rollout_inputs.pick(snapshot)
 if key:
-    title.title(object_links.title(key))
+    title.title(object_page_links.title(key))
 place = st.container()
 with errors.shown(place):
     settings = rollout_inputs.settings(snapshot, key, place) if rollout_inputs.rolls_out(snapshot, key) else None
@@ -17,7 +25,7 @@ if settings is None:
 rollout, *others = workload_tabs.tabs(key, rolls_out=settings is not None)
 if settings is not None:
     with errors.shown():
-        given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+        given = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
         rollout_view.show(snapshot, settings, given, place, rollout)
 if key:
     workload_tabs.show(snapshot, key, *others)

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from planner.cli.app import STREAMLIT
-from planner.cli.dashboard import run
+from planner.cli.dashboard_server import run
 from planner.ui.web_security import take_settings
 from tests.ports import reserved
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from planner.ground.quantity import format_amount
 from planner.ground.well_known_names import INSTANCE_TYPE, PODS, SCHEDULING_API, ZONE
-from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.nodes import node_pool, pool_label
-from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.records import Amounts, Node
+from planner.kubernetes.node_properties import node_pool, pool_label
+from planner.kubernetes.object_records import Amounts, Node
+from planner.kubernetes.strategic_merge_patch import as_yaml
+from planner.kubernetes.workload_kinds import DEPLOYMENT
 
 _PRIORITY: Final = -10
 _CLASS: Final = "headroom-spare"

@@ -18,7 +18,7 @@ from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CONSUMES_REQUEST
 from planner.ground.work_budget import too_large
-from planner.kubernetes.records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
+from planner.kubernetes.object_records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes

@@ -6,9 +6,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
-from planner.capacity import overview as overviews
-from planner.capacity.free_capacity import CapacityAnswer, capacity
-from planner.capacity.free_resources import shape
+from planner.capacity import rollout_readiness as overviews
+from planner.capacity.capacity_answer import CapacityAnswer, capacity
+from planner.capacity.free_resources_by_pool import shape
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.headroom_shapes import standard_shapes
 from planner.capacity.what_if import Step, apply
@@ -16,9 +16,9 @@ from planner.capacity.what_if_syntax import Change, text_of
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, usd
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import cost_cluster
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import cost_cluster
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
 

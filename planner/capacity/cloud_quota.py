@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, pool_key
-from planner.capacity.recent_scale_ups import SCALE_UP_FAILED, failed_scale_ups
+from planner.capacity.recent_scale_up_attempts import SCALE_UP_FAILED, failed_scale_ups
 from planner.ground.well_known_names import CPU
 from planner.ground.words import Text, count, plural
 from planner.inventory.cloud_quotas import Quota, QuotaUnit
 from planner.kubernetes.clouds import cloud_of
-from planner.kubernetes.nodes import gpu_label, is_spot, machine_type, physical_gpus, region
-from planner.kubernetes.records import Finding, Node, Severity
+from planner.kubernetes.node_properties import gpu_label, is_spot, machine_type, physical_gpus, region
+from planner.kubernetes.object_records import Finding, Node, Severity
 from planner.rollout.doubts import Doubt, Effect
 from planner.scheduling.cluster import Cluster
 

@@ -14,16 +14,16 @@ from planner.capacity.node_groups import NodeGroup, Sizes
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, HOSTNAME, MEMORY, PODS
-from planner.inventory.autoscaler_settings import Autoscaling, Expander
-from planner.kubernetes.records import FrozenMap, Node
+from planner.inventory.autoscaler_flags import Autoscaling, Expander
+from planner.kubernetes.object_records import FrozenMap, Node
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import daemon_overhead
 from planner.scheduling.filters import Fails, fails_on, feasible_nodes, is_judged_by_node
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import State
+from planner.scheduling.template_node import daemon_overhead
 
 
 class _Option(Record, eq=False):

@@ -12,13 +12,13 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import NO_WORDS, Text, choice, count, listing, plural
-from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.nodes import NO_POOL, node_pool
+from planner.kubernetes.node_properties import NO_POOL, node_pool
+from planner.kubernetes.object_records import EMPTY, Labels, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Labels, Snapshot
 from planner.kubernetes.selectors import labels_match, read_selector
+from planner.kubernetes.workload_kinds import NODE, POD, WORKLOADS
 from planner.rollout.answers import Verdict
 from planner.rollout.verdict_wording import WORD
 

@@ -1,6 +1,6 @@
 """Emptying nodes as ``kubectl drain --ignore-daemonsets`` does: cordon, then evictions that disruption budgets may refuse.
 
-How evictions go on is `planner.capacity.evictions`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
+How evictions go on is `planner.capacity.eviction_simulation`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from planner.capacity.evictions import EvictionRun, cordoned, evict
+from planner.capacity.eviction_simulation import EvictionRun, cordoned, evict
 from planner.capacity.node_losses import is_unplayed
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, begin_with, count, listing, plural
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Finding, Severity
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import deletes_with
-from planner.kubernetes.records import Finding, Severity
+from planner.kubernetes.pod_properties import deletes_with
 from planner.rollout.eviction_requests import on_nodes
 from planner.rollout.simulation import Simulation
 from planner.rollout.volume_attachments import VOLUME_ELSEWHERE

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from planner.capacity.gpu_inventory import GpuModelLine, known_sum
 from planner.ground.records import Record
 from planner.kubernetes.accelerator_units import GPUS, Nouns
-from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import Sharing
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.answers import Verdict
 
 

@@ -22,11 +22,11 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.accelerator_units import card_by_card
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import Sharing, noun_of
-from planner.kubernetes.records import Amounts, Finding, FrozenMap, PodSpec, Severity, Snapshot
+from planner.kubernetes.node_properties import Sharing, noun_of
+from planner.kubernetes.object_records import Amounts, Finding, FrozenMap, PodSpec, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.devices import device_table

@@ -12,18 +12,18 @@ from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.kubectl_apply import Manifest, UnknownObject
 from planner.kubernetes.accelerator_units import GPUS, Nouns, either, units_of
-from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.kueue_managed_pods import queued
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_templates import Idle
-from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
+from planner.kubernetes.pod_template_kinds import Idle
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.pricing.added_nodes import AddedNodes
-from planner.pricing.bill import owned_by_node
 from planner.pricing.gpu_fractions import amounts_on
 from planner.pricing.node_pool_costs import cluster_cost
 from planner.pricing.price_book import OwnedCommitment, PriceBook
+from planner.pricing.projected_bill import owned_by_node
 from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once

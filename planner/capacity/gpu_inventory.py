@@ -19,10 +19,10 @@ from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerator_units import Offer, Units, parts_held
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of, unoffered
-from planner.kubernetes.records import PodSpec, Toleration
+from planner.kubernetes.node_properties import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of, unoffered
+from planner.kubernetes.object_records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
@@ -99,7 +99,7 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
 
 
 def _with_unoffered(cluster: Cluster, lines: Sequence[GpuModelLine]) -> list[GpuModelLine]:
-    """The lines with devices that no pod can use (`planner.kubernetes.nodes.unoffered`), each beside its like that is offered, where there
+    """The lines with devices that no pod can use (`planner.kubernetes.node_properties.unoffered`), each beside its like that is offered, where there
     is any."""
     nodes_by_model: dict[tuple[str, str], dict[str, int]] = {}
     for node, model in zip(cluster.nodes, gpu_models(cluster), strict=True):

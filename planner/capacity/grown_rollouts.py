@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from planner.capacity import scale_down
 from planner.capacity.cloud_quota import may_not_come, unseen_quotas
-from planner.capacity.growth import Growth, grow, waiting_shape
-from planner.capacity.incidental_scale_up import unasked
+from planner.capacity.hypothetical_node_groups import not_told
 from planner.capacity.node_pools import NodePool
-from planner.capacity.unlisted_node_groups import not_told
+from planner.capacity.scale_up_simulation import Growth, grow, waiting_shape
+from planner.capacity.unneeded_scale_ups import unasked
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd
 from planner.ground.work_budget import TooLargeError
-from planner.inventory.autoscaler_settings import Autoscaling
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Finding, Node, Severity, Snapshot
+from planner.inventory.autoscaler_flags import Autoscaling
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Finding, Node, Severity, Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import (
     RolloutResult,
@@ -34,8 +34,8 @@ from planner.rollout.run_result import (
     until_they_come,
     workload_rollout,
 )
+from planner.rollout.stuck_diagnosis import pending_pods
 from planner.rollout.unknowns import Unknown
-from planner.rollout.verdict import pending_pods
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import node_pools as pool_of_each
 

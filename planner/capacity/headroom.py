@@ -24,9 +24,9 @@ from planner.ground.work_budget import current
 from planner.kubernetes.accelerator_units import card_by_card, is_listed
 from planner.kubernetes.accelerators import is_gpu_resource, same_as
 from planner.kubernetes.derived import Same
-from planner.kubernetes.nodes import Sharing
+from planner.kubernetes.node_properties import Sharing
+from planner.kubernetes.object_records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import Admission, quota_covers, usage, volume_claim_usage
 from planner.rollout.pods import Pods

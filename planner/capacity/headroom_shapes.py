@@ -21,8 +21,8 @@ from planner.ground.well_known_names import (
 from planner.ground.words import roughly
 from planner.kubernetes.accelerator_units import card_by_card
 from planner.kubernetes.accelerators import Unit, accelerator, tables
-from planner.kubernetes.nodes import ROLE, Sharing, noun_of, pool_label
-from planner.kubernetes.records import (
+from planner.kubernetes.node_properties import ROLE, Sharing, noun_of, pool_label
+from planner.kubernetes.object_records import (
     EMPTY,
     Amounts,
     ClaimTemplate,

@@ -30,8 +30,8 @@ from planner.ground.well_known_names import (
 from planner.ground.words import listing
 from planner.ground.work_budget import current
 from planner.inventory.instance_types import InstanceType, Offering
-from planner.kubernetes.nodes import machine_type, zone
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requirement
+from planner.kubernetes.node_properties import machine_type, zone
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Node, NodeClaim, Requirement
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster

@@ -13,16 +13,16 @@ from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration, listing, roughly
 from planner.inventory.past_job_durations import FEWEST, Lengths, RunBand, remaining, series_of
-from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.kueue_managed_pods import of_rules
-from planner.kubernetes.records import QueuedWorkload, Snapshot
+from planner.kubernetes.object_records import QueuedWorkload, Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.rollout.kueue_admission import let_in_now
 from planner.rollout.prepared_change import compiled
 from planner.rollout.run import simulate
 from planner.scheduling.kueue.admission_cycle import QuotaState, nominate
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Queue, Tree
-from planner.scheduling.kueue.kueue_snapshot import lacking, name_of, played, rules_of, why, with_nominal
+from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.pending_workload import NO_MATCH, Lack, Mode, Wanting
 from planner.scheduling.kueue.queue_state import state_of, wanting
 from planner.scheduling.kueue.requests import as_counted

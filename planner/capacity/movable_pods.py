@@ -12,10 +12,10 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from planner.kubernetes.disruption_budgets import covers
 from planner.kubernetes.jobs import fails
-from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.node_properties import is_ready
+from planner.kubernetes.object_records import Pod, PodDisruptionBudget, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import gang_of, goes_with_its_node, node_data
-from planner.kubernetes.records import Pod, PodDisruptionBudget, Workload
+from planner.kubernetes.pod_properties import gang_of, goes_with_its_node, node_data
 from planner.rollout.ownership import pods_of, sets_by_key, workloads_by_key
 from planner.rollout.pod_durations import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.rollout.simulation import Simulation

@@ -13,11 +13,11 @@ from random import Random
 
 import numpy as np
 
-from planner.capacity.evictions import cordoned, evict, tried_again
+from planner.capacity.eviction_simulation import cordoned, evict, tried_again
 from planner.capacity.fewest_moves import Moves, shape_of
 from planner.ground.records import Record, replace
+from planner.kubernetes.object_records import Node, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Node, Snapshot
 from planner.rollout.eviction_requests import these
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster

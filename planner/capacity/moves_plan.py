@@ -10,7 +10,7 @@ from planner.capacity.movable_pods import Movable
 from planner.capacity.move_stages import Replay, Stage, apart, led, replay
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
-from planner.kubernetes.pods import gang_of
+from planner.kubernetes.pod_properties import gang_of
 from planner.scheduling.cluster import Cluster
 
 Draws = Callable[[int], int]

@@ -14,13 +14,13 @@ from planner.capacity.node_groups import is_chosen_for_the_pod, template_of
 from planner.capacity.node_pools import pool_key
 from planner.ground.records import Record
 from planner.ground.well_known_names import HOSTNAME
-from planner.kubernetes.nodes import gpu_count, machine_type, node_pool, out_of_use, zone
-from planner.kubernetes.records import Node, PodSpec
+from planner.kubernetes.node_properties import gpu_count, machine_type, node_pool, out_of_use, zone
+from planner.kubernetes.object_records import Node, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster, IntArray
-from planner.scheduling.empty_node import bare_copy, daemons_on, empty_copy
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
+from planner.scheduling.template_node import bare_copy, daemons_on, empty_copy
 
 Where: TypeAlias = tuple[str, ...]  # machine, GPUs, zone, and what the labels say that a pod tells places apart by
 

@@ -14,10 +14,10 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, brings_of, labels_of_new
-from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, out_of_use, pool_label, zone
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.node_properties import gpu_count, gpu_label, machine_type, out_of_use, pool_label, zone
+from planner.kubernetes.object_records import FrozenMap, Node
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.template_node import bare_copy
 
 
 class NodeGroup(Record, eq=False):

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from planner.capacity.counted_node_losses import Counting, LossOutcome
-from planner.capacity.evictions import settle
+from planner.capacity.eviction_simulation import settle
+from planner.capacity.node_losses_without_simulation import Counting, LossOutcome
 from planner.ground import garbage_collector
 from planner.ground.well_known_names import LWS_GROUP_INDEX
-from planner.kubernetes.kinds import POD, kind_in
-from planner.rollout.cluster_events import lose
+from planner.kubernetes.workload_kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_durations import Stopwatch
+from planner.rollout.scripted_event_playback import lose
 from planner.rollout.simulation import Simulation
 from planner.rollout.volume_attachments import FORCED_DETACH_SECONDS
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.pod import LivePod
+from planner.scheduling.template_node import empty_copy
 
 _AT_ONCE: Final = 16  # losses, after which what they left in cycles is given back
 Spares = tuple[tuple[int, int], ...]

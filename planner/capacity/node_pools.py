@@ -17,7 +17,7 @@ from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import group_beginnings, pool_kind
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     NO_POOL,
     gpu_count,
     gpu_model,
@@ -28,7 +28,7 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     zone,
 )
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import node_pools
 

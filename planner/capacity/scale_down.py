@@ -28,11 +28,11 @@ from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural
-from planner.inventory.autoscaler_settings import Autoscaling
+from planner.inventory.autoscaler_flags import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.accelerators import alike
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import EMPTY, Finding, Severity
+from planner.kubernetes.object_records import EMPTY, Finding, Severity
+from planner.kubernetes.workload_kinds import kind_in
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Run
 from planner.scheduling.pod import LivePod

@@ -10,7 +10,7 @@ from math import ceil, log2
 
 import numpy as np
 
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
@@ -18,14 +18,14 @@ from planner.capacity.work_limits import LIMITS
 from planner.ground import garbage_collector
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.ground.well_known_names import CPU
 from planner.ground.words import plural, roughly
 from planner.kubernetes.accelerator_units import units_of
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import out_of_use
+from planner.kubernetes.node_properties import out_of_use
+from planner.kubernetes.object_records import EMPTY, Amounts, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Amounts, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster

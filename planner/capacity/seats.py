@@ -15,9 +15,9 @@ from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, plural
 from planner.kubernetes.accelerator_units import Offer
 from planner.kubernetes.accelerators import is_gpu_resource, once
-from planner.kubernetes.nodes import Sharing, out_of_use
+from planner.kubernetes.node_properties import Sharing, out_of_use
+from planner.kubernetes.object_records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster

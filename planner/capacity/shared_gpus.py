@@ -1,6 +1,6 @@
 """Physical and shared GPUs kept apart: MIG slices, time-sharing, MPS, shared replicas, devices through DRA.
 
-How a node offers its GPUs is `planner.kubernetes.nodes.sharing`.
+How a node offers its GPUs is `planner.kubernetes.node_properties.sharing`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.kubernetes.accelerator_units import Offer
 from planner.kubernetes.accelerators import model_named
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
-from planner.kubernetes.records import Node
+from planner.kubernetes.node_properties import Sharing, out_of_use, physical_gpus, sharing
+from planner.kubernetes.object_records import Node
+from planner.kubernetes.workload_kinds import POD
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.node_facts import counted, gpu_labels, gpu_models, offers_by_node

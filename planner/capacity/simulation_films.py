@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from planner.capacity.drain import play
-from planner.capacity.evictions import at_rest, evict
+from planner.capacity.eviction_simulation import at_rest, evict
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
@@ -15,10 +15,10 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import count
 from planner.ground.work_budget import part
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.workload_kinds import kind_in
 from planner.rollout.answers import Verdict, WorkloadRollout
 from planner.rollout.eviction_requests import these
 from planner.rollout.film import Camera, Doings, Film, Frame, count_at, developed, kept, scarce_resource
@@ -63,7 +63,7 @@ def rollout_film(
 
 
 def _runs(cluster: Cluster, revisions: Sequence[Revision], scenario: Scenario) -> Iterator[tuple[Run, Camera]]:
-    """The placements in the order in which `planner.rollout.tie_breaks.sample` tries them."""
+    """The placements in the order in which `planner.rollout.tie_break_sensitivity.sample` tries them."""
     for number in range(max(1, scenario.runs)):
         camera, draws = Camera(), number > 0
         seed = scenario.seed + number

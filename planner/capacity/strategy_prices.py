@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from planner.capacity.strategy_spare_gpus import SpareNeeds, StrategyNeed, spare_needs
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_of
+from planner.ground.setting_declarations import setting, settings_of
 from planner.ground.words import Text, count, listing
 from planner.ground.work_budget import TOO_LARGE
-from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.node_price import price_node, spare_terms
 from planner.pricing.price_book import Price, PriceBook, Provisioning
 from planner.pricing.strategy_cost import (

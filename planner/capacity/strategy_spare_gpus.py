@@ -16,20 +16,20 @@ from planner.capacity.new_node_kinds import kinds_of_new_nodes, matching_when_in
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import POD, RECREATE
-from planner.kubernetes.nodes import node_pool, out_of_use
+from planner.kubernetes.node_properties import node_pool, out_of_use
+from planner.kubernetes.object_records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.workload_kinds import POD, RECREATE
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import GROWING_REASONS, GridCell, StrategyGrid, Verdict
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_grid import play_cell
 from planner.scheduling.cluster import PODS_ROW, Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import seats, shape_of
+from planner.scheduling.template_node import empty_copy
 
 
 class StrategyNeed(Record):

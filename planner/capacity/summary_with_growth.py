@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
+from planner.capacity.scale_up_simulation import Growth, grow, waiting_shape
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE, TooLargeError
@@ -25,7 +25,7 @@ _UNPLAYED: Final = f"whether it completes once node pools grow is {TOO_LARGE} be
 def glanced(
     cluster: Cluster, revision: Revision, pools: tuple[NodePool, ...], along: Sequence[Revision] = ()
 ) -> tuple[Glance, Growth | None]:
-    """`glance`, and of one that finds no room today what it comes to once pools have grown: as `planner.remedies.rollouts` says.
+    """`glance`, and of one that finds no room today what it comes to once pools have grown: as `planner.remedies.rollout_with_remedies` says.
 
     Raises
     ------

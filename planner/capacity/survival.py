@@ -15,9 +15,9 @@ from math import ceil, comb
 from typing import Final
 
 from planner.capacity.capacity_buffer_manifests import manifests
-from planner.capacity.counted_node_losses import LossOutcome
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_losses import NONE, LossPlayer, Spares
+from planner.capacity.node_losses_without_simulation import LossOutcome
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import Change, ChangeKind
 from planner.capacity.work_limits import LIMITS
@@ -27,11 +27,11 @@ from planner.ground.well_known_names import RACKS
 from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.ground.work_budget import TooLargeError, part
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
-from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
+from planner.kubernetes.node_properties import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
+from planner.kubernetes.object_records import EMPTY, Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import goes_with_its_node
-from planner.kubernetes.records import EMPTY, Pod, Snapshot
+from planner.kubernetes.pod_properties import goes_with_its_node
+from planner.kubernetes.workload_kinds import REPLICA_SET, kind_called, several
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import PriceBook
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
@@ -39,8 +39,8 @@ from planner.rollout.doubts import Doubt, decisive, is_proven
 from planner.rollout.prepared_change import compiled
 from planner.rollout.volume_attachments import VOLUME_ELSEWHERE
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike
+from planner.scheduling.template_node import empty_copy
 
 _HEAVIEST: Final = 6  # kinds of nodes of a pool of which several are lost, where all would be too many
 

@@ -1,7 +1,7 @@
 """Events beside a rollout: changes of the cluster, each at its time, and how late each may come.
 
 What changes a workload is a revision that comes later and has a verdict of its own; the rest happens to the cluster
-(`planner.scheduling.cluster_event`).
+(`planner.scheduling.scripted_event`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import permutations
 from typing import Final
 
 from planner.capacity.drain import gone_words
-from planner.capacity.evictions import uncordoned
+from planner.capacity.eviction_simulation import uncordoned
 from planner.capacity.kueue_queues import is_of_queue
 from planner.capacity.node_pools import NodePool, capacity_of
 from planner.capacity.what_if import (
@@ -37,23 +37,23 @@ from planner.ground.well_known_names import (
 )
 from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.kinds import NODE, kind_called
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Pod, PodSpec, Snapshot, Taint, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Pod, PodSpec, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
+from planner.kubernetes.workload_kinds import NODE, kind_called
 from planner.rollout.answers import Bearing, EventBeside
-from planner.rollout.cluster_events import is_called
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.registry import TAKE_CHANGES
 from planner.rollout.in_flight import in_flight
 from planner.rollout.kueue_admission import let_in
 from planner.rollout.prepared_change import Prepared, Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.scripted_event_playback import is_called
 from planner.rollout.silent_nodes import UNREACHABLE, answering, silent_nodes
 from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import CORDON, Happening
+from planner.scheduling.scripted_event import CORDON, Happening
 from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"

@@ -12,12 +12,12 @@ from itertools import count as count_up
 from math import inf
 
 from planner.capacity.drain import DrainResult, described, gone_words, play
-from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
-from planner.capacity.growth import zone_templates
+from planner.capacity.eviction_simulation import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.kueue_queues import is_of_queue, moved_words, with_quota
 from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_losses import is_unplayed
 from planner.capacity.node_pools import NodePool, capacity_of, pools
+from planner.capacity.scale_up_simulation import zone_templates
 from planner.capacity.what_if_syntax import Change, ChangeKind, whole_number
 from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import ChangeError
@@ -28,9 +28,8 @@ from planner.ground.words import Text, begin_with, count, duration, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.clouds import cloud_of, clouds_of
-from planner.kubernetes.kinds import JOB, POD, kind_in
-from planner.kubernetes.nodes import is_silent, zone
-from planner.kubernetes.records import (
+from planner.kubernetes.node_properties import is_silent, zone
+from planner.kubernetes.object_records import (
     FrozenMap,
     Node,
     Owner,
@@ -42,18 +41,19 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.surge_and_unavailable import parse_share
-from planner.rollout.cluster_events import hear, hear_again, is_called
+from planner.kubernetes.workload_kinds import JOB, POD, kind_in
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.eviction_requests import take_away, these
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, simulate
+from planner.rollout.scripted_event_playback import hear, hear_again, is_called
 from planner.rollout.silent_nodes import answering, heard_again, silenced, toleration_seconds
 from planner.rollout.simulation import Simulation
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
 from planner.rollout.volume_attachments import VOLUME_ELSEWHERE
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import bare_copy, daemons_on
 from planner.scheduling.pod import LivePod
+from planner.scheduling.template_node import bare_copy, daemons_on
 
 _NEW = "new"
 _MAX_SURGE, _MAX_UNAVAILABLE = "maxSurge", "maxUnavailable"
@@ -100,7 +100,7 @@ def apply(
 
     Parameters
     ----------
-    is_at_rest : whether `cluster` is (`planner.capacity.evictions.at_rest`), so that it needn't come to rest once more
+    is_at_rest : whether `cluster` is (`planner.capacity.eviction_simulation.at_rest`), so that it needn't come to rest once more
     limits : sequence of PoolLimits
         How pools are upgraded, where it is given; else GKE's defaults.
 

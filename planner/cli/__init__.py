@@ -21,7 +21,7 @@ from typing import Final
 
 import click
 
-from planner.cli import control_character_filter, options, pager, progress_line, usage_errors
+from planner.cli import control_character_filter, options_from_settings, pager, progress_line, usage_errors
 from planner.ground import garbage_collector, parallel_parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
@@ -104,7 +104,7 @@ def _with_quiet(command: click.Command) -> click.Command:
             _with_quiet(below)
     elif all(param.name != "quiet" for param in command.params):
         command.params.append(
-            options.HeadedOption(
+            options_from_settings.HeadedOption(
                 ["--quiet", "-q"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
                 help="No warnings and no progress on standard error; only errors.",
             )
@@ -120,7 +120,7 @@ def _with_pager(command: click.Command) -> click.Command:
     elif command.callback is not None and all(param.name != "no_pager" for param in command.params):
         command.callback = pager.paged(command.callback)
         command.params.append(
-            options.HeadedOption(
+            options_from_settings.HeadedOption(
                 ["--no-pager", "no_pager"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_unpaged,
                 help="Print a long answer at once; else it goes through PAGER on a terminal.",
             )
@@ -224,7 +224,9 @@ class _Commands(click.Group):
         elif all(word not in param.opts for param in home.params):
             epilog = f"Instead: {question_entry.line} Its options: headroom {name_of(question_entry)} --help"
             home.params.append(
-                options.HeadedOption([word], is_flag=True, expose_value=False, is_everyday=True, help=epilog)
+                options_from_settings.HeadedOption(
+                    [word], is_flag=True, expose_value=False, is_everyday=True, help=epilog
+                )
             )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

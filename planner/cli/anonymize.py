@@ -15,7 +15,7 @@ from planner.ground.words import count
 from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history.anonymization import anonymised
 from planner.inventory.archives import in_units
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.spot.suitability import BACKGROUND
 
 

@@ -14,7 +14,7 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
 from planner.history import snapshot_names
 from planner.inventory import input_report
-from planner.kubernetes.records import Severity, Snapshot
+from planner.kubernetes.object_records import Severity, Snapshot
 from planner.sources import bounded_reading
 from planner.sources import cluster_argument as source
 

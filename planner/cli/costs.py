@@ -7,21 +7,21 @@ from typing import Final
 
 import click
 
-from planner.cli import options, terminal
+from planner.cli import options_from_settings, terminal
 from planner.cli.input_options import FILE
 from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.errors import InputError
 from planner.ground.words import count, listing, usd
-from planner.pricing.bill import ClusterBill
 from planner.pricing.billed_costs import Reconciled, price_list, reconciled
+from planner.pricing.projected_bill import ClusterBill
 from planner.sources.bills import load_bill
 from planner.sources.prices import write_refreshed
 
-_ACTUAL: Final = options.option("", "--actual", "bill_file", type=FILE, metavar="FILE",
+_ACTUAL: Final = options_from_settings.option("", "--actual", "bill_file", type=FILE, metavar="FILE",
     is_everyday=True, help="What was really billed, beside the list: FOCUS, Google's billing export, AWS' CUR 2.0, Azure's cost details "
     "(CSV, Parquet), OpenCost's /allocation (JSON).",
 )  # fmt: skip
-_WRITE: Final = options.option("", "--write-prices", "prices_file", type=FILE, metavar="OUT",
+_WRITE: Final = options_from_settings.option("", "--write-prices", "prices_file", type=FILE, metavar="OUT",
     help="With --actual: write what the bill says an hour of each machine costs, as prices of your own (CSV for --prices): discounts, "
     "reservations and savings plans are in them, and nodes without a price in the list get theirs.",
 )  # fmt: skip
@@ -80,4 +80,4 @@ def _written(reconciliation: Reconciled, out: Path) -> str:
     )
 
 
-command = command_of("costs", Hooks(options=options.together(_ACTUAL, _WRITE), beside=_print_actual))
+command = command_of("costs", Hooks(options=options_from_settings.together(_ACTUAL, _WRITE), beside=_print_actual))

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from planner.cli import options
+from planner.cli import options_from_settings
 from planner.cli.question_commands import Hooks, command_of
 from planner.inventory import input_report
 
@@ -17,7 +17,7 @@ def _print(context: click.Context, _param: click.Parameter, is_given: bool) -> N
         context.exit()
 
 
-_KUBECTL: Final = options.option("", "--kubectl", is_flag=True, is_eager=True, expose_value=False, callback=_print, is_everyday=True,
+_KUBECTL: Final = options_from_settings.option("", "--kubectl", is_flag=True, is_eager=True, expose_value=False, callback=_print, is_everyday=True,
     help="Print a line of shell that writes a snapshot with kubectl: of the kinds of the server, without refused ones. Needs no CLUSTER.",
 )  # fmt: skip
 

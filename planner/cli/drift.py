@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, terminal
+from planner.cli import options_from_settings, terminal
 from planner.cli.question_commands import Hooks, command_of
 from planner.health.drift import shown_environments
 from planner.health.drift.listing_rows import matrix_rows, suggestion_rows
 from planner.health.drift.model import DriftReport, ServiceDrift
 
-_ALL: Final = options.option(
+_ALL: Final = options_from_settings.option(
     "",
     "--all",
     "everything",

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from planner.cli import anonymize, options, output, terminal
+from planner.cli import anonymize, options_from_settings, output, terminal
 from planner.cli.cluster_argument import read_cluster
 from planner.ground.words import count, listing
 from planner.history import snapshot_bytes
 from planner.inventory.archives import in_units
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.object_records import Presence, Snapshot
 
 
-@click.command("dump", cls=options.ShortHelp)
+@click.command("dump", cls=options_from_settings.ShortHelp)
 @click.argument("cluster")
 @click.option("--to", "file", required=True, metavar="FILE", help="Where it is written: JSON, gzipped where the name ends in .gz.")  # fmt: skip
 @click.option("--anonymize", "is_anonymous", is_flag=True, help="With every name replaced, each always by the same one; what stays is listed.")  # fmt: skip
@@ -28,7 +28,7 @@ def command(cluster: str, file: str, is_anonymous: bool, is_agreed: bool) -> int
     configurations or log lines.
     """
     if is_agreed and not is_anonymous:
-        raise options.alone("--yes", "--anonymize")
+        raise options_from_settings.alone("--yes", "--anonymize")
     snapshot = read_cluster(cluster)
     if is_anonymous:
         return anonymize.write(snapshot, file, is_agreed=is_agreed)

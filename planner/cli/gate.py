@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import gate_formats, gate_without_cluster, options, output, question_commands
+from planner.cli import gate_formats, gate_without_cluster, options_from_settings, output, question_commands
 from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import manifests_of, policy_of, policy_option
-from planner.ground import tables
+from planner.ground import table_formats
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.gate import QUESTION, GateSettings, answer, answer_without_cluster
 from planner.questions.question import FACTS, Inputs, Want, document
 from planner.rollout.answers import Verdict
@@ -41,22 +41,24 @@ class _Write(click.ParamType[Any]):
         return name, Path(file)
 
 
-@click.command("gate", cls=options.ShortHelp)
+@click.command("gate", cls=options_from_settings.ShortHelp)
 @click.argument("cluster", required=False)
-@options.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
+@options_from_settings.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
               is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
-@options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
-@options.option("", "--chart", type=click.Path(exists=True, file_okay=False), metavar="DIR", is_everyday=True,
+@options_from_settings.option(
+    "", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well."
+)
+@options_from_settings.option("", "--chart", type=click.Path(exists=True, file_okay=False), metavar="DIR", is_everyday=True,
               help="Without CLUSTER: the folder of the chart that helm template rendered. Each cure is printed as its values too.")  # fmt: skip
 @policy_option
-@options.asked(GateSettings)
+@options_from_settings.asked(GateSettings)
 @question_commands.taking(*_WANTS)
 @click.option("--link", default="", metavar="URL", help="The dashboard's address, for links in the comment.")
-@options.option("Output", "--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
+@options_from_settings.option("Output", "--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
               is_everyday=True, help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
 @click.option("--rows", type=click.Choice([*QUESTION.tables, FACTS]), default="workloads", show_default=True,
               help="What each row of CSV is.")  # fmt: skip
-@options.option("Output", "--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
+@options_from_settings.option("Output", "--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
               is_everyday=True, help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
 def command(
     cluster: str | None,
@@ -82,7 +84,7 @@ def command(
     is_alone = cluster is None
     one_reader_of_stdin(*([] if cluster is None else [cluster]), *names)
     if is_alone:
-        options.need("CLUSTER", _OF_A_CLUSTER)
+        options_from_settings.need("CLUSTER", _OF_A_CLUSTER)
     elif chart is not None:
         raise InputError(
             "--chart prints cures as values, and works without CLUSTER only", where="--chart", fix="Leave CLUSTER out"
@@ -91,7 +93,9 @@ def command(
     given_manifests = manifest_files.read(names, recursive=recursive)
     clusters = [] if cluster is None else [_read(cluster)]
     later = manifests_of(asked["then"])
-    settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
+    settings = options_from_settings.read(
+        GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later
+    )
     settings = replace(settings, policy=policy, without_cluster=is_alone)
     called = question_commands.Called((str(cluster),), clusters, settings, asked)
     if clusters:
@@ -109,9 +113,9 @@ def command(
 
     writers: dict[str, Callable[[], str]] = {
         "text": lambda: gate_formats.text(gate_answer, source),
-        "json": lambda: tables.as_json(content()),
+        "json": lambda: table_formats.as_json(content()),
         "yaml": lambda: output.as_yaml(content()),
-        "csv": lambda: tables.as_csv(QUESTION.rows(gate_answer, rows)),
+        "csv": lambda: table_formats.as_csv(QUESTION.rows(gate_answer, rows)),
         "markdown": lambda: gate_formats.markdown(gate_answer, source, link),
         "junit": lambda: gate_formats.junit(gate_answer, places),
         "sarif": lambda: gate_formats.sarif(gate_answer, places),

@@ -12,10 +12,10 @@ from urllib.parse import quote
 from planner.capacity.gate_result import GatedWorkload
 from planner.cli import gate_without_cluster, terminal
 from planner.ground.exit_status import ExitStatus
-from planner.ground.tables import Row, as_json, as_markdown, as_text
+from planner.ground.table_formats import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
-from planner.inventory.findings import NOTES
-from planner.kubernetes.records import Severity
+from planner.inventory.finding_texts import NOTES
+from planner.kubernetes.object_records import Severity
 from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
 from planner.questions.table_wording import listed
 from planner.rollout.answers import Verdict

@@ -10,9 +10,9 @@ import yaml
 from planner.capacity.gate_result import GatedWorkload
 from planner.cli import terminal
 from planner.ground.records import replace
-from planner.ground.tables import Row, as_markdown, as_text
+from planner.ground.table_formats import Row, as_markdown, as_text
 from planner.ground.words import count, listing, literal
-from planner.inventory.chart_values import HelmChart, chart_values
+from planner.inventory.helm_value_paths import HelmChart, chart_values
 from planner.questions.gate import SIGN, GateAnswer
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import ManifestCure, Need, RoomNeed

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from planner.capacity.what_if_syntax import ChangeKind
-from planner.cli import options, progress_line, terminal
+from planner.cli import options_from_settings, progress_line, terminal
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.object_records import Node, Snapshot
 from planner.pricing.price_book import PriceBook, PricingCategory
 from planner.questions.side_event_settings import MeanwhileSettings
 from planner.rollout.gate_policy import GatePolicy, read_policy
@@ -30,20 +30,20 @@ THERE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 # ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
-pool_options: Final = options.together(
-    options.option(
+pool_options: Final = options_from_settings.together(
+    options_from_settings.option(
         "Node pools",
         "--node-pools", "pool_files", multiple=True, metavar="FILE",
         help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
         "cluster-autoscaler-status ConfigMap; and the cloud's quotas (gcloud compute regions describe, az vm list-usage, aws "
         "service-quotas list-service-quotas); repeatable.",
     ),
-    options.option(
+    options_from_settings.option(
         "Node pools",
         "--instance-types", multiple=True, metavar="FILE",
         help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
     ),
-    options.option(
+    options_from_settings.option(
         "Node pools",
         "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
     ),
@@ -63,7 +63,7 @@ POLICY: Final = "headroom.toml"
 _LARGEST_POLICY: Final = 2**20  # bytes
 
 
-policy_option: Final = options.option("", "--policy", "policy_file", metavar="FILE",
+policy_option: Final = options_from_settings.option("", "--policy", "policy_file", metavar="FILE",
     is_everyday=True, help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
 )  # fmt: skip
 
@@ -77,17 +77,17 @@ def policy_of(name: str | None) -> GatePolicy:
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-price_options: Final = options.together(
-    options.option(
+price_options: Final = options_from_settings.together(
+    options_from_settings.option(
         "Prices",
         "--prices", "own_prices", multiple=True, type=FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
     ),
-    options.option(
+    options_from_settings.option(
         "Prices",
         "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
         help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
     ),
-    options.option(
+    options_from_settings.option(
         "Prices",
         "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS",
         help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
@@ -117,7 +117,7 @@ def oldest_price(book: PriceBook, snapshots: Iterable[Snapshot]) -> str:
 def say_age(as_of: str, nodes: Iterable[Node] = ()) -> None:
     """That prices are old, on standard error, where they are, and the command that reads those of the nodes' clouds."""
     from planner.pricing.node_price import refresh_commands
-    from planner.pricing.price_tables import age_warning
+    from planner.pricing.price_table_parser import age_warning
 
     if (warning := as_of and age_warning(as_of, time.time())) and not progress_line.is_quiet():
         commands = refresh_commands(nodes) or ("headroom costs --price-list refresh",)
@@ -149,20 +149,20 @@ def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
 def prometheus_options(
     what: str = "Use over time from here, instead of the snapshot's one moment of metrics-server.",
     days: int = 7,
-) -> options.Options:
+) -> options_from_settings.Options:
     """``--prometheus``, ``--prometheus-token-file`` and ``--days``; `what` comes from there, by default of so many days."""
-    return options.together(
-        options.option("Prometheus", "--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, is_everyday=True, help=what),
-        options.option("Prometheus", "--prometheus-token-file", type=THERE, metavar="FILE", callback=_with_url,
+    return options_from_settings.together(
+        options_from_settings.option("Prometheus", "--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, is_everyday=True, help=what),
+        options_from_settings.option("Prometheus", "--prometheus-token-file", type=THERE, metavar="FILE", callback=_with_url,
                      help="A file with a bearer token for it."),
-        options.option("Prometheus", "--days", type=click.IntRange(1, 90), default=days, show_default=True,
+        options_from_settings.option("Prometheus", "--days", type=click.IntRange(1, 90), default=days, show_default=True,
                      help="How many days before the snapshot Prometheus is asked for."),
     )  # fmt: skip
 
 
 def _with_url(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     if path is not None and not context.params.get("prometheus_url"):
-        raise options.alone(option.opts[0], "--prometheus")
+        raise options_from_settings.alone(option.opts[0], "--prometheus")
     return path
 
 
@@ -181,7 +181,7 @@ def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus]
 
 def manifests_of(then: Any) -> dict[str, str]:
     """The manifests that the events of ``--then`` apply, as their setting."""
-    later_changes = options.read(MeanwhileSettings, {"then": then}).then
+    later_changes = options_from_settings.read(MeanwhileSettings, {"then": then}).then
     files = [later.change.target for later in later_changes if later.change.kind is ChangeKind.APPLY]
     from planner.sources import manifest_files
 

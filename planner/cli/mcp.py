@@ -24,12 +24,12 @@ from planner.cli.cluster_argument import read_cluster
 from planner.cli.serve import watched
 from planner.ground.answer_layout import Listing
 from planner.ground.errors import HeadroomError, InputError, SourceError
-from planner.ground.settings import Setting, settings_of
+from planner.ground.setting_declarations import Setting, settings_of
 from planner.ground.words import duration, printable
 from planner.ground.work_budget import UnwantedError
 from planner.inventory import input_report
-from planner.inventory.namespace_visibility import as_seen
-from planner.kubernetes.records import Snapshot
+from planner.inventory.namespace_redaction import as_seen
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.questions import INDEX, question_called
 from planner.questions.question import Inputs, Question, document

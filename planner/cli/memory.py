@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.cli import options
+from planner.cli import options_from_settings
 from planner.cli.input_options import THERE
 from planner.cli.question_commands import Called, Hooks, command_of
 from planner.ground.records import replace
 from planner.inventory import cadvisor
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import bounded_reading, cluster_dumps
 
-_OPTIONS: Final = options.together(
-    options.option("", "--pod-metrics", type=THERE, is_everyday=True, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
-    options.option("", "--kubelet-metrics", type=THERE, multiple=True, is_everyday=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."),
+_OPTIONS: Final = options_from_settings.together(
+    options_from_settings.option("", "--pod-metrics", type=THERE, is_everyday=True, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
+    options_from_settings.option("", "--kubelet-metrics", type=THERE, multiple=True, is_everyday=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."),
 )  # fmt: skip
 
 

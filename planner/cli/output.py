@@ -11,12 +11,12 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from planner.cli.options import Options, option, together
-from planner.ground import tables
+from planner.cli.options_from_settings import Options, option, together
+from planner.ground import table_formats
 from planner.ground.errors import InputError
-from planner.ground.tables import Rows
+from planner.ground.table_formats import Rows
 from planner.ground.words import literal, sentence
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
 from planner.questions.table_wording import for_people, listed
 
@@ -120,7 +120,7 @@ def told(kinds: Iterable[str]) -> None:
 def write_document(output: str, content: Mapping[str, Any]) -> None:
     """A document on standard output."""
     if output == "json":
-        click.echo(tables.as_json(content), nl=False)
+        click.echo(table_formats.as_json(content), nl=False)
     else:
         click.echo(as_yaml(content), nl=False)
 
@@ -177,7 +177,7 @@ def _stat(path: Path) -> os.stat_result | None:
 def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
     """Rows on standard output, as CSV or as a Markdown table under `headline`; unknown values are empty."""
     if output == "csv":
-        click.echo(tables.as_csv(rows), nl=False)
+        click.echo(table_formats.as_csv(rows), nl=False)
     else:
         write_markdown(for_people(rows), headline)
 
@@ -185,4 +185,4 @@ def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
 def write_markdown(rows: Rows, headline: str, unknown: str = "") -> None:
     """Rows for people on standard output, as a table of Markdown under `headline`."""
     heading = f"{literal(headline)}\n\n" if headline else ""
-    click.echo(heading + tables.as_markdown(rows, unknown=unknown), nl=False)
+    click.echo(heading + table_formats.as_markdown(rows, unknown=unknown), nl=False)

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.ground.errors import HeadroomError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import Setting, made, settings_of
-from planner.ground.tables import Row
+from planner.ground.setting_declarations import Setting, made, settings_of
+from planner.ground.table_formats import Row
 from planner.ground.words import count
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from planner.cli import options, output, progress_line, terminal
+from planner.cli import options_from_settings, output, progress_line, terminal
 from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster, read_clusters, read_each
 from planner.cli.input_options import (
     ask_prometheus,
@@ -29,14 +29,14 @@ from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.progress import told_to
 from planner.ground.records import Record, replace
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.ground.words import moment, sentence, without_own_names
 from planner.history import snapshot_names
 from planner.history.store_queries import History
 from planner.inventory.input_report import ServerLoad
 from planner.inventory.past_job_durations import RUN_DAYS, lengths_of
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.price_book import PriceBook
 from planner.questions import INDEX, question_called
@@ -138,7 +138,7 @@ def _usage(called: Called) -> dict[str, Any]:
     """What Prometheus knows of the first snapshot's namespaces; nothing where no address is given."""
     url, days = called.values["prometheus_url"], called.values["days"]
     if not url:
-        options.need("--prometheus", ["--days"])
+        options_from_settings.need("--prometheus", ["--days"])
         return {}
     from planner.sources.prometheus_usage import usage_before
 
@@ -146,15 +146,15 @@ def _usage(called: Called) -> dict[str, Any]:
     return {"usages": ask_prometheus(url, token, lambda server: usage_before(server, called.snapshots[0], days))}
 
 
-_HISTORY: Final = options.together(
+_HISTORY: Final = options_from_settings.together(
     click.option("--cluster", "of_clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable, else all."),
     click.option("--days", "last_days", type=click.FloatRange(min=1), metavar="N", help="Of the last days only."),
 )  # fmt: skip
 _RUNS: Final = click.option("--history", "runs_of", metavar="STORE",
     help="How long Jobs held quota before: store:URL#cluster; a CLUSTER from a store has that one.")  # fmt: skip
-_MANIFEST: Final = options.option("", "-f", "--filename", "files", multiple=True, metavar="FILE",
+_MANIFEST: Final = options_from_settings.option("", "-f", "--filename", "files", multiple=True, metavar="FILE",
     is_everyday=True, help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.')  # fmt: skip
-_WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], dict[str, Any]]]]] = {
+_WANTED: Final[Mapping[Want, tuple[options_from_settings.Options | None, Callable[[Called], dict[str, Any]]]]] = {
     Want.PRICES: (price_options, lambda called: {"book": book_of(called.values)}),
     Want.GPU_USE: (
         prometheus_options(what="It scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter; needed."),
@@ -184,9 +184,9 @@ def limits_of(snapshot: Snapshot, values: Mapping[str, Any]) -> tuple[PoolLimits
     return pool_limits(snapshot, (*values["pool_files"], *values["instance_types"]), values["gke"])
 
 
-def taking(*wants: Want) -> options.Options:
+def taking(*wants: Want) -> options_from_settings.Options:
     """The options that bring what is wanted."""
-    return options.together(*(more for want in wants if (more := _WANTED[want][0])))
+    return options_from_settings.together(*(more for want in wants if (more := _WANTED[want][0])))
 
 
 def given_of(called: Called, *wants: Want) -> Inputs:
@@ -194,12 +194,12 @@ def given_of(called: Called, *wants: Want) -> Inputs:
     return Inputs(**{name: value for want in wants for name, value in _WANTED[want][1](called).items()})
 
 
-def _argument(question: Question[Any, Any]) -> options.Options:
+def _argument(question: Question[Any, Any]) -> options_from_settings.Options:
     if Want.OTHERS in question.wants:
         return click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER...")
     argument = click.argument("clusters", metavar="STORE" if Want.HISTORY in question.wants else "CLUSTER")
     other = [click.argument("other", required=False)] if Want.ANOTHER in question.wants else []
-    return options.together(argument, *other)
+    return options_from_settings.together(argument, *other)
 
 
 def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mapping[str, Any]) -> Called:
@@ -221,7 +221,7 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
     return Called(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
 
 
-_AS_SCRIPT: Final = options.option("", "--script", "as_script", is_flag=True,
+_AS_SCRIPT: Final = options_from_settings.option("", "--script", "as_script", is_flag=True,
     is_everyday=True, help="Print the steps as a shell script that waits after each and can be stopped.")  # fmt: skip
 
 
@@ -238,7 +238,7 @@ class Hooks(Record):
     other : a question that is asked instead where its setting of this name is given
     """
 
-    options: options.Options = options.together()
+    options: options_from_settings.Options = options_from_settings.together()
     reads: Callable[[Called], Snapshot] = lambda called: called.snapshots[0]
     brings: Callable[[Called], Mapping[str, Any]] = lambda _: {}
     text: Callable[[Any, Mapping[str, Any]], None] | None = None
@@ -275,22 +275,22 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
             say_age(_dated(report, inputs, called.snapshots), called.snapshots[0].nodes)
         return with_left_out(status, called)
 
-    decorate = options.together(
+    decorate = options_from_settings.together(
         _argument(question),
-        options.asked(*(candidate.settings for candidate in (question, other) if candidate is not None)),
+        options_from_settings.asked(*(candidate.settings for candidate in (question, other) if candidate is not None)),
         *([_AS_SCRIPT] if question.script is not None else []),
         taking(*question.wants),
         *([_codes_option(question.codes_file)] if question.codes_file else []),
         hooks.options,
         output.printing(question),
     )
-    return click.command(name.replace("_", "-"), cls=options.ShortHelp, help=question.about or INDEX[name].line)(
-        decorate(command)
-    )
+    return click.command(
+        name.replace("_", "-"), cls=options_from_settings.ShortHelp, help=question.about or INDEX[name].line
+    )(decorate(command))
 
 
-def _codes_option(name: str) -> options.Options:
-    return options.option("Output", f"--{name}", "codes_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", is_everyday=True,
+def _codes_option(name: str) -> options_from_settings.Options:
+    return options_from_settings.option("Output", f"--{name}", "codes_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", is_everyday=True,
         help=f"Write the {name} there: one way as it is applied, the others as comments.")  # fmt: skip
 
 
@@ -346,7 +346,7 @@ def _dated(answer: Any, inputs: Inputs, snapshots: Iterable[Snapshot]) -> str:
 
 def _rows(question: Question[Any, Any], named: str, output_format: str) -> str:
     """The rows that were named, else those that a setting that was given means."""
-    row_options = [option for option in ("rows", *question.given_rows) if options.is_given(option)]
+    row_options = [option for option in ("rows", *question.given_rows) if options_from_settings.is_given(option)]
     return (
         named
         if not row_options or "rows" in row_options
@@ -372,15 +372,17 @@ def settings_of(record: type[Settings], specs: Sequence[str], values: Mapping[st
 
         documents = manifest_files.read(files)
         more |= {"manifest": documents.text, "unread": documents.unread}
-    return options.read(record, values, **more)
+    return options_from_settings.read(record, values, **more)
 
 
 def named_settings(settings: Settings, snapshot: Snapshot, values: Mapping[str, Any]) -> Settings:
     """The settings with workloads by their keys; a name counts in the namespaces that were given (``-n``)."""
     namespaces = [
-        values[name] for name in ("namespace", "manifest_namespace") if name in values and options.is_given(name)
+        values[name]
+        for name in ("namespace", "manifest_namespace")
+        if name in values and options_from_settings.is_given(name)
     ]
-    return with_workload_keys(settings, snapshot, options.many(namespaces[0]) if namespaces else ())
+    return with_workload_keys(settings, snapshot, options_from_settings.many(namespaces[0]) if namespaces else ())
 
 
 def show(question: Question[Any, Any], answer: Any) -> None:

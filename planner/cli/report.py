@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, output, progress_line, question_commands, terminal
+from planner.cli import options_from_settings, output, progress_line, question_commands, terminal
 from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
-from planner.ground import tables
+from planner.ground import table_formats
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
 from planner.inventory.archives import in_units
@@ -20,12 +20,12 @@ FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "c
 _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
 
 
-@click.command("report", cls=options.ShortHelp)
+@click.command("report", cls=options_from_settings.ShortHelp)
 @click.argument("cluster")
 @click.option("--to", "files", multiple=True, required=True, metavar="FILE",
               help="Where it is written; the extension is the format: .html, .md, .csv, .json; repeatable.")  # fmt: skip
 @click.option("--before", metavar="CLUSTER", help="An earlier snapshot: the review then begins with what changed.")
-@options.asked(ReportSettings)
+@options_from_settings.asked(ReportSettings)
 @question_commands.taking(*_WANTS)
 def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: Any) -> int:
     """The capacity review as one file: verdicts, GPUs, what is stranded, cost, savings, memory, restarts, drift, findings.
@@ -35,7 +35,7 @@ def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: A
     one_reader_of_stdin(cluster, before or "")
     forms = [_form(name) for name in files]
     snapshot = read_cluster(cluster)
-    settings = options.read(ReportSettings, asked)
+    settings = options_from_settings.read(ReportSettings, asked)
     others = (read_cluster(before),) if before else ()
     called = question_commands.Called((cluster,), [snapshot, *others], settings, asked)
     inputs = question_commands.given_of(called, *_WANTS)
@@ -58,15 +58,17 @@ def _form(name: str) -> str:
 def written(report_answer: Report, settings: ReportSettings, inputs: Inputs, form: str) -> str:
     """The review in one of the forms."""
     if form == "html":
-        from planner.figures import report
+        from planner.figures import html_report
 
-        return report.html(report_answer)
+        return html_report.html(report_answer)
     if form == "json":
         both = [report_answer.snapshot, *inputs.others]
-        return tables.as_json(document(QUESTION, both, settings, report_answer.answer, *report_answer.documents()))
+        return table_formats.as_json(
+            document(QUESTION, both, settings, report_answer.answer, *report_answer.documents())
+        )
     if form == "csv":
         rows = [{"chapter": chapter.chapter.title, **row} for chapter in report_answer.chapters for row in chapter.rows]
-        return tables.as_csv(rows)
+        return table_formats.as_csv(rows)
     return _markdown(report_answer)
 
 
@@ -84,7 +86,7 @@ def _markdown(cluster_review: Report) -> str:
             parts.append(f"Not known: {literal(chapter.chapter.not_known)}\n")
         elif chapter.said:
             parts.append(f"{literal(chapter.said)}\n")
-        parts.append(tables.as_markdown(chapter.shown) or "None.\n")
+        parts.append(table_formats.as_markdown(chapter.shown) or "None.\n")
         if chapter.more:
             parts.append(f"… and {chapter.more:,} more rows: JSON and CSV have them all.\n")
     parts.append("## What is not known\n")
@@ -93,7 +95,7 @@ def _markdown(cluster_review: Report) -> str:
     )
     parts.append("## Inputs and their ages\n")
     parts.append(
-        tables.as_markdown(
+        table_formats.as_markdown(
             [{"input": input_line.name, "of": input_line.taken or None} for input_line in cluster_review.answer.inputs]
         )
     )

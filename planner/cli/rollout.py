@@ -10,7 +10,7 @@ import click
 
 from planner.capacity.display_filter import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.cli import options, output, question_commands, terminal
+from planner.cli import options_from_settings, output, question_commands, terminal
 from planner.cli.cluster_argument import one_reader_of_stdin, read_cluster
 from planner.cli.input_options import manifests_of, oldest_price, say_age
 from planner.ground.errors import HeadroomError, InputError
@@ -18,14 +18,14 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, moment, sentence
 from planner.inventory.patch_and_undo import Applied
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.shell_commands import comment
 from planner.pricing.price_book import PriceBook
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
-from planner.questions.pool_settings import PoolSettings
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import Inputs, Want, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesSettings
@@ -41,7 +41,7 @@ from planner.sources import bounded_reading
 from planner.sources.cluster_argument import context_of
 
 if TYPE_CHECKING:
-    from planner.remedies.certificate_answer import Certificate
+    from planner.remedies.pareto_plans_answer import Certificate
 
 _OF_ONE: Final = (
     "--patch",
@@ -60,26 +60,26 @@ _MOST_STEPS: Final = 3  # plans printed with their steps; --script prints any pl
 _MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, and of more than these the first
 
 
-@click.command("rollout", cls=options.ShortHelp)
+@click.command("rollout", cls=options_from_settings.ShortHelp)
 @click.argument("cluster")
-@options.asked(RolloutSettings)
-@options.option("The change", "--patch", "patch_file", metavar="FILE",
+@options_from_settings.asked(RolloutSettings)
+@options_from_settings.option("The change", "--patch", "patch_file", metavar="FILE",
               help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
 @question_commands.taking(Want.MANIFEST, Want.POOLS)
-@options.option("The change", "--recreate", is_flag=True, help="The same as --strategy Recreate.")
-@options.option("Which strategy", "--costs", "with_costs", is_flag=True,
+@options_from_settings.option("The change", "--recreate", is_flag=True, help="The same as --strategy Recreate.")
+@options_from_settings.option("Which strategy", "--costs", "with_costs", is_flag=True,
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
-@options.asked(SpareSettings)
+@options_from_settings.asked(SpareSettings)
 @question_commands.taking(Want.PRICES)
-@options.option("Which strategy", "--strategies", "with_strategies", is_flag=True,
+@options_from_settings.option("Which strategy", "--strategies", "with_strategies", is_flag=True,
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
-@options.asked(Weights)
-@options.option("Ways out", "--levers", metavar="LIST", is_everyday=True,
+@options_from_settings.asked(Weights)
+@options_from_settings.option("Ways out", "--levers", metavar="LIST", is_everyday=True,
               help="All plans within these levers that nothing beats, or the proof of none: strategy,order,lend,nodes,moves,quota,template,pods, or all.")  # fmt: skip
-@options.option("Ways out", "--script", "as_script", is_flag=True, is_everyday=True,
+@options_from_settings.option("Ways out", "--script", "as_script", is_flag=True, is_everyday=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
-@options.option(
+@options_from_settings.option(
     "Ways out",
     "--way-out",
     type=click.IntRange(1),
@@ -103,20 +103,22 @@ def command(
     one_reader_of_stdin(cluster, *values["files"], patch_file or "")
     is_of_all = not values["workload"] and not values["files"]
     if is_of_all:
-        rollout_flags = options.flags_of(RolloutSettings)
-        of_all = {"--workload", "--namespace", *options.flags_of(PoolSettings)}
-        options.need("--workload or --filename", [flag for flag in (*rollout_flags, *_OF_ONE) if flag not in of_all])
+        rollout_flags = options_from_settings.flags_of(RolloutSettings)
+        of_all = {"--workload", "--namespace", *options_from_settings.flags_of(PoolSettings)}
+        options_from_settings.need(
+            "--workload or --filename", [flag for flag in (*rollout_flags, *_OF_ONE) if flag not in of_all]
+        )
     if not with_costs:
-        options.need("--costs", options.flags_of(SpareSettings))
+        options_from_settings.need("--costs", options_from_settings.flags_of(SpareSettings))
     if not with_strategies:
-        options.need("--strategies", options.flags_of(Weights))
+        options_from_settings.need("--strategies", options_from_settings.flags_of(Weights))
     if not as_script:
-        options.need("--script", ["--way-out"])
+        options_from_settings.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
     called = question_commands.Called((cluster,), [snapshot], None, values)
     given = question_commands.given_of(called, Want.POOLS, Want.STARTS)
     if not is_of_all:
-        asks_prices = with_costs or levers is not None or any(map(options.is_given, _PRICES))
+        asks_prices = with_costs or levers is not None or any(map(options_from_settings.is_given, _PRICES))
         given = replace(given, book=_book(called, is_asked=asks_prices))
     output_format, rows = values["output_format"], values["rows"]
     if is_of_all:
@@ -143,13 +145,13 @@ def command(
         return _print_script("way out", ways, rollout.sentence, status, snapshot, way_out, context)
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
-        priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, values))
+        priced = StrategyCostSettings(rollout=settings, spares=options_from_settings.read(SpareSettings, values))
         costs = costs_question.answer(snapshot, priced, given)
         also = [document(costs_question.QUESTION, snapshot, priced, costs)]
 
     strategies_answer = None
     if with_strategies:
-        weighed = StrategiesSettings(rollout=settings, weights=options.read(Weights, values))
+        weighed = StrategiesSettings(rollout=settings, weights=options_from_settings.read(Weights, values))
         strategies_answer = strategies_question.answer(snapshot, weighed, given)
         also.append(document(strategies_question.QUESTION, snapshot, weighed, strategies_answer))
 
@@ -172,9 +174,9 @@ def command(
 
 def _of_all(snapshot: Snapshot, inputs: Inputs, values: Mapping[str, Any]) -> int:
     """Every workload's own rollout, of the namespace where one is given."""
-    settings = options.read(OverviewSettings, {"limits": values["limits"]})
-    if options.is_given("manifest_namespace"):
-        settings = replace(settings, filter=Filter(namespaces=options.many(values["manifest_namespace"])))
+    settings = options_from_settings.read(OverviewSettings, {"limits": values["limits"]})
+    if options_from_settings.is_given("manifest_namespace"):
+        settings = replace(settings, filter=Filter(namespaces=options_from_settings.many(values["manifest_namespace"])))
     every = OVERVIEW.answer(snapshot, settings, inputs)
     how = {"output_format": values["output_format"], "fail_on": values["fail_on"]}
     return question_commands.tell(OVERVIEW, [snapshot], settings, every, **how)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options
+from planner.cli import options_from_settings
 from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, ask_prometheus, prometheus_options
 from planner.cli.question_commands import Called, Hooks, command_of
@@ -20,11 +20,11 @@ from planner.spot.assumptions import Life
 from planner.spot.fitted_node_lifetimes import from_files, own_history
 from planner.spot.interruption import parse_lives
 
-_OPTIONS: Final = options.together(
+_OPTIONS: Final = options_from_settings.together(
     click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended."),
     click.option("--gaps", "gaps_file", type=FILE, metavar="FILE",
                  help="Observed gaps from a loss until a node was available again: CSV, hours,ended."),
-    options.option("", "--history", "histories", multiple=True, metavar="FROM",
+    options_from_settings.option("", "--history", "histories", multiple=True, metavar="FROM",
                  is_everyday=True, help="When your own spot nodes came and went: store:URL, store:URL#cluster, or a CLUSTER with such Events; repeatable."),
     prometheus_options(what="When your own spot nodes came and went, from kube_node_created and kube_node_labels here.", days=30),
 )  # fmt: skip
@@ -35,11 +35,11 @@ def _observed(called: Called) -> Mapping[str, Any]:
     values, [snapshot], days = called.values, called.snapshots, called.values["days"]
     file, url = values["lives_file"], values["prometheus_url"]
     if not url and not values["histories"]:
-        options.need("--prometheus or --history", ["--days"])
+        options_from_settings.need("--prometheus or --history", ["--days"])
     lives, gaps = _lives(file), _lives(values["gaps_file"])
     watches = [_watch(called, history, snapshot.taken_at, days) for history in values["histories"]]
     if url:
-        from planner.sources.prometheus_nodes import nodes_before
+        from planner.sources.prometheus_node_lifetimes import nodes_before
 
         ask = partial(nodes_before, end=snapshot.taken_at, days=days)
         watches.append(ask_prometheus(url, values["prometheus_token_file"], ask))

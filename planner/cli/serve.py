@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import options, progress_line, question_commands
+from planner.cli import options_from_settings, progress_line, question_commands
 from planner.cli.app import absolute, folder
 from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
 from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.sources.append_only_journal import VARIABLE, Journal
 from planner.sources.cluster_argument import CLUSTER_VARIABLE, CONTEXT_PREFIX
@@ -26,11 +26,11 @@ LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: e
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
 
 
-@click.command("serve", cls=options.ShortHelp)
+@click.command("serve", cls=options_from_settings.ShortHelp)
 @click.argument("cluster")
-@options.option("", "--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
+@options_from_settings.option("", "--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
               is_everyday=True, help="Pause between two computations of metrics, and between two reads of a cluster from a file.")  # fmt: skip
-@options.option(
+@options_from_settings.option(
     "",
     "--host",
     default="127.0.0.1",
@@ -38,7 +38,7 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
     is_everyday=True,
     help="The address to listen on; 0.0.0.0 in a pod.",
 )
-@options.option(
+@options_from_settings.option(
     "",
     "--port",
     type=click.IntRange(0, 65_535),
@@ -47,16 +47,16 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
     is_everyday=True,
     help="The port to listen on.",
 )
-@options.option("", "--tls-cert", type=FILE, metavar="FILE", is_everyday=True, help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
-@options.option("", "--tls-key", type=FILE, metavar="FILE", is_everyday=True, help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
+@options_from_settings.option("", "--tls-cert", type=FILE, metavar="FILE", is_everyday=True, help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
+@options_from_settings.option("", "--tls-key", type=FILE, metavar="FILE", is_everyday=True, help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
 @click.option("--client-ca", type=FILE, metavar="FILE",
               help="Authority in PEM: reviews and metrics are answered to client certificates of it, or to a token.")  # fmt: skip
-@options.option("", "--deny", type=click.Choice(["stuck"]), is_everyday=True, help="Refuse writes that would get a rollout stuck, instead of warning.")  # fmt: skip
+@options_from_settings.option("", "--deny", type=click.Choice(["stuck"]), is_everyday=True, help="Refuse writes that would get a rollout stuck, instead of warning.")  # fmt: skip
 @click.option("--within", "within_seconds", type=click.FloatRange(0.05, 30), default=0.9, show_default=True, metavar="SECONDS",
               help="A write gets no warning if its answer takes longer.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
-@options.option(
+@options_from_settings.option(
     "",
     "--dashboard",
     is_flag=True,
@@ -233,7 +233,7 @@ def _load(context: str) -> tuple[int, int]:
 
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
-    from planner.cli.dashboard import load
+    from planner.cli.dashboard_server import load
     from planner.serve import dashboard_mounts
     from planner.sources import dashboard_access
 

@@ -14,7 +14,7 @@ from planner.cli.output import output_option, write_document, write_rows
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.tables import Row, as_text
+from planner.ground.table_formats import Row, as_text
 from planner.history import snapshot_names
 from planner.history.schema import FORMAT
 from planner.sources import bounded_reading

@@ -17,9 +17,9 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.sources.cluster_argument import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before
 
@@ -31,7 +31,7 @@ from planner.sources.store import Store, days_before
 @click.option("--name", metavar="NAME", help="What the cluster is called there; else its context's or file's name.")
 @click.option("--taken-at", metavar="TIME", help="When it was taken, where the input doesn't tell: 2026-11-17T09:30Z.")
 @click.option("--questions", default="", metavar="NAMES",
-              help=f"What is asked, joined by commas; else all: {', '.join(stored_answers.ASKED)}.")  # fmt: skip
+              help=f"What is asked, joined by commas; else all: {', '.join(answers_for_store.ASKED)}.")  # fmt: skip
 @click.option("--keep-days", type=click.IntRange(1), metavar="N", help="Delete days of the store that are older.")
 @price_options
 def command(
@@ -51,7 +51,7 @@ def command(
     one_reader_of_stdin(*clusters)
     if name and len(clusters) > 1:
         raise InputError("several clusters can't have one name", where="--name", fix="Give one CLUSTER, or no name")
-    store, question_names = Store(url), stored_answers.read_questions(questions)
+    store, question_names = Store(url), answers_for_store.read_questions(questions)
     inputs, failed = Inputs(book=question_commands.book_of(values)), False
     for spec in clusters:
         try:
@@ -75,7 +75,7 @@ def _keep(
     if taken_at:
         snapshot = replace(snapshot, taken_at=_moment(taken_at))
     cluster = name or cluster_name(spec, snapshot)
-    answers = stored_answers.answers(
+    answers = answers_for_store.answers(
         snapshot,
         replace(inputs, limits=pool_limits(snapshot, (), None)),
         questions,

@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from planner.cli import control_character_filter
-from planner.ground.tables import UNKNOWN, Rows, as_text
+from planner.ground.table_formats import UNKNOWN, Rows, as_text
 from planner.ground.words import Text, printable
 from planner.rollout.answers import Verdict
 

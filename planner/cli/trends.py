@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from planner.cli import options, output, question_commands
+from planner.cli import options_from_settings, output, question_commands
 from planner.cli.store import there
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -22,18 +22,18 @@ from planner.history.anonymization import Anonymous, anonymised, renaming
 from planner.history.prediction_outcomes import Judgement, judgement_of
 from planner.history.prediction_scores import PredictionSettings, score_predictions
 from planner.history.predictions import PredictedRollout, Prediction, id_of, read_journal
-from planner.kubernetes.records import Snapshot
-from planner.serve.prediction_layout import QUESTION
+from planner.kubernetes.object_records import Snapshot
+from planner.serve.prediction_listing import QUESTION
 from planner.sources.append_only_journal import KEPT_DAYS, Journal
 from planner.sources.store import Store, StoredSnapshot
 
 CASE_FORMAT: Final = "headroom.wrong-predictions/v1"
 NEAR_SECONDS: Final = 3_600.0
 """A snapshot so much older than a prediction is still a help to replay it."""
-_PREDICTIONS: Final = options.together(
-    options.option("", "--predictions", is_flag=True, is_everyday=True, help="How often the verdicts were right that headroom serve --predictions kept."),
-    options.option("", "--anonymize", is_flag=True, help="Of predictions: under other names, to be shown to others."),
-    options.option("", "--case", "case_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+_PREDICTIONS: Final = options_from_settings.together(
+    options_from_settings.option("", "--predictions", is_flag=True, is_everyday=True, help="How often the verdicts were right that headroom serve --predictions kept."),
+    options_from_settings.option("", "--anonymize", is_flag=True, help="Of predictions: under other names, to be shown to others."),
+    options_from_settings.option("", "--case", "case_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                    help="Of predictions: write the wrong ones there, under other names."),
 )  # fmt: skip
 command = question_commands.command_of("trends", question_commands.Hooks(options=_PREDICTIONS))
@@ -42,7 +42,7 @@ _trends: Callable[..., Any] = command.callback or (lambda **_: None)
 
 def _command(clusters: str, **values: Any) -> int:
     if not values["predictions"]:
-        options.need("--predictions", ["--anonymize", "--case"])
+        options_from_settings.need("--predictions", ["--anonymize", "--case"])
         return int(_trends(clusters=clusters, **values))
     rollouts, damaged = _read(clusters, values["of_clusters"], values["last_days"] or KEPT_DAYS)
     if values["case_file"] is not None:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
-from planner.capacity.free_resources import of
+from planner.capacity.free_resources_by_pool import of
 from planner.capacity.seats import NodeSeats
 from planner.figures import palette
 from planner.figures.text_labels import plain, ticks
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import count, duration, measured_bytes, usd
-from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.node_properties import NO_POOL
 from planner.rollout.answers import PodState
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from planner.figures.text_labels import LONGEST
 from planner.figures.text_labels import short as shortened
 from planner.ground.words import count, duration, plural, printable, sentence, short_name
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.node_properties import NO_POOL
 from planner.rollout.film import WAITS, Doing, Film, Frame
 
 _COLOURS: Final = (palette.SKY, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.YELLOW, palette.VERMILION)

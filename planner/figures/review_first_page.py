@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from planner.capacity.gpu_inventory import supplies_of
-from planner.capacity.overview import ClusterOverview
+from planner.capacity.rollout_readiness import ClusterOverview
 from planner.capacity.survival import Loss, Survival, spare_words, whose_words
 from planner.ground.words import count, listing, plural, usd
 from planner.questions.report import Report

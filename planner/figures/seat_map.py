@@ -10,9 +10,9 @@ from planner.capacity.seat_map import NodeLoss, PendingSeats
 from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.text_labels import short
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.ground.words import count, plural, printable, sentence, short_name
-from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.node_properties import NO_POOL
 
 NAMED_NODES: Final = 40  # of more only squares are drawn, and a node's name where one points
 DRAWN_SEATS: Final = 8_000  # of more each square stands for several, and nodes aren't told apart

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from msgspec.structs import force_setattr
 
 from planner.ground.records import Record, replace
-from planner.ground.tables import Row
+from planner.ground.table_formats import Row
 
 A = TypeVar("A")
 R = TypeVar("R")

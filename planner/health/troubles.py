@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from planner.ground.records import Record
-from planner.ground.tables import Row, alike
+from planner.ground.table_formats import Row, alike
 from planner.ground.words import count, duration, short_name
 from planner.health.drift.model import DriftReport, ServiceDrift
 from planner.health.memory.risks import brief as brief_risk
 from planner.health.restarts.model import Loop
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Severity, Snapshot
 
 DRIFT = "drift"
 

@@ -33,10 +33,10 @@ from planner.history.anonymization_allowlist import (
     is_valued,
 )
 from planner.history.snapshot_names import FORMAT
-from planner.inventory.template_digests import is_sealed
+from planner.inventory.redacted_value_digests import is_sealed
 from planner.kubernetes.accelerators import accelerator
 from planner.kubernetes.field_privacy import OneOf, Tells, records_in, told_by
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 
 SOURCE: Final = "anonymous"
 _RUN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@'-]*[A-Za-z0-9_]|[A-Za-z0-9_]")

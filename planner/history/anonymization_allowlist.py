@@ -16,11 +16,11 @@ from planner.ground.data_files import table_beside
 from planner.inventory import wire
 from planner.kubernetes import status_reasons
 from planner.kubernetes.accelerators import tables
-from planner.kubernetes.attachable_volumes import ATTACHING
 from planner.kubernetes.clouds import CLOUDS
-from planner.kubernetes.kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
-from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.pod_template_kinds import TEMPLATED
 from planner.kubernetes.unplayed_kinds import LISTED
+from planner.kubernetes.volume_attach_rules import ATTACHING
+from planner.kubernetes.workload_kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
 
 _ADDRESS: Final = r"(?<![\w.])(?:\d{1,3}([.-]))(?:\d{1,3}\1){2}\d{1,3}(?![\w.-]*\d)"
 PART: Final = re.compile(rf"{_ADDRESS}|[^-./:@\s]+")

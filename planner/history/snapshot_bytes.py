@@ -2,7 +2,7 @@
 
 Kept is what a snapshot holds, without log lines: they are a program's words, and may hold anything. Environment values,
 arguments and Secrets are in no snapshot; the digests that stand for them in pod templates tell that two were equal in the
-process that read them, and nothing else once it has ended (`planner.inventory.template_digests`).
+process that read them, and nothing else once it has ended (`planner.inventory.redacted_value_digests`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.history.snapshot_names import FORMAT
 from planner.inventory import stored_snapshot_validation as stored
-from planner.inventory.secret_masking import said
-from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
+from planner.inventory.log_secret_masking import said
+from planner.kubernetes.object_records import FrozenMap, Pod, PodSpec, Snapshot
 
 _NOT_KEPT: Final = frozenset({"derived", "logs", "others"})
 _FIELDS: Final = tuple(field.name for field in fields(Snapshot) if field.name not in _NOT_KEPT)

@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 PREFIX: Final = "store:"
 FORMAT: Final = "headroom.snapshot/v1"  # with what a kept snapshot begins (`kept`)

@@ -14,12 +14,12 @@ from planner.history.snapshot_names import moment_of, snapshot_id
 from planner.inventory.past_durations import RolloutActivity, past_durations
 from planner.inventory.past_job_durations import series_of
 from planner.inventory.spot_node_lifetimes import is_going, node_events
-from planner.kubernetes import nodes as node_words
+from planner.kubernetes import node_properties as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
-from planner.kubernetes.kinds import DAEMON_SET, POD
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
+from planner.kubernetes.workload_kinds import DAEMON_SET, POD
 
 Value = float | int | str | bool | Mapping[str, object] | None
 Rows = dict[str, list[dict[str, Value]]]

@@ -24,9 +24,9 @@ from typing import Any, BinaryIO, Final
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.reading_limits import LIMITS
-from planner.kubernetes.records import Finding
+from planner.kubernetes.object_records import Finding
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
 LARGEST_RATIO: Final = (

@@ -2,7 +2,7 @@
 
 The patch is merged into the manifest the snapshot keeps of the workload (`Template.manifest`), which is then read anew,
 so a change gives what reading the changed object from the API server would give. What the snapshot doesn't keep
-(environment, arguments, mounts, …) is there as digests (`planner.inventory.template_digests`), so it is merged and compared too.
+(environment, arguments, mounts, …) is there as digests (`planner.inventory.redacted_value_digests`), so it is merged and compared too.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from planner.ground.words import with_article
 from planner.inventory import wire
 from planner.inventory.change_validation import check_workload
 from planner.inventory.documents import values_of
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.last_applied import BY_FIELD, fields_in
 from planner.inventory.pod_template_validation import problems_of
 from planner.inventory.records.argo_and_lws import groups_document, strategy_document
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_workload
+from planner.inventory.redacted_value_digests import fields_of, seal
 from planner.inventory.snapshot_parser import DAMAGE, damage_in_words
-from planner.inventory.template_digests import fields_of, seal
-from planner.kubernetes.kinds import CANARY, ROLLING_UPDATE, kind_called
-from planner.kubernetes.patches import merge, of_apply, with_whole_lists
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Amounts,
     ClaimTemplate,
@@ -38,6 +36,8 @@ from planner.kubernetes.records import (
     Strategy,
     Workload,
 )
+from planner.kubernetes.strategic_merge_patch import merge, of_apply, with_whole_lists
+from planner.kubernetes.workload_kinds import CANARY, ROLLING_UPDATE, kind_called
 
 Object = dict[str, Any]
 _TEMPLATES = ("template", "leaderWorkerTemplate", "workloadRef")

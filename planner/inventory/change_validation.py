@@ -9,10 +9,10 @@ from __future__ import annotations
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
 from planner.ground.well_known_names import is_extended_resource
-from planner.kubernetes.kinds import ROLLING_UPDATE
-from planner.kubernetes.records import Container, PodDisruptionBudget, Strategy, Workload
+from planner.kubernetes.object_records import Container, PodDisruptionBudget, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.surge_and_unavailable import share_parts
+from planner.kubernetes.workload_kinds import ROLLING_UPDATE
 
 _MOST_REPLICAS = 2**31 - 1
 

@@ -16,19 +16,37 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.kubernetes import disruption_budgets, kueue_managed_pods, shell_commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use, unoffered
+from planner.kubernetes.node_properties import (
+    CORDONED,
+    NOT_READY,
+    gpu_count,
+    gpu_model,
+    node_pool,
+    out_of_use,
+    unoffered,
+)
+from planner.kubernetes.object_records import (
+    Amounts,
+    Finding,
+    Labels,
+    Node,
+    Pod,
+    Presence,
+    Severity,
+    Snapshot,
+    Workload,
+)
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
-from planner.kubernetes.pods import ends_late
+from planner.kubernetes.pod_properties import ends_late
 from planner.kubernetes.priorities import class_called
-from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.surge_and_unavailable import check_share, rolling_limits
+from planner.kubernetes.workload_kinds import NODE, POD
 
 T = TypeVar("T")
 AGED_SECONDS = 3600.0

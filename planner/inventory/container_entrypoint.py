@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from planner.ground.data_files import table_beside
-from planner.kubernetes.records import CommandForm
+from planner.kubernetes.object_records import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")

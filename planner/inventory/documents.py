@@ -21,11 +21,11 @@ from planner.ground.records import replace
 from planner.ground.words import plural
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
-from planner.inventory.findings import finding
-from planner.inventory.json_text import check_count, end_of_value, keys_given_twice, next_value, too_many
+from planner.inventory.finding_texts import finding
+from planner.inventory.json_scanner import check_count, end_of_value, keys_given_twice, next_value, too_many
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.snapshot_parser import EVERY_KIND, Part
-from planner.kubernetes.records import Finding, PodLog
+from planner.kubernetes.object_records import Finding, PodLog
 
 _CHUNK_BYTES = 2**18
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}

@@ -19,9 +19,9 @@ from planner.ground import quantity, typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.inventory.api_fields import Runs, Served, served, table
+from planner.inventory.kubernetes_api_schema import Runs, Served, served, table
 from planner.inventory.reading_limits import LIMITS
-from planner.inventory.template_digests import is_sealed
+from planner.inventory.redacted_value_digests import is_sealed
 from planner.kubernetes import name_validation
 
 Object = dict[str, Any]

@@ -14,11 +14,11 @@ from planner.inventory import wire
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import paths_of, read_unplayed
-from planner.inventory.template_digests import fields_of, leaves_of
-from planner.kubernetes.kinds import DEPLOYMENT
+from planner.inventory.redacted_value_digests import fields_of, leaves_of
+from planner.kubernetes.object_records import Snapshot, Unplayed, Workload
 from planner.kubernetes.operator_update_rules import Updates
-from planner.kubernetes.pod_templates import Templated
-from planner.kubernetes.records import Snapshot, Unplayed, Workload
+from planner.kubernetes.pod_template_kinds import Templated
+from planner.kubernetes.workload_kinds import DEPLOYMENT
 
 _RESOURCES: Final = "resources"
 

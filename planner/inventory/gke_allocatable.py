@@ -11,7 +11,7 @@ from typing import Final
 
 from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
 from planner.inventory.instance_types import InstanceType
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 
 _GIB: Final = 2**30
 _MIB: Final = 2**20

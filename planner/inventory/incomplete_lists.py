@@ -20,9 +20,9 @@ from typing import Any
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.inventory.namespace_visibility import IN_NAMESPACES
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING, is_namesake
-from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
+from planner.inventory.namespace_redaction import IN_NAMESPACES
+from planner.kubernetes.object_records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
+from planner.kubernetes.workload_kinds import NODE, POD, REPLICA_SET, ROLLING, is_namesake
 
 SYSTEM = "kube-system"  # kubeadm and the clouds keep pods there (EKS Auto Mode and OpenShift may not, which have others of their own)
 _ASIDE = ("unplayed", "pod_metrics")  # the first may be of no namespace; the second are often asked for by themselves

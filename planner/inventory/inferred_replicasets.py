@@ -13,9 +13,8 @@ from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.well_known_names import POD_TEMPLATE_HASH
 from planner.ground.words import with_article
-from planner.inventory.findings import finding
-from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
-from planner.kubernetes.records import (
+from planner.inventory.finding_texts import finding
+from planner.kubernetes.object_records import (
     EMPTY,
     FrozenMap,
     LabelSelector,
@@ -26,6 +25,7 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
+from planner.kubernetes.workload_kinds import DEPLOYMENT, REPLICA_SET
 
 
 def with_inferred(snapshot: Snapshot) -> Snapshot:

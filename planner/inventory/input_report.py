@@ -14,10 +14,10 @@ from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.cluster_oddities import needed_kinds
 from planner.inventory.kind_detection import resource_of
-from planner.kubernetes.kinds import POD, ROLLING, kind_called, kind_in, several
+from planner.kubernetes.object_records import Presence, Severity, Snapshot
 from planner.kubernetes.owners import unjudged, workload_keys
-from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED, Listed
+from planner.kubernetes.workload_kinds import POD, ROLLING, kind_called, kind_in, several
 
 SNAPSHOT_KINDS: Final = (
     *(name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare),

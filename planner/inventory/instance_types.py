@@ -8,7 +8,7 @@ from typing import Final
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, KARPENTER_GPU_NAME, MEMORY, NVIDIA_GPU
 from planner.kubernetes.clouds import model_of_machine
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Labels
 
 _GIB: Final = 2**30
 _MIB: Final = 2**20

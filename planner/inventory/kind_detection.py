@@ -16,8 +16,8 @@ from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.inventory import wire
 from planner.kubernetes import kueue_managed_pods
-from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.unplayed_kinds import LISTED
+from planner.kubernetes.workload_kinds import DEPLOYMENT
 
 Fields = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.ground.words import with_article
-from planner.inventory import api_server_checks, helm_hooks, wire
+from planner.inventory import api_version_checks, helm_hooks, wire
 from planner.inventory.change import (
     applied_to,
     document_of,
@@ -28,43 +28,24 @@ from planner.inventory.change import (
 from planner.inventory.change_validation import check_budget, check_resources, check_workload
 from planner.inventory.custom_resource_validation import DEFINITION, custom_kinds, unpacked
 from planner.inventory.documents import objects_of
-from planner.inventory.findings import GROWS_TO, finding
+from planner.inventory.finding_texts import GROWS_TO, finding
 from planner.inventory.generated_deployments import lacks_applied, through
+from planner.inventory.indirect_pod_effects import Unsure, raised, side_effects
 from planner.inventory.manifest_comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.operator_updates import NOT_RECORDED, ChangeCourse, course
 from planner.inventory.pod_template_validation import amount_problems
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import read_before, read_set, read_unplayed
 from planner.inventory.referenced_pod_templates import Runtimes
-from planner.inventory.side_effects import Unsure, raised, side_effects
 from planner.inventory.snapshot_parser import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.argo_and_lws_rollouts import invalid
+from planner.kubernetes.autoscaler_replica_bounds import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.composite_kinds import Composed, FoundSet, ray_workers_at_most
 from planner.kubernetes.feature_gates import GANGS, minor_of
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import LEADER_WORKER_SET, POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 from planner.kubernetes.kinds_without_pods import PodEffect, effect_of, makes_no_pods
-from planner.kubernetes.operator_update_rules import at
-from planner.kubernetes.owners import held_below
-from planner.kubernetes.pod_autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
-from planner.kubernetes.pod_templates import (
-    Gang,
-    Idle,
-    Placed,
-    Templated,
-    assumed_of,
-    found_sets,
-    gang_in,
-    group_count,
-    is_suspended,
-    other_scheduler,
-    resource_of,
-    strange_places,
-    templated,
-    waits_of,
-)
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     ClusterQueue,
     Finding,
@@ -85,9 +66,28 @@ from planner.kubernetes.records import (
     Unplayed,
     Workload,
 )
+from planner.kubernetes.operator_update_rules import at
+from planner.kubernetes.owners import held_below
+from planner.kubernetes.pod_template_kinds import (
+    Gang,
+    Idle,
+    Placed,
+    Templated,
+    assumed_of,
+    found_sets,
+    gang_in,
+    group_count,
+    is_suspended,
+    other_scheduler,
+    resource_of,
+    strange_places,
+    templated,
+    waits_of,
+)
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shell_commands import command
 from planner.kubernetes.unknown_kind_requests import Untold, gangs_asked, untold
+from planner.kubernetes.workload_kinds import LEADER_WORKER_SET, POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 
 Object = dict[str, Any]
 MANIFEST = "manifest"
@@ -399,7 +399,7 @@ def _check_metadata(document: Object, where: str) -> None:
 def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
     """Refuse what an API server of the snapshot's version refuses; of which it isn't known is returned. Helm's hooks are left out."""
     given_objects = [
-        api_server_checks.AppliedObject(
+        api_version_checks.AppliedObject(
             document=document,
             where=f"{MANIFEST}, {_key(kind, *_named(document)) if _named(document)[1] else kind} (document {number})",
             is_there=_is_listed(kind, document, snapshot),
@@ -413,7 +413,7 @@ def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot)
     customs |= custom_kinds(
         document for _, kind, document in objects if kind == DEFINITION
     )  # applied with it, and the newer one
-    doubts = api_server_checks.refuse(given_objects, minor_of(snapshot), customs)
+    doubts = api_version_checks.refuse(given_objects, minor_of(snapshot), customs)
     return [
         _unknown("server", _key(str(doubted_object.document["kind"]), *_named(doubted_object.document)), doubt=doubt)
         for doubted_object, doubt in doubts

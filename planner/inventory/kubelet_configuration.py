@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from planner.kubernetes.records import KubeletConfiguration, TopologyManagerPolicy
+from planner.kubernetes.object_records import KubeletConfiguration, TopologyManagerPolicy
 
 KUBELET_CONFIGURATION: Final = "KubeletConfiguration"
 NODE_RESOURCE_TOPOLOGY: Final = "NodeResourceTopology"

@@ -19,8 +19,8 @@ from planner.ground import typed_json
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.reading_limits import LIMITS
-from planner.inventory.template_digests import seal
-from planner.kubernetes.patches import MERGE_KEYS
+from planner.inventory.redacted_value_digests import seal
+from planner.kubernetes.strategic_merge_patch import MERGE_KEYS
 
 Fields = dict[str, Any]
 """Field → the fields below it, a list of those of elements that have a merge key, or true."""

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from planner.ground import garbage_collector
 from planner.ground.records import Record
 from planner.inventory import wire
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.incomplete_lists import PodTally, with_gaps
 from planner.inventory.inferred_replicasets import with_inferred
 from planner.inventory.reading_limits import LIMITS
@@ -35,9 +35,9 @@ from planner.inventory.snapshot_parser import (
     read_object,
     read_unplayed_object,
 )
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import Finding, FrozenMap, Pod, Presence, Snapshot, Workload
+from planner.kubernetes.object_records import Finding, FrozenMap, Pod, Presence, Snapshot, Workload
 from planner.kubernetes.unplayed_kinds import LISTED
+from planner.kubernetes.workload_kinds import POD
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 _FORGET_AFTER: Final = (

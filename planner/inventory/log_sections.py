@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.records import PodLog
+from planner.kubernetes.object_records import PodLog
 
 LARGEST_LOG_BYTES: Final = 2 * 2**20  # of one log; of a longer one the end is kept: what happened last stands there
 _START = b"==== START logs for container "

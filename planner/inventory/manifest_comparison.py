@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from planner.inventory.template_digests import leaves_of
-from planner.kubernetes.pod_templates import Templated
-from planner.kubernetes.records import Pod, ReplicaSet, Template, Unplayed
+from planner.inventory.redacted_value_digests import leaves_of
+from planner.kubernetes.object_records import Pod, ReplicaSet, Template, Unplayed
+from planner.kubernetes.pod_template_kinds import Templated
 
 
 class Sameness(Enum):

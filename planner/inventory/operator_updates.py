@@ -11,11 +11,11 @@ from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.ground.words import with_article
-from planner.inventory.template_digests import leaves_of
+from planner.inventory.redacted_value_digests import leaves_of
+from planner.kubernetes.object_records import PodsAlike, Snapshot, Unplayed
 from planner.kubernetes.operator_update_rules import UpdateEffect, Updates
 from planner.kubernetes.owners import held_below, uids_below
-from planner.kubernetes.pod_templates import Idle, Templated
-from planner.kubernetes.records import PodsAlike, Snapshot, Unplayed
+from planner.kubernetes.pod_template_kinds import Idle, Templated
 
 NOT_RECORDED: Final = "by-rules"
 """The code of the finding that names the project of the rules, and says that they weren't recorded."""

@@ -4,7 +4,7 @@ Sources: kubernetes `pkg/kubelet/images/image_manager.go` `EnsureImageExists` (`
 waiting)``, ``Container image "x" already present on machine``; without a time before 1.20, where ``Pulling`` and ``Pulled`` tell it);
 `pkg/kubelet/kuberuntime/kuberuntime_container.go` `killContainer` (``Killing``, ``Stopping container x``, before the preStop hook);
 `pkg/controller/statefulset/stateful_set_control.go` (a pod is made anew once the one of its name is gone); `pkg/scheduler/framework/
-events.go` (a pod that ends is what those wait for that find no room). Of new nodes those of `planner.capacity.recent_scale_ups`.
+events.go` (a pod that ends is what those wait for that find no room). Of new nodes those of `planner.capacity.recent_scale_up_attempts`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 from planner.ground.records import Record
 from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Event, Pod, PodSpec, ReplicaSet, Snapshot, Workload
 from planner.kubernetes.owners import owners_of, topmost, workload_keys
-from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Event, Pod, PodSpec, ReplicaSet, Snapshot, Workload
+from planner.kubernetes.pod_properties import start_seconds
+from planner.kubernetes.workload_kinds import POD
 
 PROVISION_SECONDS: Final = 900.0
 """How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.records import QueuedWorkload
+from planner.kubernetes.object_records import QueuedWorkload
 
 FEWEST: Final = 3
 """Runs for a band."""

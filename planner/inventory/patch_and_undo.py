@@ -1,7 +1,7 @@
 """A change of a workload as one applies it: a patch, its YAML, what differs from today, and what undoes it.
 
 All of it is the difference of two documents, so that it holds for whatever was changed: strategy, replicas, requests, a
-patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.template_digests`) can be compared, not written: where one
+patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.redacted_value_digests`) can be compared, not written: where one
 differs, the user's own file says it, the patch or the manifest, and only its name stands here: such values may be passwords.
 """
 
@@ -18,11 +18,11 @@ from planner.ground.errors import QuantityError
 from planner.ground.quantity import parse_decimal
 from planner.ground.records import Record
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
-from planner.inventory.template_digests import is_sealed
+from planner.inventory.redacted_value_digests import is_sealed
 from planner.kubernetes import shell_commands
-from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.patches import MERGE_KEYS, Object, as_yaml, merge
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.strategic_merge_patch import MERGE_KEYS, Object, as_yaml, merge
+from planner.kubernetes.workload_kinds import kind_called
 
 MANIFEST: Final = "CHANGE.yaml"
 """What the user's own manifest is called in commands."""

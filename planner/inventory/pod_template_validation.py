@@ -20,8 +20,8 @@ from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, 
 from planner.inventory import wire
 from planner.inventory.records.pods import asked_at_once, read_pod_spec
 from planner.inventory.records.read_context import Shared
-from planner.inventory.template_digests import sealed
-from planner.kubernetes.records import EMPTY, Amounts, PodSpec
+from planner.inventory.redacted_value_digests import sealed
+from planner.kubernetes.object_records import EMPTY, Amounts, PodSpec
 
 Object = dict[str, Any]
 _SOURCES = tuple(field.name for field in msgspec.structs.fields(wire.Volume) if field.name != "name")

@@ -11,7 +11,7 @@ from planner.ground.well_known_names import INSTANCE_TYPE, KARPENTER_CAPACITY_TY
 from planner.inventory.cloud_quotas import Quota
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.records.read_context import go_duration
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Amounts,
     FrozenMap,

@@ -1,7 +1,7 @@
 """Pods with a template from another object: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
 configurations that it names, or a TrainJob's, by its runtime.
 
-Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.template_digests`); those of the manifest count before them. A
+Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.redacted_value_digests`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
 
 Source: kserve `pkg/controller/v1alpha1/llmisvc/config_merge.go` `combineBaseRefsConfig`, `getConfig` (commit 0217bdab); `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from planner.ground.errors import ChangeError
 from planner.inventory import wire
-from planner.inventory.template_digests import fields_of, seal
+from planner.inventory.redacted_value_digests import fields_of, seal
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.operator_update_rules import at
-from planner.kubernetes.patches import merge
-from planner.kubernetes.pod_templates import (
+from planner.kubernetes.pod_template_kinds import (
     BASE,
     BASE_NAMESPACE,
     RUNTIME_GROUP,
@@ -30,7 +30,7 @@ from planner.kubernetes.pod_templates import (
     TRAINING_RUNTIMES,
     Templated,
 )
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.strategic_merge_patch import merge
 
 Object = dict[str, Any]
 _NOT_OURS: Final = ("disabled", "multiModel", "workerSpec")

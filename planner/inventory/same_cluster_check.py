@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.kubernetes.kinds import NODE
+from planner.kubernetes.workload_kinds import NODE
 
 _NAMESPACE: Final = "Namespace"
 _SYSTEM: Final = "kube-system"  # its uid is what tools take for the cluster's own: it lives as long as the cluster

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
-from planner.kubernetes.kinds import NODE, kind_in
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Node, Snapshot, Workload
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Node, Snapshot, Workload
+from planner.kubernetes.workload_kinds import NODE, kind_in
 
 _NONE = "none"
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from planner.ground.records import Record, replace
 from planner.inventory.reading_limits import LIMITS
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 _SKIPPED: Final = frozenset({"derived"})
 

@@ -22,10 +22,10 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
 from planner.inventory import wire
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.incomplete_lists import with_gaps
 from planner.inventory.inferred_replicasets import with_inferred
-from planner.inventory.json_text import LARGEST_OBJECT_BYTES, check_count, too_many
+from planner.inventory.json_scanner import LARGEST_OBJECT_BYTES, check_count, too_many
 from planner.inventory.kind_detection import is_object, kind_of_shape
 from planner.inventory.kubelet_configuration import (
     CONFIGZ,
@@ -50,16 +50,16 @@ from planner.inventory.records import (
     unplayed_objects,
     workloads,
 )
-from planner.inventory.records.field_paths import ByHand, RecordLayout
 from planner.inventory.records.read_context import ReadObject, Shared
+from planner.inventory.records.record_layouts import ByHand, RecordLayout
+from planner.inventory.redacted_value_digests import annotation_digests
 from planner.inventory.same_cluster_check import TELLING, OneCluster
-from planner.inventory.template_digests import annotation_digests
-from planner.kubernetes import records as model
-from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
+from planner.kubernetes import object_records as model
 from planner.kubernetes.kinds_without_pods import makes_no_pods
+from planner.kubernetes.object_records import Finding, FrozenMap, Presence, Reading, Severity
 from planner.kubernetes.operator_update_rules import text_at
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 from planner.kubernetes.unplayed_kinds import LISTED, is_kept
+from planner.kubernetes.workload_kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 _TEXTS = (msgspec.Raw, bytes, memoryview)

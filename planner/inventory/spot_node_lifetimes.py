@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.records import Record, replace
-from planner.kubernetes.kinds import NODE
-from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.node_properties import is_spot, machine_type, node_pool, zone
+from planner.kubernetes.object_records import Node, Snapshot
+from planner.kubernetes.workload_kinds import NODE
 
 
 class NodeSign(StrEnum):

@@ -15,10 +15,10 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import LARGEST
 from planner.ground.records import Record
 from planner.ground.words import printable
-from planner.inventory.flux_releases import GROUPS, MOST_RETRIES, MOST_SECONDS
+from planner.inventory.flux_timeouts import GROUPS, MOST_RETRIES, MOST_SECONDS
 from planner.kubernetes import name_validation
 from planner.kubernetes.field_privacy import Tells, told_by
-from planner.kubernetes.records import Container, FluxRelease, FrozenMap, Snapshot, Taint
+from planner.kubernetes.object_records import Container, FluxRelease, FrozenMap, Snapshot, Taint
 
 _LABELS: Final = ("labels", "node_selector", "match_labels")
 _REFERENCES: Final = ("node_name", "priority_class_name", "runtime_class_name", "service_account_name")

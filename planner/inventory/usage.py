@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.records import Record
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 
 class Usage(Record):

@@ -29,7 +29,7 @@ from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.well_known_names import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import kueue_managed_pods
-from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
+from planner.kubernetes.workload_kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

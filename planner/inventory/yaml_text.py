@@ -19,7 +19,7 @@ import yaml
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import Walk
-from planner.inventory.json_text import too_many
+from planner.inventory.json_scanner import too_many
 from planner.inventory.reading_limits import LIMITS
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25

@@ -13,8 +13,8 @@ from planner.ground.well_known_names import NVIDIA_GPU
 from planner.ground.words import listing, roughly
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.nodes import Sharing, hami_cards, is_virtual, mig_profile, noun_of, sharing
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.node_properties import Sharing, hami_cards, is_virtual, mig_profile, noun_of, sharing
+from planner.kubernetes.object_records import Node, Snapshot
 from planner.kubernetes.requests import pod_requests
 
 

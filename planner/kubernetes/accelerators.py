@@ -22,7 +22,7 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
-from planner.kubernetes.records import Amounts, FrozenMap
+from planner.kubernetes.object_records import Amounts, FrozenMap
 
 
 class Unit(StrEnum):

@@ -19,7 +19,7 @@ from typing import Final, cast
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.records import Node
+from planner.kubernetes.object_records import Node
 
 ON_DEMAND: Final = "on-demand"
 SPOT: Final = "spot"

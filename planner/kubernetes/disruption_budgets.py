@@ -15,10 +15,10 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import Record
 from planner.ground.words import count, with_article
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import Scale, kind_in
-from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.object_records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.surge_and_unavailable import scaled_value
+from planner.kubernetes.workload_kinds import Scale, kind_in
 
 Named = TypeVar("Named", PodDisruptionBudget, Workload)
 

@@ -20,8 +20,8 @@ from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.nodes import minor_version
-from planner.kubernetes.records import Finding, PodSpec, Severity, Snapshot
+from planner.kubernetes.node_properties import minor_version
+from planner.kubernetes.object_records import Finding, PodSpec, Severity, Snapshot
 
 RECORDED: Final = 36
 """The minor version whose controllers and scheduler were recorded."""

@@ -5,7 +5,7 @@ Source: kubernetes `pkg/controller/job/job_controller.go` `manageJob`, `syncJob`
 
 from __future__ import annotations
 
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 
 
 def wanted_pods(job: Workload) -> int:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground.data_files import table_beside
-from planner.kubernetes.pod_templates import hidden_templates
+from planner.kubernetes.pod_template_kinds import hidden_templates
 
 
 class PodEffect(StrEnum):

@@ -17,7 +17,7 @@ from typing import Any, Final
 from planner.ground import words
 from planner.ground.well_known_names import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.records import Labels, Presence, Snapshot, Template
+from planner.kubernetes.object_records import Labels, Presence, Snapshot, Template
 
 GROUP: Final = "kueue.x-k8s.io"
 VERSIONS: Final = ("v1beta2", "v1beta1")

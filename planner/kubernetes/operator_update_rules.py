@@ -1,6 +1,6 @@
 """What a change of an object that is there does to its pods, where its kind's controller isn't played step by step.
 
-Most controllers of other projects do one of five things (`UpdateEffect`), and so each kind's row in `planner.kubernetes.pod_templates` names
+Most controllers of other projects do one of five things (`UpdateEffect`), and so each kind's row in `planner.kubernetes.pod_template_kinds` names
 one of the rules in ``operator_update_rules.json``. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
 source and project. Releases are not named: the copies that were read (November 2026) tell commits only. Cases of the projects' own
 tests are in `tests/rollout/test_projects_own_cases.py`.
@@ -99,7 +99,7 @@ def _rule(row: Mapping[str, Any]) -> Updates:
 RULES: Final = {
     name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "operator_update_rules.json")).items()
 }
-"""By name, of ``operator_update_rules.json``; a row of `planner.kubernetes.pod_templates` names one."""
+"""By name, of ``operator_update_rules.json``; a row of `planner.kubernetes.pod_template_kinds` names one."""
 
 
 def text_at(document: Mapping[str, Any], path: str) -> str:

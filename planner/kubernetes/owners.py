@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from planner.ground.records import Record
 from planner.kubernetes.accelerator_units import GPUS, Nouns, units_of
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, is_namesake, kind_called, kind_in
-from planner.kubernetes.pod_templates import TEMPLATED
-from planner.kubernetes.records import Owner, Pod, Snapshot
+from planner.kubernetes.object_records import Owner, Pod, Snapshot
+from planner.kubernetes.pod_template_kinds import TEMPLATED
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.workload_kinds import NODE, PARTS, POD, WORKLOADS, is_namesake, kind_called, kind_in
 
 Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""

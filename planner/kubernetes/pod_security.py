@@ -13,7 +13,7 @@ import msgspec
 
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
+from planner.kubernetes.object_records import Container, Labels, PodSpec, SecurityContext
 
 PRIVILEGED = "privileged"
 _LATEST = 36

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from planner.ground.records import replace
-from planner.kubernetes.records import PodSpec, Presence, PriorityClass, ReplicaSet, Snapshot, Workload
+from planner.kubernetes.object_records import PodSpec, Presence, PriorityClass, ReplicaSet, Snapshot, Workload
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY  # from here on the cluster itself needs the pod

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.well_known_names import CPU, HUGE_PAGES, MEMORY
-from planner.kubernetes.kinds import NODE
+from planner.kubernetes.object_records import EMPTY, Amounts, Container, Pod, PodSpec
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
-from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
 from planner.kubernetes.requests import at_once
+from planner.kubernetes.workload_kinds import NODE
 
 _COUNTED: Final = (CPU, MEMORY)  # what a QoS class is made of
 

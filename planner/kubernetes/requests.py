@@ -14,7 +14,7 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, LimitRangeItem, PodSpec
+from planner.kubernetes.object_records import EMPTY, Amounts, Container, FrozenMap, HostPort, LimitRangeItem, PodSpec
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024

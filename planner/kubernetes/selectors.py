@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     LabelSelector,
     Node,
     NodeSelectorTerm,

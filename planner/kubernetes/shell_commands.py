@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from planner.kubernetes.kinds import ON_DELETE, ROLLOUT_STATUS, Scale, kind_in
+from planner.kubernetes.workload_kinds import ON_DELETE, ROLLOUT_STATUS, Scale, kind_in
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -23,7 +23,7 @@ def command(*words: str) -> str:
 def kubectl(verb: str, key: str, *more: str, resource: str = "") -> str:
     """``kubectl scale deployment/api -n prod --replicas=2``; `key` is ``Deployment/prod/api``.
 
-    `resource`: what kubectl calls a kind that isn't in `planner.kubernetes.kinds`, ``rayservice.ray.io``.
+    `resource`: what kubectl calls a kind that isn't in `planner.kubernetes.workload_kinds`, ``rayservice.ray.io``.
     """
     _, namespace, name = key.split("/", 2)
     return command("kubectl", *verb.split(), f"{resource or kind_in(key).named}/{name}", "-n", namespace, *more)

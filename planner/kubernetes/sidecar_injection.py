@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, ISTIO_INJECT, ISTIO_LIMITS, ISTIO_REQUESTS, MEMORY
-from planner.kubernetes.records import EMPTY, AdmissionHook, Container, FrozenMap, Labels, Pod, PodSpec, Snapshot
+from planner.kubernetes.object_records import EMPTY, AdmissionHook, Container, FrozenMap, Labels, Pod, PodSpec, Snapshot
 from planner.kubernetes.selectors import labels_match
 
 PROXY: Final = "istio-proxy"

@@ -11,8 +11,8 @@ import re
 from math import ceil
 
 from planner.ground.errors import ChangeError, InputError
-from planner.kubernetes.kinds import BLUE_GREEN, RECREATE
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.workload_kinds import BLUE_GREEN, RECREATE
 
 _SHARE = re.compile(r"(\d{1,9})(%?)\Z", re.ASCII)
 _FIX = 'Give a number such as 1, or a share such as "25%"'

@@ -15,7 +15,7 @@ from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.composite_kinds import digits
 from planner.kubernetes.feature_gates import GANGS
 from planner.kubernetes.operator_update_rules import at
-from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
+from planner.kubernetes.pod_template_kinds import Document, Gang, Templated, hidden_templates, told_lists, untold_places
 
 _DEEPEST: Final = 24
 _MOST_OF_A_LIST: Final = 100

@@ -1,6 +1,6 @@
 """The lists of objects that aren't played: what the API server, kubectl and a ClusterRole call each.
 
-They are made of the rows of `planner.kubernetes.pod_templates`, so a kind that gets a row there is listed, watched, allowed and reviewed
+They are made of the rows of `planner.kubernetes.pod_template_kinds`, so a kind that gets a row there is listed, watched, allowed and reviewed
 without a line elsewhere. Most clusters have few of them: a group that the server doesn't have isn't asked for.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.kinds import PARTS, WORKLOADS, several
-from planner.kubernetes.pod_templates import (
+from planner.kubernetes.pod_template_kinds import (
     BASE,
     RUNTIME_GROUP,
     RUNTIMES,
@@ -18,6 +17,7 @@ from planner.kubernetes.pod_templates import (
     TRAINING_GROUP,
     TRAINING_RUNTIMES,
 )
+from planner.kubernetes.workload_kinds import PARTS, WORKLOADS, several
 
 
 class Listed(Record):

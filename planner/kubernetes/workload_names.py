@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.settings import settings_of
-from planner.kubernetes.kinds import WORKLOADS
-from planner.kubernetes.records import Snapshot
+from planner.ground.setting_declarations import settings_of
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import WORKLOADS
 
 Settings = TypeVar("Settings")
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.ground.words import plural, usd
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, provisioning_model, region
-from planner.kubernetes.records import Node
+from planner.kubernetes.node_properties import arrival_seconds, gpu_count, machine_type, provisioning_model, region
+from planner.kubernetes.object_records import Node
 from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import paid_for
 from planner.pricing.price_book import PriceBook

@@ -21,7 +21,7 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
-from planner.kubernetes.records import Amounts, Node
+from planner.kubernetes.object_records import Amounts, Node
 from planner.pricing.cent_rounding import shared_out, spread
 from planner.pricing.gpu_fractions import gpu_parts
 from planner.pricing.node_pool_costs import NodeCost, SplitCost

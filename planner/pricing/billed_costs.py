@@ -25,12 +25,12 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment, plural, signed, usd
-from planner.kubernetes.nodes import machine_type, node_pool, physical_gpus, provisioning_model, region
-from planner.kubernetes.records import Node
+from planner.kubernetes.node_properties import machine_type, node_pool, physical_gpus, provisioning_model, region
+from planner.kubernetes.object_records import Node
 from planner.pricing.machine_price import ANYWHERE, OF_POOL
 from planner.pricing.node_pool_costs import ClusterCost, NodeCost
 from planner.pricing.price_book import Provisioning
-from planner.pricing.price_tables import TOTALS
+from planner.pricing.price_table_parser import TOTALS
 
 _HOUR: Final = 3_600.0
 _MOST_PARTS: Final = 12
@@ -512,7 +512,7 @@ def _prices(node_by_name: Mapping[str, Node], rates: Mapping[str, Mapping[str, f
 
 
 def price_list(reconciliation: Reconciled) -> str:
-    """The bill's prices as the CSV of machine types that `planner.pricing.price_tables.read_table` reads: a list of one's own, with discounts,
+    """The bill's prices as the CSV of machine types that `planner.pricing.price_table_parser.read_table` reads: a list of one's own, with discounts,
     reservations and savings plans in it."""
     column = {way: name for name, way in TOTALS.items()}
     rows: dict[tuple[str, str], dict[str, str]] = {}

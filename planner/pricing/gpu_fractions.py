@@ -12,8 +12,8 @@ from typing import Final
 
 from planner.ground.well_known_names import HAMI_CORES, HAMI_MEMORY, HAMI_MEMORY_PERCENT, NVIDIA_GPU, NVIDIA_MIG_PREFIX
 from planner.kubernetes.accelerators import Unit, is_gpu_resource, once, unit
-from planner.kubernetes.nodes import hami_cards, hami_memory_mib, physical_gpus
-from planner.kubernetes.records import Amounts, FrozenMap, Node, PodSpec
+from planner.kubernetes.node_properties import hami_cards, hami_memory_mib, physical_gpus
+from planner.kubernetes.object_records import Amounts, FrozenMap, Node, PodSpec
 from planner.kubernetes.requests import pod_requests
 
 GPU_BILLIONTHS: Final = "billionths of the node's GPUs"  # no resource can be called so

@@ -16,9 +16,9 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY
-from planner.kubernetes import nodes as node_words
-from planner.kubernetes.nodes import physical_gpus
-from planner.kubernetes.records import Node
+from planner.kubernetes import node_properties as node_words
+from planner.kubernetes.node_properties import physical_gpus
+from planner.kubernetes.object_records import Node
 from planner.pricing.machine_price import OF_POOL
 from planner.pricing.price_book import MachinePrice, Price, PriceBook, Provisioning
 

@@ -12,16 +12,16 @@ from planner.inventory.gpu_use import GpuUse
 from planner.inventory.token_use import TokenUse
 from planner.kubernetes.accelerator_units import GPUS, Nouns, units_among, units_of
 from planner.kubernetes.accelerators import model_named, once
-from planner.kubernetes.nodes import NO_POOL, gpu_model, is_virtual, node_pool
+from planner.kubernetes.node_properties import NO_POOL, gpu_model, is_virtual, node_pool
+from planner.kubernetes.object_records import Node, Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Node, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.pricing.allocation import AllocationKind, allocated_cents
-from planner.pricing.bill import NAMESPACE, held_by_node
 from planner.pricing.cent_rounding import shared_out
 from planner.pricing.gpu_fractions import amounts_on, gpu_parts
 from planner.pricing.node_pool_costs import NodeCost
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import NAMESPACE, held_by_node
 from planner.pricing.token_cost import TokenCost, token_costs, tokens_sentence
 
 

@@ -19,7 +19,7 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.records import EMPTY, Amounts, Node
+from planner.kubernetes.object_records import EMPTY, Amounts, Node
 from planner.pricing.gpu_fractions import gpu_parts
 from planner.pricing.gpu_share_of_price import GpuShares
 from planner.pricing.node_price import price_node

@@ -20,10 +20,10 @@ from planner.ground.well_known_names import (
     MEMORY,
     REGION,
 )
-from planner.kubernetes import nodes
+from planner.kubernetes import node_properties
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, Cloud, seller_of
-from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
-from planner.kubernetes.records import Node
+from planner.kubernetes.node_properties import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
+from planner.kubernetes.object_records import Node
 from planner.pricing.machine_price import (
     ANYWHERE,
     OF_POOL,
@@ -61,7 +61,7 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bool) -> Price:
-    machine_type, region = nodes.machine_type(node), nodes.region(node)
+    machine_type, region = node_properties.machine_type(node), node_properties.region(node)
     # first the user's own price of the pool, then one of the zone: both stand above the list's price of the region
     for name, place in ((f"{OF_POOL}{node_pool(node)}", ANYWHERE), (machine_type, node.labels.get(AWS_ZONE_ID, ""))):
         if place and f"{name} {place}" in book.own_machines:
@@ -126,7 +126,7 @@ def refresh_commands(of: Iterable[Node]) -> tuple[str, ...]:
         # Google's prices are the book's own, read for all regions at once.
         if cloud is None or cloud.seller == GKE.seller:
             regions[""].add("")
-        elif cloud.prices and (region := nodes.region(node)):
+        elif cloud.prices and (region := node_properties.region(node)):
             regions[cloud.prices].add(region)
     return tuple(
         " ".join(

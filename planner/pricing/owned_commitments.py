@@ -19,10 +19,10 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH
 from planner.ground.words import Text
-from planner.kubernetes import nodes as node_words
+from planner.kubernetes import node_properties as node_words
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.clouds import seller_of
-from planner.kubernetes.records import EMPTY, Amounts, Node
+from planner.kubernetes.object_records import EMPTY, Amounts, Node
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import NodePrice, OwnedCommitment, Price, PriceBook, PriceReason, Provisioning
 

@@ -23,7 +23,7 @@ from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import model_of_machine
-from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.kubernetes.object_records import EMPTY, FrozenMap
 from planner.pricing.cloud_price_lists import PriceList
 
 
@@ -181,7 +181,7 @@ class PriceChange(Record):
 
 
 class PriceBook(Record, eq=False):
-    """All prices. Built by `planner.pricing.price_tables`; looked into by `planner.pricing.machine_price` and `…node`.
+    """All prices. Built by `planner.pricing.price_table_parser`; looked into by `planner.pricing.machine_price` and `…node`.
 
     `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
     of a `UnitKey` → price; `gpu_models`: model → GPU; `discounts`: `PricingCategory` → negotiated share off the list

@@ -20,7 +20,7 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.pricing.price_book import PriceBook, PriceChange
-from planner.pricing.price_tables import age_days
+from planner.pricing.price_table_parser import age_days
 
 
 class DiscountPoint(Record):

@@ -6,7 +6,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.pricing.machine_price import gpu_hour_price, price_machine
 from planner.pricing.price_book import Component, MachinePrice, Price, PriceBook, Provisioning
 

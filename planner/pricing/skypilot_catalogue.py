@@ -16,7 +16,7 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.pricing.price_book import MachinePrice, Provisioning
 
 _NEEDED: Final = frozenset({"InstanceType", "Region", "Price"})

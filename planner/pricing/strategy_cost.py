@@ -15,7 +15,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text
-from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
+from planner.kubernetes.node_properties import GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.sustained_use import billed_hours
 
 # Compute Engine bills whole seconds, at least one minute a VM: https://cloud.google.com/compute/vm-instance-pricing (2026)

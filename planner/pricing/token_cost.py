@@ -1,7 +1,7 @@
 """What a million tokens cost, by model and namespace, beside the bill: what the serving pods bear of it, and of that what was paid while
 they served none; with the other pods and with what is not requested it adds up to the bill.
 
-OpenCost has a cost per token since July 2026; ours is of the same cents as the bill (`planner.pricing.bill`).
+OpenCost has a cost per token since July 2026; ours is of the same cents as the bill (`planner.pricing.projected_bill`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, listing, plural, usd
 from planner.inventory.token_use import TokenUse
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import bill, usd_of_pods
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.cent_rounding import shared_out
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import bill, usd_of_pods
 
 
 class TokenShare(StrEnum):

@@ -1,6 +1,6 @@
 """The front hall: one module a question, and what they stand on. `INDEX` says which there are.
 
-Each has a record of settings (declared once, `planner.ground.settings`), ``answer(snapshot, settings, given)``, and a
+Each has a record of settings (declared once, `planner.ground.setting_declarations`), ``answer(snapshot, settings, given)``, and a
 `QUESTION` that holds them together with what is shown of the answer (`question`, `answer_layout`). `pool_settings` are settings that
 several share, `display_filter` what of an answer is listed. What computes stands in the rooms behind the hall.
 """

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
+from planner.capacity.capacity_answer import CapacityAnswer, capacity
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.free_capacity import CapacityAnswer, capacity
-from planner.capacity.free_resources import (
+from planner.capacity.free_resources_by_pool import (
     PoolLine,
     PoolOffer,
     ResourceLine,
@@ -19,13 +19,13 @@ from planner.capacity.free_resources import (
 from planner.capacity.headroom import Fit, stops, where
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.words import percent, roughly, sentence, some
 from planner.ground.work_budget import allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import NO_POOL
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.node_properties import NO_POOL
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, column_of, fact, unit_of
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.words import count, duration, usd
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
-from planner.remedies.certificate import certificate
-from planner.remedies.certificate_answer import Certificate, WorthHaving
 from planner.remedies.lever_ranges import Lever
+from planner.remedies.pareto_plans_answer import Certificate, WorthHaving
+from planner.remedies.pareto_plans_report import certificate
 
 ALL: Final = ",".join(Lever)
 

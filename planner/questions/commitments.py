@@ -7,12 +7,12 @@ from typing import Final
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text
-from planner.history.commitment import Above, Point, Use
-from planner.history.commitment_levels import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
-from planner.kubernetes.kinds import NODE
-from planner.kubernetes.records import Snapshot
+from planner.history.commitment_cost_curve import Above, Point, Use
+from planner.history.commitments_by_gpu_model import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 from planner.questions.trends import known_history
 from planner.spot.cluster_savings import gpus_leaving

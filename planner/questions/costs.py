@@ -7,20 +7,20 @@ from operator import itemgetter
 from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
+from planner.ground.setting_declarations import setting, settings_within
+from planner.ground.table_formats import Row
 from planner.ground.words import count, usd
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import NO_POOL
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import NO_POOL
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.pricing.allocation import AllocatedCost, AllocationKind
-from planner.pricing.bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
-from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
+from planner.pricing.focus_export import COLUMNS, OWN, VERSION, focus_rows, unfilled
 from planner.pricing.node_pool_costs import PoolCost
+from planner.pricing.projected_bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 
 

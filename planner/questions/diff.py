@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from planner.capacity import overview as overviews
-from planner.capacity.overview import WorkloadOverview
+from planner.capacity import rollout_readiness as overviews
+from planner.capacity.rollout_readiness import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import Change, parse_changes, text_of
 from planner.ground import parallel_parts
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text, count, listing, usd
 from planner.history.daily_series import since
 from planner.history.store_queries import BILL, IDLE, Streak
 from planner.inventory.snapshot_changes import SpecChange, changed
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, FrozenMap, Severity, Snapshot
+from planner.kubernetes.workload_kinds import kind_in
 from planner.questions import costs, findings, overview, savings
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want
 from planner.questions.table_wording import heading

@@ -12,7 +12,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import input_report, wire
 from planner.inventory.cluster_oddities import needed_kinds
 from planner.inventory.input_report import ServerLoad, listed_in
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import Listed
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout import recording_agreement

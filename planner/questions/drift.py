@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.health.drift.listing_rows import flat_rows, suggestion_rows
 from planner.health.drift.model import DriftReport, EnvironmentSuggestion, Rule
 from planner.health.drift.service_differences import drift
-from planner.kubernetes.kinds import POD, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import POD, ROLLING
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
 from planner.remedies.patch_outcome import Patched, put
 

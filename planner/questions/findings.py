@@ -9,18 +9,18 @@ from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.fragmentation import waiting_in_vain
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import settings_within
+from planner.ground.setting_declarations import settings_within
 from planner.ground.words import Text, count
 from planner.health.drift import service_differences as drift
 from planner.health.memory import risks
 from planner.health.restarts import report as restarts
 from planner.inventory import cluster_oddities, wire
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.object_records import Finding, Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
 from planner.questions.table_wording import SEVERITY
 

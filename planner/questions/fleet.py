@@ -15,16 +15,16 @@ from planner.capacity.fleet import (
     models_of,
     workload_of,
 )
-from planner.capacity.overview import ClusterOverview, overview
+from planner.capacity.rollout_readiness import ClusterOverview, overview
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.words import Text, count, listing, usd
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import cost_cluster
+from planner.kubernetes.node_properties import Sharing
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import cost_cluster
 from planner.questions.question import EXIT, NOTHING, Inputs, Question, Want, unit_of
 from planner.rollout.answers import Verdict
 

@@ -23,23 +23,23 @@ from planner.capacity.gate_result import (
     untold,
     verdict_of_all,
 )
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.words import NO_WORDS, Text, count, duration, duration_between, plural, usd
 from planner.ground.work_budget import LIST_UNITS, allowed
 from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.kubernetes.feature_gates import RECORDED, read_minor
-from planner.kubernetes.records import Finding, Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.object_records import Finding, Snapshot
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, fact
 from planner.questions.side_event_settings import DOUBTS, EVENTS, MeanwhileSettings
-from planner.remedies.rollouts import rollout
-from planner.remedies.room_of_stuck import with_room_of_part
-from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
+from planner.remedies.manifest_room_needs import WithoutCluster, fails_together, without_cluster
+from planner.remedies.rollout_with_remedies import rollout
+from planner.remedies.stuck_rollout_room import with_room_of_part
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings

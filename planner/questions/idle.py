@@ -7,14 +7,14 @@ from typing import Final
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.settings import setting
-from planner.ground.tables import alike
+from planner.ground.setting_declarations import setting
+from planner.ground.table_formats import alike
 from planner.ground.words import moment
 from planner.kubernetes.accelerator_units import GPUS
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import cost_cluster
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.pricing.idle_gpus import HeldIdle, IdleAnswer, IdleUnits, idle_gpus, with_tokens
+from planner.pricing.projected_bill import cost_cluster
 from planner.pricing.token_cost import COLUMNS, TokenCost
 from planner.questions.question import NOTHING, Inputs, Question, Want, known_book
 

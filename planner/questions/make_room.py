@@ -8,10 +8,10 @@ from planner.capacity.movable_pods import MoveObjective
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.pricing.price_book import PriceBook
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.questions.side_event_settings import DOUBTS

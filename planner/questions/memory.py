@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.well_known_names import MEMORY
 from planner.ground.words import Text, choice, count
 from planner.health.memory import listing_columns
@@ -23,8 +23,8 @@ from planner.health.memory.node_memory import ClassLine, ClusterMemory, NodeRepo
 from planner.health.memory.risks import risks
 from planner.health.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.kubernetes.kinds import NODE, POD, kind_in
-from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
+from planner.kubernetes.object_records import Container, Finding, Severity, Snapshot, Workload
+from planner.kubernetes.workload_kinds import NODE, POD, kind_in
 from planner.questions.question import EXIT, NOTHING, Inputs, Question
 from planner.questions.table_wording import SEVERITY
 from planner.remedies.patch_outcome import Patched, put

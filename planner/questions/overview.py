@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from planner.capacity import rollout_readiness
 from planner.capacity.display_filter import Filter, Selection, keep
 from planner.capacity.gpu_inventory import GpuModelLine
-from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
+from planner.capacity.rollout_readiness import ClusterOverview, WorkloadOverview, overview
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record, replace
-from planner.ground.settings import settings_within
+from planner.ground.setting_declarations import settings_within
 from planner.ground.words import some
 from planner.kubernetes.accelerator_units import GPUS
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.node_properties import Sharing
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact, unit_of
 from planner.rollout.answers import Verdict
 from planner.rollout.verdict_wording import words
@@ -34,7 +35,7 @@ class OverviewSettings(Record):
 def answer(snapshot: Snapshot, settings: OverviewSettings, inputs: Inputs = NOTHING) -> ClusterOverview:
     """`overview`, of the workloads that the filter lets through."""
     whole = overview(snapshot, settings.pools.known(inputs))
-    return narrowed(snapshot, whole, keep(snapshot, settings.filter, verdicts_of(whole)))
+    return narrowed(snapshot, whole, keep(snapshot, settings.filter, rollout_readiness.verdicts_of(whole)))
 
 
 def narrowed(snapshot: Snapshot, whole: ClusterOverview, selection: Selection) -> ClusterOverview:
@@ -43,7 +44,8 @@ def narrowed(snapshot: Snapshot, whole: ClusterOverview, selection: Selection) -
         return whole
     lines = tuple(line for line in whole.workloads if selection.workload(line.workload))
     hidden = len(whole.workloads) - len(lines)
-    return replace(whole, workloads=lines, hidden=hidden, sentence=sentence_of(snapshot, lines, selection, hidden))
+    sentence = rollout_readiness.sentence_of(snapshot, lines, selection, hidden)
+    return replace(whole, workloads=lines, hidden=hidden, sentence=sentence)
 
 
 def facts(answer: ClusterOverview) -> Iterator[Fact]:
@@ -69,7 +71,7 @@ def _free(line: GpuModelLine) -> str | None:
 
 _WORKLOADS: Final[Listing[ClusterOverview, WorkloadOverview]] = Listing(
     name="workloads",
-    items=lambda answer: by_trouble(answer.workloads),
+    items=lambda answer: rollout_readiness.by_trouble(answer.workloads),
     line=lambda line: f"{line.workload}\t{line.headline}",
     verdict=lambda line: line.verdict,
     columns=(

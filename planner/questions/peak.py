@@ -14,9 +14,9 @@ from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
 from planner.ground.words import Text, count, listing, short_name
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.pod_autoscalers import acting
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.autoscaler_replica_bounds import acting
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.rollout.answers import Verdict
 from planner.rollout.rollout_at_peak_replicas import AtReplicas, PeakLine, between_bounds

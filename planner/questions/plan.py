@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
 from planner.ground.records import replace
-from planner.ground.settings import settings_within
+from planner.ground.setting_declarations import settings_within
 from planner.ground.words import NO_WORDS, Text, numbered, sentence
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.questions.side_event_settings import DOUBTS
 from planner.remedies.lever_outcomes import LeveredCluster, own_rollout
-from planner.remedies.measures import Numbered, alike, together
-from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
-from planner.remedies.plan_state import Aims, PlanState
+from planner.remedies.plan_actions import Numbered, alike, together
+from planner.remedies.readiness_plan_state import Aims, PlanState
+from planner.remedies.readiness_planner import SEARCH, Left, PlanAnswer, Planner, Turn
 from planner.rollout.prepared_change import compiled
 from planner.rollout.verdict_wording import words
 

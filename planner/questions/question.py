@@ -18,14 +18,14 @@ from planner.ground.answer_layout import Figure, Listing, Value
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record
-from planner.ground.settings import written
-from planner.ground.tables import Row, Rows
+from planner.ground.setting_declarations import written
+from planner.ground.table_formats import Row, Rows
 from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
 from planner.inventory.input_report import ServerLoad, Unseen, how_to_add, told, unseen, with_command
-from planner.kubernetes.kinds import POD, ROLLING, kind_in
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
+from planner.kubernetes.workload_kinds import POD, ROLLING, kind_in
 from planner.rollout.answers import Verdict
 
 if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver

@@ -9,15 +9,15 @@ from planner.capacity.what_if_syntax import Change, parse_changes
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import about, listing, moment, roughly
 from planner.inventory.input_report import get_command
-from planner.kubernetes.kinds import several
 from planner.kubernetes.kueue_managed_pods import NEEDED
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import several
 from planner.questions.question import NOTHING, Inputs, Question, Want, unit_of
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
-from planner.scheduling.kueue.kueue_snapshot import lacking
+from planner.scheduling.kueue.kueue_verdicts import lacking
 
 
 class QueuesSettings(Record):

@@ -10,25 +10,25 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
-from planner.capacity.free_capacity import CapacityAnswer
+from planner.capacity.capacity_answer import CapacityAnswer
 from planner.capacity.gpu_inventory import free_words, supplies_of, unoffered_words
 from planner.capacity.survival import Survival, survival
 from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
-from planner.ground.settings import settings_within
-from planner.ground.tables import Row, Rows
+from planner.ground.setting_declarations import settings_within
+from planner.ground.table_formats import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
 from planner.health.drift.listing_rows import name_of, text_of
 from planner.health.drift.model import DriftReport
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.object_records import Presence, Snapshot
 from planner.questions import doctor, question_called
 from planner.questions.diff import DiffAnswer
-from planner.questions.pool_settings import PoolSettings
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Inputs, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.table_wording import for_people, listed
-from planner.remedies.rollouts import stuck_film
+from planner.remedies.rollout_with_remedies import stuck_film
 from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200

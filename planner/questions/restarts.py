@@ -9,20 +9,20 @@ from functools import partial
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground import parallel_parts
 from planner.ground.answer_layout import Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.words import Text, count
 from planner.health.memory.request_suggestions import Suggestion
 from planner.health.restarts import listing_columns
 from planner.health.restarts.model import Activity, LineVerdict, Loop, RestartReport
 from planner.health.restarts.report import restarts
 from planner.health.restarts.spare_node_memory import NodeRoom, room_sentence, rooms_of
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import POD
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.remedies.patch_outcome import put
 from planner.rollout.answers import RolloutResult

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.rollout.past_report import FIGURES, ROLLOUTS, Review, ReviewSettings, review
 from planner.rollout.prepared_change import compiled

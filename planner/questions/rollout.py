@@ -8,29 +8,29 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass, replace
-from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
+from planner.ground.setting_declarations import setting, settings_within
+from planner.ground.table_formats import Row
 from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
-from planner.inventory.autoscaler_settings import Autoscaling
+from planner.inventory.autoscaler_flags import Autoscaling
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import kinds
+from planner.kubernetes import workload_kinds
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
-from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
+from planner.kubernetes.node_properties import ARRIVAL_SOURCE, ARRIVAL_WORDS
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.surge_and_unavailable import parse_share
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.workload_kinds import NODE, POD
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, column_of, fact, unit_of
 from planner.questions.side_event_settings import DOUBTS, EVENTS, MeanwhileSettings
-from planner.remedies.rollouts import rollout
-from planner.remedies.room_of_stuck import with_room
+from planner.remedies.rollout_with_remedies import rollout
+from planner.remedies.stuck_rollout_room import with_room
 from planner.rollout.answers import (
     RUNS,
     EventBeside,
@@ -68,9 +68,9 @@ def parse_node_selector(text: str) -> Labels:
 class StrategyKind(StrEnum):
     """A workload's strategy, as Kubernetes names it."""
 
-    ROLLING_UPDATE = kinds.ROLLING_UPDATE
-    RECREATE = kinds.RECREATE
-    ON_DELETE = kinds.ON_DELETE
+    ROLLING_UPDATE = workload_kinds.ROLLING_UPDATE
+    RECREATE = workload_kinds.RECREATE
+    ON_DELETE = workload_kinds.ON_DELETE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

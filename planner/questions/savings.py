@@ -9,16 +9,16 @@ from operator import methodcaller
 from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground import work_budget
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
+from planner.ground.setting_declarations import setting, settings_within
+from planner.ground.table_formats import Row
 from planner.ground.words import Text, count, duration, usd
-from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, WORKLOADS
 from planner.pricing.allocation import AllocationKind
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact, known_book
 from planner.remedies.patch_outcome import refusal

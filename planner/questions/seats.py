@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record
-from planner.ground.settings import settings_within
+from planner.ground.setting_declarations import settings_within
 from planner.ground.words import Text, listing
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Inputs, Question
 
 

@@ -12,7 +12,7 @@ from planner.ground import typed_json
 from planner.ground.answer_layout import Column
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.inventory.pool_limits import PoolLimits
 from planner.rollout.answers import EventBeside
 from planner.rollout.doubts import Doubt

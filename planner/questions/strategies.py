@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planner.capacity.strategy_growth import with_brought
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.strategy_unneeded_scale_ups import with_brought
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.settings import settings_within
+from planner.ground.setting_declarations import settings_within
 from planner.ground.words import Text
 from planner.inventory.patch_and_undo import Applied, applied
 from planner.kubernetes.accelerator_units import GPUS, Nouns
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.object_records import Snapshot, Workload
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Inputs, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
-from planner.rollout.custom_strategies import own_strategies
+from planner.rollout.argo_and_lws_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.strategy_choice import Choice, Option, Weights, choose
 

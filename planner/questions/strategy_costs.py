@@ -9,10 +9,10 @@ from typing import Final
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.records import Record
-from planner.ground.settings import settings_within
-from planner.inventory.autoscaler_settings import Autoscaling
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot
+from planner.ground.setting_declarations import settings_within
+from planner.inventory.autoscaler_flags import Autoscaling
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.questions.question import NOTHING, Inputs, Question, known_book
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout import prepared_change as prepared_question

@@ -7,11 +7,11 @@ from typing import Final
 from planner.capacity.survival import Survival, notes, spare_words, survival, whose_words
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import duration
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.questions.side_event_settings import DOUBTS
 

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from planner.ground.answer_layout import Column, Listing, is_money
-from planner.ground.tables import Row, Rows, columns
+from planner.ground.table_formats import Row, Rows, columns
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 from planner.health.restarts.model import Activity, Cause
-from planner.kubernetes.records import Presence, Severity
+from planner.kubernetes.object_records import Presence, Severity
 from planner.rollout import verdict_wording as rollout
 from planner.rollout.answers import Reason, Verdict
 

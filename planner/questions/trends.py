@@ -11,7 +11,7 @@ from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text, count
 from planner.history.daily_series import (
     IN_TROUBLE,
@@ -31,7 +31,7 @@ from planner.history.daily_series import (
 )
 from planner.history.store_queries import History, Streak
 from planner.history.trend import Outlook, trend
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout.answers import Verdict
 

@@ -12,12 +12,12 @@ from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
-from planner.ground.settings import setting, settings_within
+from planner.ground.setting_declarations import setting, settings_within
 from planner.ground.words import plural
 from planner.ground.work_budget import allowed
-from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs, Question, Want
 from planner.rollout.verdict_wording import details, words
 

@@ -8,15 +8,15 @@ from typing import Final
 from planner.capacity.fleet import cluster_names
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import PodShape, ShapeOrigin, parse_shape
-from planner.capacity.shape_room import ClusterRoom, Room, room_of
+from planner.capacity.pod_room_and_price import ClusterRoom, Room, room_of
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, dataclass
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text, count, listing, usd
 from planner.inventory.input_report import how_to_add, told
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.questions import rollout
 from planner.questions.question import EXIT, NOTHING, Fact, Inputs, Question, Want, fact
 from planner.questions.rollout import RolloutSettings, scenario_of

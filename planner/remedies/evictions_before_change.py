@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.ground.work_budget import TooLargeError, part
+from planner.kubernetes.object_records import Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Pod, Snapshot
 from planner.remedies import limits
 from planner.remedies.levers.moves import Moved
 from planner.remedies.make_room import MadeRoom, RoomRequest

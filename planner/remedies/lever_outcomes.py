@@ -13,7 +13,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.ground.work_budget import part
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import EMPTY, Node, Strategy
+from planner.kubernetes.object_records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levers import lending, quota
 from planner.remedies.levers.nodes import MoreNodes, grown

@@ -19,7 +19,7 @@ from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.moves import Moved
 from planner.remedies.levers.nodes import Growing, MoreNodes
 from planner.remedies.scenario import PlanCase
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
 
 
 class Lever(StrEnum):

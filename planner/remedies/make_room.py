@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.headroom_shapes import parse_shape
 from planner.capacity.movable_pods import Movable, MoveObjective, Prices, Stays, movable
 from planner.capacity.move_stages import Acted, replay
@@ -24,12 +24,12 @@ from planner.ground.work_budget import part
 from planner.inventory.input_report import list_command
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import several
+from planner.kubernetes.object_records import Pod, PodSpec, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.bill import usd_of_pods
+from planner.kubernetes.workload_kinds import several
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import usd_of_pods
 from planner.remedies import limits
 from planner.remedies.levers import moves as moving
 from planner.remedies.scenario import placements

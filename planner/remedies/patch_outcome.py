@@ -8,9 +8,9 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import shell_commands
-from planner.kubernetes.patches import Object, as_yaml
-from planner.kubernetes.records import Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.strategic_merge_patch import Object, as_yaml
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import GROWING_REASONS, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 
@@ -42,7 +42,7 @@ def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     command = shell_commands.patch(workload.key, patch)
     change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
     try:
-        rollout_result = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
+        rollout_result = rollout_with_remedies.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
     except HeadroomError as error:
         note = f"The rollout can't be worked out: {error.what}."
         return Patched(patch_yaml=written, command=command, note=note, error=error)
@@ -57,7 +57,7 @@ def refusal(snapshot: Snapshot, patch: str, *, key: str) -> str:
         return ""
     change = WorkloadChange(workload=key, patch=patch)
     try:
-        outcome = rollouts.rollout(snapshot, Scenario(changes=(change,), runs=0, with_remedies=False))
+        outcome = rollout_with_remedies.rollout(snapshot, Scenario(changes=(change,), runs=0, with_remedies=False))
     except HeadroomError:  # what the engine can't answer it doesn't refuse
         return ""
     if outcome.verdict is not Verdict.STUCK or outcome.reason not in GROWING_REASONS:

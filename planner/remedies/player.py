@@ -13,12 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity.least_nodes import staying
+from planner.capacity.node_count_lower_bound import staying
 from planner.ground.records import Record, replace
-from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
-from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.records import Workload
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled
+from planner.kubernetes.object_records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import DEPLOYMENT, RECREATE
 from planner.pricing.added_nodes import AddedNodes, NodesPrice
 from planner.pricing.price_book import PriceBook
 from planner.remedies.lever_ranges import Knobs, Plan
@@ -32,7 +32,7 @@ from planner.rollout.pod_durations import seconds_at
 from planner.rollout.race_doubts import moved, on_other_clocks
 from planner.rollout.room_when_empty import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.scheduling.cluster import Cluster, IntArray
 
 _PRECISION: Final = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.ground.records import replace
 from planner.ground.words import Text
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.added_nodes import NodesPrice, money, price_of_nodes, priced
 from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import Remedy

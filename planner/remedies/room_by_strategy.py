@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.remedies import limits
 from planner.remedies.needed_room import distributions, most_places, roomier
-from planner.remedies.room_of_stuck import files_of
+from planner.remedies.stuck_rollout_room import files_of
 from planner.rollout.answers import GridCell, Pair, StrategyGrid, Verdict
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.strategy_grid import strategy_grid

@@ -10,7 +10,7 @@ from planner.ground.words import count, plural
 from planner.remedies import limits
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, shape_of
 

@@ -22,7 +22,7 @@ from planner.remedies.scenario import holds_under_chance, placements
 from planner.rollout.kueue_admission import let_in
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, shape_of
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
-from planner.remedies.levers.stuck_rollout import Grow, StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import Grow, StuckRollout
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run
-from planner.rollout.tie_breaks import is_refused
-from planner.rollout.verdict import Impasse
+from planner.rollout.stuck_diagnosis import Impasse
+from planner.rollout.tie_break_sensitivity import is_refused
 from planner.scheduling.cluster import Cluster
 
 

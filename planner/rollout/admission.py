@@ -25,11 +25,7 @@ from planner.ground.well_known_names import (
 )
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.derived import Same
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
-from planner.kubernetes.priorities import class_called, class_name, class_of, classes_in, tells_default
-from planner.kubernetes.qos import QosClass, qos_class
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Amounts,
     ClaimSpec,
@@ -47,8 +43,12 @@ from planner.kubernetes.records import (
     Toleration,
     Workload,
 )
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
+from planner.kubernetes.priorities import class_called, class_name, class_of, classes_in, tells_default
+from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.requests import pod_requests, with_defaults
 from planner.kubernetes.sidecar_injection import SidecarInjection
+from planner.kubernetes.workload_kinds import POD
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import MOST_DEVICES
 from planner.scheduling.volume_placement import class_name_of

@@ -14,9 +14,9 @@ from typing import Any, Final
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.patch_and_undo import Applied
-from planner.kubernetes import kinds
+from planner.kubernetes import workload_kinds
 from planner.kubernetes.accelerator_units import GPUS, Nouns
-from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
+from planner.kubernetes.object_records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
 from planner.rollout.doubts import Doubt, check_answer
 from planner.rollout.room_need import RoomNeed
 
@@ -460,12 +460,16 @@ class PlayedStrategy(Record):
     @property
     def strategy(self) -> Strategy:
         """As a Deployment has it."""
-        return Strategy(kind=kinds.RECREATE) if self.is_recreate else rolling(self.max_surge, self.max_unavailable)
+        return (
+            Strategy(kind=workload_kinds.RECREATE)
+            if self.is_recreate
+            else rolling(self.max_surge, self.max_unavailable)
+        )
 
 
 def rolling(surge: int, unavailable: int) -> Strategy:
     """RollingUpdate with these limits."""
-    return Strategy(kind=kinds.ROLLING_UPDATE, max_surge=surge, max_unavailable=unavailable)
+    return Strategy(kind=workload_kinds.ROLLING_UPDATE, max_surge=surge, max_unavailable=unavailable)
 
 
 class GridCell(PlayedStrategy):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.ground.well_known_names import DEFAULT_SCHEDULER
-from planner.kubernetes.records import Pod
+from planner.kubernetes.object_records import Pod
 from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import GATED, NOWHERE, LivePod

@@ -13,7 +13,7 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from planner.kubernetes.records import ReplicaSet, Workload
+from planner.kubernetes.object_records import ReplicaSet, Workload
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
 # it; a wide range around each number gives the same outcomes.

@@ -4,7 +4,7 @@ Sources: helm `pkg/cmd/upgrade.go` (``--timeout``: 5 minutes by default; ``--wai
 3 doesn't wait for the last maxUnavailable pods, Helm 4 does); kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
 ``ProgressDeadlineExceeded``, and has no time of its own by default); argo-cd `gitops-engine/pkg/health/health_deployment.go` (the same
 reason is ``Degraded``; its retries are of syncs that failed, and no sync waits for a Deployment's end by itself). Flux's are in
-`planner.inventory.flux_releases`.
+`planner.inventory.flux_timeouts`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, duration
-from planner.inventory.flux_releases import GROUPS, HELM, HELM_SECONDS, MOST_SECONDS, applies, flux_release, waits_for
+from planner.inventory.flux_timeouts import GROUPS, HELM, HELM_SECONDS, MOST_SECONDS, applies, flux_release, waits_for
 from planner.inventory.kubectl_apply import Object
 from planner.inventory.past_durations import PastDurations
 from planner.inventory.records.read_context import go_duration
-from planner.kubernetes.pods import patience_seconds
-from planner.kubernetes.records import FluxRelease, Workload
+from planner.kubernetes.object_records import FluxRelease, Workload
+from planner.kubernetes.pod_properties import patience_seconds
 from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
 from planner.rollout.rollout_duration_bands import NO_NODES, ComingNodes, duration_band
 from planner.scheduling.cluster import Cluster, once_a_cluster

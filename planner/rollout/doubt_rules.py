@@ -13,27 +13,27 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.input_report import list_command
-from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
-from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.feature_gates import minor_of, newer_than_recorded
-from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
-from planner.kubernetes.pods import killed_after_seconds
-from planner.kubernetes.records import AdmissionHook, PodSpec, Presence, Workload
+from planner.kubernetes.known_admission_webhooks import KINDS, MUTATING, HookChanges, known_hook
+from planner.kubernetes.object_records import AdmissionHook, PodSpec, Presence, Workload
+from planner.kubernetes.pod_properties import killed_after_seconds
 from planner.kubernetes.shell_commands import command
+from planner.kubernetes.volume_attach_rules import Attaching
+from planner.kubernetes.workload_kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_spec
+from planner.rollout.doubly_advertised_devices import used_by
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.duplicate_devices import used_by
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, expected, may_refuse, met_by, refusals
-from planner.rollout.never_ready_templates import age, never_ready
 from planner.rollout.ownership import workloads_by_key
+from planner.rollout.past_template_readiness import age, never_ready
 from planner.rollout.run import Revision, Run
+from planner.rollout.stuck_diagnosis import volume_waits
 from planner.rollout.taint_evictions import executing_places, short_stays
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
-from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
+from planner.scheduling.scripted_event import Happening
 from planner.scheduling.shape import alike, compile_shape
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
@@ -153,7 +153,7 @@ def _adds(kinds: Sequence[str]) -> str:
 def unplayed_admission(played: Played) -> Iterator[Doubt]:
     """Webhooks and policies that see the pods of a change or its object, and aren't played: one that mutates may give the pods other
     requests, tolerations and selectors, and each may refuse them. Those of which a table knows what they change are told by that
-    (`planner.kubernetes.admission_hooks`)."""
+    (`planner.kubernetes.known_admission_webhooks`)."""
     for revision in played.revisions:
         if not played.makes_pods(revision):
             continue
@@ -235,7 +235,7 @@ def injected_proxies(played: Played) -> Iterator[Doubt]:
 
 def offered_twice(played: Played) -> Iterator[Doubt]:
     """New pods that have devices which the device plugin and a DRA driver offer both: where more is given out than there is, the verdict
-    isn't known (`planner.rollout.duplicate_devices.given_out_twice`)."""
+    isn't known (`planner.rollout.doubly_advertised_devices.given_out_twice`)."""
     for revision in played.revisions:
         is_asked = played.completes_of(revision) and played.makes_pods(revision)
         offers = tuple(used_by(played.cluster, revision.after)) if is_asked else ()

@@ -12,8 +12,8 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.words import Text
-from planner.inventory.side_effects import LATER
-from planner.kubernetes.records import Finding, Severity
+from planner.inventory.indirect_pod_effects import LATER
+from planner.kubernetes.object_records import Finding, Severity
 
 
 class Effect(StrEnum):

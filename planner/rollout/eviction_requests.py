@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from planner.ground.records import dataclass, replace
 from planner.kubernetes.disruption_budgets import BudgetStatus, covers, goes_uncounted, refusal
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import PodDisruptionBudget
+from planner.kubernetes.object_records import PodDisruptionBudget
+from planner.kubernetes.workload_kinds import kind_in
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.simulation import Simulation

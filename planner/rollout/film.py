@@ -14,10 +14,10 @@ from itertools import groupby
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import POD
+from planner.kubernetes.object_records import Amounts, Pod
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, Pod
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.workload_kinds import POD
 from planner.rollout.answers import WaitForEdge
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.simulation import Simulation

@@ -29,7 +29,7 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.surge_and_unavailable import parse_share, scaled_value
 from planner.rollout.answers import Cutoff, Verdict
 from planner.rollout.deploy_timeouts import read_timeout

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import Record
 from planner.ground.words import listing, measured_bytes, plural
-from planner.kubernetes.records import Node, PodSpec
+from planner.kubernetes.object_records import Node, PodSpec
 from planner.kubernetes.status_reasons import outcome_of
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster, once_a_cluster

@@ -27,9 +27,9 @@ from planner.ground.well_known_names import (
     ROLLOUTS_DESIRED_REPLICAS,
 )
 from planner.ground.words import Text, count, duration
-from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, is_namesake, several
-from planner.kubernetes.pod_autoscalers import acting, settled
-from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
+from planner.kubernetes.autoscaler_replica_bounds import acting, settled
+from planner.kubernetes.object_records import Pod, Presence, ReplicaSet, Workload
+from planner.kubernetes.workload_kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, is_namesake, several
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.ownership import (

@@ -8,8 +8,8 @@ from typing import Final
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration
-from planner.kubernetes.kinds import ON_DELETE
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.workload_kinds import ON_DELETE
 from planner.rollout.in_flight import OVERDUE, InFlight, in_flight, what_it_does
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.past_causes import WORDS, HangCause

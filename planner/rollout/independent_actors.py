@@ -14,15 +14,11 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import JOB_NAME, NVIDIA_GPU
 from planner.inventory.spot_node_lifetimes import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import PARTS, REPLICA_SET, WORKLOADS, kind_called
-from planner.kubernetes.nodes import Sharing, gpu_model, is_ready, is_virtual, physical_gpus, sharing
-from planner.kubernetes.operator_update_rules import UpdateEffect
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between
-from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import (
+from planner.kubernetes.node_properties import Sharing, gpu_model, is_ready, is_virtual, physical_gpus, sharing
+from planner.kubernetes.object_records import (
     EMPTY,
     FrozenMap,
     LabelSelector,
@@ -37,8 +33,12 @@ from planner.kubernetes.records import (
     Toleration,
     Workload,
 )
+from planner.kubernetes.operator_update_rules import UpdateEffect
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_template_kinds import templated
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.unplayed_kinds import LISTED
+from planner.kubernetes.workload_kinds import PARTS, REPLICA_SET, WORKLOADS, kind_called
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner, replication_controllers, sets_by_key, workloads_by_key
 from planner.rollout.silent_nodes import silent_nodes, toleration_seconds

@@ -22,10 +22,10 @@ from planner.ground.well_known_names import (
     is_extended_resource,
 )
 from planner.ground.words import count, listing, plural
+from planner.kubernetes.object_records import Container, KubeletConfiguration, Node, PodSpec, Taint
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
 from planner.kubernetes.qos import QosClass, qos_class
-from planner.kubernetes.records import Container, KubeletConfiguration, Node, PodSpec, Taint
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.status_reasons import outcome_of

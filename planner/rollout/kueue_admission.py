@@ -27,13 +27,7 @@ from planner.ground.well_known_names import (
 from planner.ground.words import count, listing, plural, with_article
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, RECREATE, STATEFUL_SET
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_templates import Gang, Idle, Placed
-from planner.kubernetes.pods import gang_of
-from planner.kubernetes.priorities import classes_in
-from planner.kubernetes.priorities import priority as pod_priority
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Finding,
     FrozenMap,
@@ -48,15 +42,21 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_properties import gang_of
+from planner.kubernetes.pod_template_kinds import Gang, Idle, Placed
+from planner.kubernetes.priorities import classes_in
+from planner.kubernetes.priorities import priority as pod_priority
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, RECREATE, STATEFUL_SET
 from planner.rollout.admission import Admission
 from planner.rollout.kueue_evictions import after_evictions, evicted_pods, evictions
 from planner.rollout.run import Queued, Revision, simulate
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
-from planner.scheduling.kueue.kueue_snapshot import lacking, name_of, played, why
+from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, played, why
 from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})

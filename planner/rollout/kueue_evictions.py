@@ -13,12 +13,12 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.well_known_names import KUEUE_POD_GROUP
 from planner.ground.words import NO_WORDS, Text, count, listing
-from planner.kubernetes.kinds import POD
+from planner.kubernetes.object_records import FrozenMap, GrantedSet, QueuedWorkload, Snapshot
 from planner.kubernetes.owners import uids_below
-from planner.kubernetes.records import FrozenMap, GrantedSet, QueuedWorkload, Snapshot
+from planner.kubernetes.workload_kinds import POD
 from planner.rollout.answers import QueueEviction
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
-from planner.scheduling.kueue.kueue_snapshot import name_of, played, why
+from planner.scheduling.kueue.kueue_verdicts import name_of, played, why
 from planner.scheduling.kueue.queue_state import ADMITTED, EVICTED, RESERVED
 
 GROWTH_BESIDE: Final = "what node pools bring beside Kueue's evictions isn't played"

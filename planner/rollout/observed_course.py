@@ -23,10 +23,10 @@ from planner.ground.records import Record, replace
 from planner.inventory.change import has_new_template
 from planner.inventory.kubectl_apply import AppliedWorkload
 from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
-from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, kind_in
-from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.pods import DEADLINE_SECONDS
-from planner.kubernetes.records import Node, Pod, Snapshot, Template, Workload
+from planner.kubernetes.node_properties import is_ready
+from planner.kubernetes.object_records import Node, Pod, Snapshot, Template, Workload
+from planner.kubernetes.pod_properties import DEADLINE_SECONDS
+from planner.kubernetes.workload_kinds import ON_DELETE, POD, REPLICA_SET, kind_in
 from planner.rollout.in_flight import OVERDUE
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key, workloads_by_owner
 from planner.rollout.past_revisions import turns_of

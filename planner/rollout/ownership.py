@@ -6,10 +6,18 @@ import json
 from collections.abc import Iterable
 
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
-from planner.inventory.template_digests import annotation_digests, is_of_this_key
-from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
+from planner.inventory.redacted_value_digests import annotation_digests, is_of_this_key
+from planner.kubernetes.object_records import (
+    EMPTY,
+    ControllerRevision,
+    LabelSelector,
+    Pod,
+    ReplicaSet,
+    Template,
+    Workload,
+)
 from planner.kubernetes.owners import owners_of, topmost
-from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
+from planner.kubernetes.workload_kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.scheduling.cluster import Cluster, once_at_any_size
 
 

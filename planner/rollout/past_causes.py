@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
-from planner.kubernetes.records import Event, Node, Pod
+from planner.kubernetes.object_records import Event, Node, Pod
 from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.shape import Static, compile_shape
 

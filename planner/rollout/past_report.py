@@ -8,8 +8,8 @@ from typing import Final
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration
-from planner.rollout.past_predictions import would_have_told
 from planner.rollout.past_rollouts import GOING, PastCourse, PastRollout, past_rollouts
+from planner.rollout.rollout_backtest import would_have_told
 from planner.scheduling.cluster import Cluster
 
 HUNG: Final = (PastCourse.HUNG_STILL, PastCourse.HUNG_THEN_CURED)

@@ -20,8 +20,8 @@ from planner.ground.well_known_names import (
     REVISION,
     REVISION_HISTORY,
 )
-from planner.kubernetes.kinds import RECREATE, REPLICA_SET
-from planner.kubernetes.records import Event, Pod, ReplicaSet, Workload
+from planner.kubernetes.object_records import Event, Pod, ReplicaSet, Workload
+from planner.kubernetes.workload_kinds import RECREATE, REPLICA_SET
 from planner.rollout.ownership import revisions_by_owner, sets_by_owner
 from planner.scheduling.cluster import Cluster, once_at_any_size
 

@@ -20,14 +20,13 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
-from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Event, Pod, Workload
+from planner.kubernetes.object_records import Event, Pod, Workload
+from planner.kubernetes.pod_properties import start_seconds
 from planner.kubernetes.selectors import named_nodes
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.in_flight import OVERDUE, says_rest
-from planner.rollout.never_ready_templates import was_ready
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.past_causes import (
     AT_ONCE_SECONDS,
@@ -53,6 +52,7 @@ from planner.rollout.past_revisions import (
     scalings_of,
     turns_of,
 )
+from planner.rollout.past_template_readiness import was_ready
 from planner.scheduling.cluster import Cluster, once_a_cluster, once_at_any_size
 
 _SLACK: Final = 2.0  # between a controller's clock and a kubelet's, in whole seconds
@@ -86,7 +86,7 @@ class PastRollout(Record):
     began, ended : ISO 8601, UTC; None where nothing shows them; `began_seconds`: since the epoch
     hung_seconds, cause, cure : None of one that isn't known to have hung
     traces : what tells of it, in words that name the objects
-    would_have_told : whether its verdict would have been *stuck*; None where that isn't claimed (`planner.rollout.past_predictions`)
+    would_have_told : whether its verdict would have been *stuck*; None where that isn't claimed (`planner.rollout.rollout_backtest`)
     """
 
     workload: str

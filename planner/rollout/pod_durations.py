@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from planner.ground.records import Record
 from planner.ground.words import count
-from planner.kubernetes.pods import killed_after_seconds, learn_start
-from planner.kubernetes.records import Pod, Workload
+from planner.kubernetes.object_records import Pod, Workload
+from planner.kubernetes.pod_properties import killed_after_seconds, learn_start
 from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.simulation import Simulation

@@ -13,8 +13,8 @@ from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_DELETI
 from planner.ground.work_budget import WorkBudget
 from planner.kubernetes.derived import Same
 from planner.kubernetes.disruption_budgets import BudgetStatus, Covered, covers, status
-from planner.kubernetes.kinds import kind_called, kind_in
-from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
+from planner.kubernetes.object_records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
+from planner.kubernetes.workload_kinds import kind_called, kind_in
 from planner.rollout.claims_from_templates import claims_made
 from planner.rollout.ownership import is_failing, is_starting, pods_by_node, pods_by_owner
 from planner.rollout.pods_by_state import Tally

@@ -8,19 +8,19 @@ from typing import Any
 from planner.ground import garbage_collector
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import with_article
 from planner.inventory.change import WorkloadChange, apply_change, patch_of
 from planner.inventory.input_report import get_command, hides, unseen_kind
 from planner.inventory.kubectl_apply import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.name_validation import parse_namespace
+from planner.kubernetes.object_records import Finding, PodsAlike, Snapshot, Workload
 from planner.kubernetes.owners import unjudged_key
-from planner.kubernetes.pod_templates import Gang, Idle, Placed
-from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload
+from planner.kubernetes.pod_template_kinds import Gang, Idle, Placed
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.workload_kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.workload_names import nearest
 from planner.rollout.answers import RUNS
 from planner.rollout.in_flight import says_rest

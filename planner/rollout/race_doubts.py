@@ -9,12 +9,11 @@ from math import inf
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.ground.work_budget import TOO_LARGE, allowed
-from planner.kubernetes.nodes import is_ready, is_silent
-from planner.kubernetes.pod_autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.pods import ends_late
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
+from planner.kubernetes.autoscaler_replica_bounds import autoscaler_of, autoscalers_of, moves_between
+from planner.kubernetes.node_properties import is_ready, is_silent
+from planner.kubernetes.object_records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
+from planner.kubernetes.pod_properties import ends_late
 from planner.rollout.answers import Ties
-from planner.rollout.concurrent_rollouts import beside, evictions_met, ruled_namespaces
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, is_proven
 from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
@@ -31,10 +30,11 @@ from planner.rollout.independent_actors import (
     may_take,
     recovering,
 )
+from planner.rollout.interfering_rollouts import beside, evictions_met, ruled_namespaces
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.scheduling_queue import CLOCKS
 from planner.rollout.silent_node_cures import cures
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.shape import compile_shape, shape_of
 

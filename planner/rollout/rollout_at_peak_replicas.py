@@ -6,7 +6,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.ground.work_budget import part
-from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
+from planner.kubernetes.object_records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.prepared_change import compiled
 from planner.rollout.rollout_summary import OwnRollout, glance, restarted

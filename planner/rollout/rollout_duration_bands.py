@@ -31,8 +31,8 @@ from planner.inventory.past_durations import (
     longest_terminations,
     past_durations,
 )
-from planner.kubernetes.pods import LONGEST_START_SECONDS
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.pod_properties import LONGEST_START_SECONDS
 from planner.rollout.answers import NODES_ON_THEIR_WAY, DurationBand, PodState, TimelineRow, WorkloadRollout
 from planner.rollout.doubt_rules import nodes_for
 from planner.rollout.image_pulls import lacking_share

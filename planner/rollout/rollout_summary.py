@@ -9,21 +9,21 @@ from planner.ground import garbage_collector
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.ground.work_budget import part
+from planner.kubernetes.object_records import Finding, Severity, Snapshot, Workload
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
-from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
-from planner.rollout.certain_course import certain_course
+from planner.rollout.closed_form_rollout import certain_course
 from planner.rollout.kueue_admission import crowded, let_in
 from planner.rollout.ownership import pods_of
-from planner.rollout.rollout_dependencies import surroundings
+from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.run_result import after_evictions_words
 from planner.rollout.silent_node_cures import cures, with_cures
 from planner.rollout.simulation_limits import LIMITS
-from planner.rollout.tie_breaks import fewest_ready, sample
+from planner.rollout.stuck_diagnosis import Impasse, explain
+from planner.rollout.tie_break_sensitivity import fewest_ready, sample
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
-from planner.rollout.verdict import Impasse, explain
 from planner.rollout.verdict_wording import stay_ready
 from planner.scheduling.cluster import Cluster
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from planner.ground.words import Text, duration
 from planner.kubernetes import disruption_budgets
-from planner.kubernetes.records import CommandForm, Snapshot, Workload
+from planner.kubernetes.object_records import CommandForm, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.answers import Cutoff
 

@@ -12,7 +12,7 @@ from planner.ground.well_known_names import CPU, MEMORY, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.kubernetes.accelerator_units import Units
 from planner.kubernetes.accelerators import is_gpu_resource, once
-from planner.kubernetes.records import EMPTY, Amounts
+from planner.kubernetes.object_records import EMPTY, Amounts
 
 
 class Need(StrEnum):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.ground.records import Record
-from planner.kubernetes.pod_autoscalers import settled
-from planner.kubernetes.records import Workload
+from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.object_records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray

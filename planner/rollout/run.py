@@ -13,32 +13,32 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration, listing, short_name
 from planner.ground.work_budget import TooLargeError, WorkBudget, too_large
 from planner.kubernetes.disruption_budgets import without_scale
-from planner.kubernetes.pod_templates import Placed
-from planner.kubernetes.records import Template, Workload
+from planner.kubernetes.object_records import Template, Workload
+from planner.kubernetes.pod_template_kinds import Placed
 from planner.rollout import taint_evictions
 from planner.rollout.answers import QueueEviction, Reason, Verdict
 from planner.rollout.clock import PATIENCE_MS, Controller
-from planner.rollout.cluster_events import evictor, happen, is_emptied, put_out, retry_refused
-from planner.rollout.concurrent_rollouts import beside, everybody, evictions_met
+from planner.rollout.closed_form_finish import Remainder, remainder
 from planner.rollout.controllers import registry
+from planner.rollout.controllers.generic_pod_controller import PlacedController
 from planner.rollout.controllers.horizontal_autoscaler import autoscalers
-from planner.rollout.controllers.placed_pods import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled
-from planner.rollout.counted_finish import Remainder, remainder
 from planner.rollout.eviction_requests import Evictor
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.independent_actors import Bound
+from planner.rollout.interfering_rollouts import beside, everybody, evictions_met
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.pod_durations import PodTimes, Stopwatch
+from planner.rollout.scripted_event_playback import evictor, happen, is_emptied, put_out, retry_refused
 from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import RunOptions, Simulation
 from planner.rollout.unaffected_pods import bystanders, stayed_apart
 from planner.rollout.volume_attachments import FORCED_DETACH_SECONDS
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
+from planner.scheduling.scripted_event import Happening
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import filler
 
@@ -730,7 +730,7 @@ def simulate(
     watch : Callable or None
         Called at each moment that is counted (`Run.moments`).
     may_count : bool
-        An end that is certain needn't be played (`planner.rollout.counted_finish`): who asks goes by what the moments tell.
+        An end that is certain needn't be played (`planner.rollout.closed_form_finish`): who asks goes by what the moments tell.
     evicts_after : float or None
         After so many seconds the pods on silent nodes are evicted, `inf`: never; None: when their tolerations say so.
     way : RunOptions

@@ -9,12 +9,12 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, duration, listing, plural, short_name
-from planner.inventory.findings import DAEMON_NODES, finding
+from planner.inventory.finding_texts import DAEMON_NODES, finding
 from planner.inventory.patch_and_undo import Applied, applied
-from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.pod_autoscalers import settled
-from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
+from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.node_properties import is_ready
+from planner.kubernetes.object_records import EMPTY, Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
+from planner.kubernetes.pod_template_kinds import templated
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.surge_and_unavailable import rolling_limits
@@ -47,8 +47,8 @@ from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_node_cures import cures, with_cures
 from planner.rollout.simulation_limits import LIMITS
+from planner.rollout.stuck_diagnosis import Impasse, explain, placed_words, volume_name, volume_waits
 from planner.rollout.unknowns import Unknown, of_its_node, unplayed_hooks
-from planner.rollout.verdict import Impasse, explain, placed_words, volume_name, volume_waits
 from planner.rollout.verdict_wording import stay_ready
 from planner.scheduling.cluster import Cluster
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.kubernetes.pod_autoscalers import autoscaler_of
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.autoscaler_replica_bounds import autoscaler_of
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import compiled
 from planner.rollout.run import Revision, simulate

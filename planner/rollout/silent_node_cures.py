@@ -11,10 +11,10 @@ from planner.rollout.answers import RolloutCure
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import answering
 from planner.rollout.simulation_limits import LIMITS
-from planner.rollout.verdict import Impasse
+from planner.rollout.stuck_diagnosis import Impasse
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
+from planner.scheduling.scripted_event import Happening
 
 
 class SilentNodeCure(Record):

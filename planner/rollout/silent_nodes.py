@@ -13,12 +13,12 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.well_known_names import TAINT_NOT_READY, TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
 from planner.ground.words import duration
-from planner.kubernetes.nodes import is_out_of_service, is_ready, is_silent, zone
-from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint
+from planner.kubernetes.node_properties import is_out_of_service, is_ready, is_silent, zone
+from planner.kubernetes.object_records import FrozenMap, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates
 from planner.rollout.ownership import pods_by_node
 from planner.scheduling.cluster import Cluster, once_a_cluster
-from planner.scheduling.cluster_event import Happening
+from planner.scheduling.scripted_event import Happening
 
 UNREACHABLE: Final = tuple(
     Taint(key=TAINT_UNREACHABLE, value="", effect=effect) for effect in ("NoSchedule", "NoExecute")

@@ -17,8 +17,7 @@ from typing import Final, TypedDict
 from planner.ground.records import replace
 from planner.ground.work_budget import current, too_large
 from planner.kubernetes.disruption_budgets import scales
-from planner.kubernetes.kinds import POD, kind_called
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     Labels,
     LabelSelector,
     Owner,
@@ -28,6 +27,7 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
+from planner.kubernetes.workload_kinds import POD, kind_called
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims_from_templates import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TypeVar
 
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text, count, duration, listing, usd
-from planner.kubernetes import kinds
+from planner.kubernetes import workload_kinds
 from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.rollout.answers import RECREATE, GridCell, Pair, PlayedStrategy, Verdict
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 def strategy_name(pair: Pair) -> str:
     """``maxSurge 1, maxUnavailable 0``, or ``Recreate``."""
-    return kinds.RECREATE if pair == RECREATE else f"maxSurge {pair[0]}, maxUnavailable {pair[1]}"
+    return workload_kinds.RECREATE if pair == RECREATE else f"maxSurge {pair[0]}, maxUnavailable {pair[1]}"
 
 
 class Weights(Record):

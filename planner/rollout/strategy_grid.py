@@ -11,18 +11,18 @@ from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE, part
 from planner.kubernetes.accelerator_units import Nouns, units_of
 from planner.kubernetes.disruption_budgets import kept_ready
-from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
-from planner.kubernetes.records import Snapshot, Strategy, Workload
+from planner.kubernetes.object_records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.rollout.answers import Extremes, GridCell, Reason, StrategyGrid, Verdict, rolling
-from planner.rollout.certain_course import CertainCourse, certain_course
+from planner.rollout.closed_form_rollout import CertainCourse, certain_course
 from planner.rollout.pod_durations import PodTimes, seconds_at, seconds_of
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy_choice import choose
-from planner.rollout.tie_breaks import FEW_UNITS, PLACEMENTS, sample
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
+from planner.rollout.tie_break_sensitivity import FEW_UNITS, PLACEMENTS, sample
 from planner.scheduling.cluster import Cluster
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them

@@ -14,14 +14,14 @@ from math import inf
 
 from planner.ground.records import replace
 from planner.ground.words import duration
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import PodSpec, Taint
+from planner.kubernetes.object_records import PodSpec, Taint
+from planner.kubernetes.workload_kinds import kind_in
 from planner.rollout import silent_nodes
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.silent_nodes import toleration_seconds
 from planner.scheduling.cluster import Cluster, once_a_cluster
-from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
+from planner.scheduling.scripted_event import Happening
 
 
 @once_a_cluster

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from planner.ground.records import Record
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.concurrent_rollouts import beside, reach_of_all
+from planner.rollout.interfering_rollouts import beside, reach_of_all
 from planner.rollout.ownership import pods_of
 from planner.rollout.simulation import Simulation
 from planner.rollout.snapshot_pending_groups import waiting_of

@@ -13,16 +13,11 @@ from planner.inventory.inferred_replicasets import untold_revision
 from planner.inventory.input_report import get_command
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.accelerator_units import card_by_card, is_listed
-from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.argo_and_lws_rollouts import invalid
-from planner.kubernetes.attachable_volumes import Attaching
 from planner.kubernetes.feature_gates import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
-from planner.kubernetes.kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
-from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_templates import Idle
-from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
-from planner.kubernetes.records import (
+from planner.kubernetes.known_admission_webhooks import known_hook
+from planner.kubernetes.node_properties import NOT_READY, is_ready, is_silent
+from planner.kubernetes.object_records import (
     FLEX_VOLUME,
     AdmissionHook,
     AdmissionPolicyBinding,
@@ -36,24 +31,29 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_template_kinds import Idle
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shell_commands import command
 from planner.kubernetes.sidecar_injection import is_injector
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.volume_attach_rules import Attaching
+from planner.kubernetes.workload_kinds import NODE, POD, RECREATE, ROLLING_UPDATE, kind_called, several
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
-from planner.rollout.concurrent_rollouts import untold
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
-from planner.rollout.duplicate_devices import given_out_twice
+from planner.rollout.doubly_advertised_devices import given_out_twice
 from planner.rollout.independent_actors import going_spaces
+from planner.rollout.interfering_rollouts import untold
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import out_of_service, silent_nodes, toleration_seconds
-from planner.rollout.verdict import volume_waits
+from planner.rollout.stuck_diagnosis import volume_waits
 from planner.rollout.webhook_match_conditions import AdmittedObject, admitted_objects, is_skipped
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
-from planner.scheduling.kueue.kueue_snapshot import lacking
+from planner.scheduling.kueue.kueue_verdicts import lacking
 from planner.scheduling.shape import Shape, alike, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"

@@ -20,11 +20,11 @@ from planner.ground.well_known_names import (
     POD_TEMPLATE_HASH,
     STATEFULSET_POD_NAME,
 )
-from planner.inventory.template_digests import is_sealed
-from planner.kubernetes.kinds import DEPLOYMENT, POD, REPLICA_SET, Kind
-from planner.kubernetes.records import AdmissionHook, Labels, Template
+from planner.inventory.redacted_value_digests import is_sealed
+from planner.kubernetes.object_records import AdmissionHook, Labels, Template
+from planner.kubernetes.workload_kinds import DEPLOYMENT, POD, REPLICA_SET, Kind
 from planner.rollout.run import Revision
-from planner.scheduling.known_fields import ABSENT, UNKNOWN, ClosedFields, OpenList, Outcome
+from planner.scheduling.partially_known_objects import ABSENT, UNKNOWN, ClosedFields, OpenList, Outcome
 
 # Labels that controllers, or a webhook that is played, may add to a pod.
 _ADDED: Final = frozenset(
@@ -98,7 +98,7 @@ def is_skipped(hook: AdmissionHook, asked_about: AdmittedObject) -> bool:
     """Whether its conditions say for sure that it isn't called for the object."""
     if not hook.conditions:
         return False
-    from planner.scheduling.partial_cel import condition  # only clusters with conditions pay for its library
+    from planner.scheduling.cel_with_unknowns import condition  # only clusters with conditions pay for its library
 
     outcomes = {condition(expression, asked_about.variables) for expression in hook.conditions}
     return Outcome.FALSE in outcomes or (Outcome.ERROR in outcomes and not hook.is_required)

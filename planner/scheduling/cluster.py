@@ -19,12 +19,12 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 from planner.kubernetes.derived import DerivedValues, Same
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.object_records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot, Taint
 from planner.kubernetes.priorities import classes_in, priority
-from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot, Taint
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.kubernetes.selectors import terms_match
-from planner.scheduling.cluster_event import Happening
+from planner.kubernetes.workload_kinds import NODE, POD
+from planner.scheduling.scripted_event import Happening
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]

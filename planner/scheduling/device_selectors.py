@@ -17,7 +17,7 @@ from celpy import celtypes
 
 from planner.ground.errors import QuantityError
 from planner.ground.quantity import parse_decimal
-from planner.kubernetes.records import Device, FrozenMap, Version
+from planner.kubernetes.object_records import Device, FrozenMap, Version
 from planner.scheduling.cel_errors import CelError, NotEvaluated
 
 

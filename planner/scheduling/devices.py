@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEVICE_CLASS_PREFIX, is_extended_resource
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Amounts,
     CapacityPolicy,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from planner.ground.records import dataclass
 from planner.ground.well_known_names import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
-from planner.scheduling.cluster_event import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores
+from planner.scheduling.scripted_event import CORDONS
 from planner.scheduling.shape import Code, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.volume_placement import STORAGE_REASONS, mark

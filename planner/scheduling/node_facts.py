@@ -10,7 +10,7 @@ import numpy as np
 from planner.ground.records import Record
 from planner.kubernetes.accelerator_units import Offer, offer
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     ROLE,
     Sharing,
     gpu_model,
@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import (
     out_of_use,
     zone,
 )
-from planner.kubernetes.records import Node
+from planner.kubernetes.object_records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray, once_a_cluster
 

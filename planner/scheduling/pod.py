@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from planner.ground.records import dataclass
-from planner.kubernetes.records import Amounts
+from planner.kubernetes.object_records import Amounts
 from planner.scheduling.shape import Shape
 
 NOWHERE = -1

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record, replace
 from planner.kubernetes.disruption_budgets import spares
-from planner.kubernetes.records import LabelSelector
+from planner.kubernetes.object_records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.filters import (
     Fails,

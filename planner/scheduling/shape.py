@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.well_known_names import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 from planner.kubernetes.derived import MOST_KEPT, Same
-from planner.kubernetes.priorities import class_of
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     HostPort,
     Labels,
@@ -34,6 +33,7 @@ from planner.kubernetes.records import (
     TopologySpreadConstraint,
     Workload,
 )
+from planner.kubernetes.priorities import class_of
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.kubernetes.selectors import (
     intolerable_preferences,

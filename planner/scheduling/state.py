@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass, replace
-from planner.kubernetes.records import EMPTY, FrozenMap, HostPort, Labels, LabelSelector, PodSpec
+from planner.kubernetes.object_records import EMPTY, FrozenMap, HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray, LabelGroup

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass
 from planner.ground.well_known_names import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
-from planner.kubernetes.attachable_volumes import (
-    Attaching,
-    attaching,
-    held_by_one_node,
-    inline_held_by_one_node,
-    is_for_one_node,
-)
-from planner.kubernetes.kinds import several
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     ClaimTemplate,
     Node,
     PersistentVolume,
@@ -38,6 +30,14 @@ from planner.kubernetes.records import (
     Volume,
 )
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.volume_attach_rules import (
+    Attaching,
+    attaching,
+    held_by_one_node,
+    inline_held_by_one_node,
+    is_for_one_node,
+)
+from planner.kubernetes.workload_kinds import several
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray, once_a_cluster
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from planner.capacity.node_pools import NodePool
-from planner.capacity.recent_scale_ups import failed_scale_ups
+from planner.capacity.recent_scale_up_attempts import failed_scale_ups
 from planner.capacity.summary_with_growth import glanced
 from planner.ground import typed_json
 from planner.ground.errors import HeadroomError, InputError
@@ -32,11 +32,9 @@ from planner.inventory.kubectl_apply import (
     read_scaled,
     read_written,
 )
-from planner.kubernetes.kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
+from planner.kubernetes.autoscaler_replica_bounds import brought_within, settled
 from planner.kubernetes.kueue_managed_pods import named_queue
-from planner.kubernetes.pod_autoscalers import brought_within, settled
-from planner.kubernetes.pod_templates import Templated, templated
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     CommandForm,
     Container,
     HorizontalPodAutoscaler,
@@ -45,8 +43,10 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
+from planner.kubernetes.pod_template_kinds import Templated, templated
 from planner.kubernetes.unknown_kind_requests import gangs_asked
 from planner.kubernetes.unplayed_kinds import LISTED
+from planner.kubernetes.workload_kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import RUNS, Reason, RemedyKind, Ties, Verdict
 from planner.rollout.doubt_rules import Played, unplayed_admission
@@ -58,7 +58,7 @@ from planner.rollout.prepared_change import compiled, pod_times_of, revision_of
 from planner.rollout.race_doubts import on_other_clocks
 from planner.rollout.rollout_summary import Glance, OwnRollout, restarted
 from planner.rollout.run import Revision, Run
-from planner.rollout.tie_breaks import holds_in_every_placement, is_refused, sample
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement, is_refused, sample
 from planner.serve.request_limits import LIMITS
 
 NO_POLICY: Final = GatePolicy()

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.fragmentation import fragments as fragments_of
-from planner.capacity.overview import ClusterOverview, by_trouble
+from planner.capacity.rollout_readiness import ClusterOverview, by_trouble
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
-from planner.kubernetes.nodes import noun_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import noun_of
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import costs, overview, savings
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict

@@ -8,7 +8,7 @@ from typing import Final
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve.cluster_metrics import ClusterMetrics, cluster_metrics
 from planner.serve.processes.snapshot_process import Holder

@@ -32,8 +32,8 @@ from planner.history.predictions import (
 )
 from planner.inventory.kubectl_apply import AppliedWorkload
 from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, WatchedChanges
-from planner.kubernetes.records import Snapshot, Workload
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot, Workload
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.doubts import Effect
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, begun_rollouts, observe

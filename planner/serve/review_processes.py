@@ -20,8 +20,8 @@ from typing import Any, Final
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import DEPLOYMENT
 from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.prepared_change import compiled
 from planner.serve.admission_review import API_VERSION, NO_POLICY, Silence, WebhookReview, read_request, review

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.node_pools import NodePool
-from planner.capacity.unlisted_node_groups import growing
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.serve.cluster_metrics import ClusterMetrics
 
 _METRICS_SHARE = 0.1

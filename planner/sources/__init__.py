@@ -2,6 +2,6 @@
 
 from secrets import token_bytes
 
-from planner.inventory.template_digests import use_key
+from planner.inventory.redacted_value_digests import use_key
 
 use_key(token_bytes(32))  # what isn't kept of pod templates is comparable in this process, and tells nothing outside it

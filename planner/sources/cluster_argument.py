@@ -13,8 +13,8 @@ from planner.ground.records import replace
 from planner.history import snapshot_names
 from planner.inventory import input_report
 from planner.inventory.archives import Content, Walk, inflated
-from planner.inventory.findings import finding
-from planner.kubernetes.records import Snapshot
+from planner.inventory.finding_texts import finding
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_names import kind_written
 from planner.sources import bounded_reading, cluster_dumps, demo
 

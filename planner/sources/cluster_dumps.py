@@ -20,12 +20,12 @@ from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import ArchiveFile, Content, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
-from planner.inventory.findings import finding
-from planner.inventory.pasted_text import without_terminal
+from planner.inventory.finding_texts import finding
+from planner.inventory.pasted_text_cleanup import without_terminal
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.snapshot_parser import EVERY_KIND, REFUSAL, Part, build_snapshot
-from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
-from planner.sources import bounded_reading, pod_logs
+from planner.kubernetes.object_records import Finding, PodLog, Presence, Severity, Snapshot
+from planner.sources import bounded_reading, pod_log_folder
 
 _STDIN: Final = "-"
 _STDIN_NAME: Final = "standard input"
@@ -179,11 +179,11 @@ class _OutputReading:
             raise InputError("the folder holds no JSON or YAML file", where=str(folder), fix=_GIVE)
 
     def _one_of_many(self, path: Path, name: str) -> Iterator[Part]:
-        place = pod_logs.place_of(Path(name).parts)
+        place = pod_log_folder.place_of(Path(name).parts)
         try:
             if place is not None:
                 self.walk.count_file(name)
-                content = pod_logs.tail(path)
+                content = pod_log_folder.tail(path)
                 self.walk.take(len(content), name)
                 self._keep_logs(place.logs(content))
             else:
@@ -217,7 +217,7 @@ class _OutputReading:
 
     def _member(self, file: ArchiveFile) -> Iterator[Part]:
         parts = Path(file.name).parts
-        place = pod_logs.place_of(parts)
+        place = pod_log_folder.place_of(parts)
         if place is not None:
             self._keep_logs(place.logs(file.stream.last(log_sections.LARGEST_LOG_BYTES + 1)))
         elif _is_document(file.name) or _says_kind(file.stream.peek(512)):
@@ -247,13 +247,13 @@ class _OutputReading:
         """Keep the logs that have lines, until they are too many: then none is kept, and that is told once."""
         for log in logs:
             size = sum(len(line) for line in log.lines)
-            was_too_much = self._log_bytes > pod_logs.LARGEST_BYTES
+            was_too_much = self._log_bytes > pod_log_folder.LARGEST_BYTES
             self._log_bytes += size
-            if self._log_bytes <= pod_logs.LARGEST_BYTES:
+            if self._log_bytes <= pod_log_folder.LARGEST_BYTES:
                 self.logs += [log] if log.lines else []
             elif not was_too_much:
                 self.logs.clear()
-                error = InputError(f"they have more than {pod_logs.LARGEST_BYTES >> 20} MiB")
+                error = InputError(f"they have more than {pod_log_folder.LARGEST_BYTES >> 20} MiB")
                 self.problems.append(_left_out("the logs", error))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError, SourceError
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.records import FrozenMap, Taint
+from planner.kubernetes.object_records import FrozenMap, Taint
 
 _EFFECTS: Final = {
     "NO_SCHEDULE": "NoSchedule",

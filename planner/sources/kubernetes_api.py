@@ -23,9 +23,9 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import input_report, wire
 from planner.inventory.archives import in_units
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Finding, PodLog, Snapshot
+from planner.kubernetes.object_records import Finding, PodLog, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded_reading
 from planner.sources.api_server_connection import Connection, Query, is_hopeless, retry_after_seconds

@@ -16,11 +16,11 @@ import yaml
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import in_units
-from planner.inventory.chart_values import HelmChart, chart_of
 from planner.inventory.documents import objects_of
-from planner.inventory.pasted_text import without_terminal
+from planner.inventory.helm_value_paths import HelmChart, chart_of
+from planner.inventory.pasted_text_cleanup import without_terminal
 from planner.inventory.yaml_text import DEEPEST
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.sources import bounded_reading
 from planner.sources.source_limits import LIMITS
 

@@ -25,8 +25,8 @@ from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits, limits_of
 from planner.inventory.records.node_autoscaling import NODE_POOL
 from planner.inventory.records.read_context import Shared
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import FrozenMap, Requirement, Snapshot
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import FrozenMap, Requirement, Snapshot
 from planner.sources import bounded_reading, demo, gcloud_node_pools
 from planner.sources.prices import machine_shape
 

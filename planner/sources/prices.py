@@ -15,7 +15,7 @@ from planner.pricing.machine_price import parse_custom_type, predefined_shape
 from planner.pricing.owned_commitments import parse_commitments
 from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
 from planner.pricing.price_history import read_changes
-from planner.pricing.price_tables import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
+from planner.pricing.price_table_parser import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.sources import bounded_reading
 from planner.sources.shipped_files import data_folder
 

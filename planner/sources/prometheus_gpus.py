@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.inventory.gpu_use import GpuUse
-from planner.kubernetes.records import Labels
+from planner.kubernetes.object_records import Labels
 from planner.sources.prometheus_usage import Prometheus, Series, step_seconds
 
 _DAY: Final = 86_400

@@ -27,7 +27,7 @@ from planner.ground.records import Record, dataclass
 from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.ground.words import duration
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import FrozenMap, Labels, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Labels, Snapshot
 from planner.sources import bounded_reading
 from planner.sources.source_limits import LIMITS
 

@@ -44,7 +44,7 @@ from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity
 from planner.inventory.past_job_durations import RunSeen, RunsSeen
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSeen, Watch
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import bounded_reading, store_trends
 
 T = TypeVar("T")

@@ -32,9 +32,9 @@ from planner.ground.errors import HeadroomError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import snapshot_delta
-from planner.inventory.findings import finding
+from planner.inventory.finding_texts import finding
 from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, Picture, WatchedChanges
-from planner.kubernetes.records import Finding, Presence, Snapshot
+from planner.kubernetes.object_records import Finding, Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import kubernetes_api, kubernetes_watch
 from planner.sources.api_server_connection import Connection

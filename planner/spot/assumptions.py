@@ -9,10 +9,10 @@ from typing import Any, Final
 from planner.ground.data_files import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.settings import setting, settings_of
+from planner.ground.setting_declarations import setting, settings_of
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
-from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
+from planner.kubernetes.node_properties import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.price_history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours
 
@@ -48,7 +48,7 @@ POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", 
 
 _TABLE: Final = table_beside(__name__, "assumptions.json").decode()
 _TOLD: Final[dict[str, dict[str, Any]]] = json.loads(_TABLE.replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600)))
-"""Setting → what `planner.ground.settings.setting` is told of it: its group, label, unit, bounds, meaning and source."""
+"""Setting → what `planner.ground.setting_declarations.setting` is told of it: its group, label, unit, bounds, meaning and source."""
 
 COUNTED: Final = {"nodes": "node", "GPUs": "GPU", "zones": "zone", "retries": "retry", "runs": "run"}
 """Units that are things → one of them."""

@@ -1,7 +1,7 @@
 """What spot would save in the whole cluster: which workloads move, which nodes then go, which spot nodes come.
 
 The figures are of whole nodes. On-demand nodes alike (pool, machine type, prices) are one pool; workloads that may go leave
-it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.spot.repack`, with
+it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.spot.node_consolidation`, with
 the scheduler's filters). What packing frees with nothing on spot is told apart. A pool's workloads leave in the order of
 what each saves by itself per pod-hour at risk, and only as far as that saves something.
 
@@ -29,7 +29,7 @@ from planner.ground.well_known_names import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import AS_SPOT, seller_of
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     NO_POOL,
     arrival_seconds,
     gpu_model,
@@ -39,10 +39,9 @@ from planner.kubernetes.nodes import (
     physical_gpus,
     region,
 )
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.pricing.allocation import AllocationKind, Bought, Cents, RequestedShare, allocated_cents, bought, shares
-from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cent_rounding import shared_out
 from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.machine_price import OWN_BILL
@@ -50,13 +49,14 @@ from planner.pricing.node_pool_costs import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.node_price import price_node, refresh_commands, unsold
 from planner.pricing.price_book import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.price_history import move_days, spot_moves
+from planner.pricing.projected_bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.rollout.prepared_change import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.monte_carlo import moving_apart
+from planner.spot.node_consolidation import Packing, PoolDeparture, Repacked, nodes_alike
 from planner.spot.purchase_options import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
-from planner.spot.repack import Packing, PoolDeparture, Repacked, nodes_alike
 from planner.spot.savings_inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.suitability import (
     Fitness,

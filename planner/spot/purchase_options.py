@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import count, duration
-from planner.kubernetes.records import EMPTY
+from planner.kubernetes.object_records import EMPTY
 from planner.pricing.price_book import Provisioning
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.settings import setting_of
+from planner.ground.setting_declarations import setting_of
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.input_report import hides, unseen_kind
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.disruption_budgets import protection
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     ARRIVAL_SOURCE,
     arrival_seconds,
     is_spot,
@@ -28,8 +28,8 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     region,
 )
-from planner.kubernetes.pods import learn_start
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, Owner, Pod, Snapshot, Workload
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Node, Owner, Pod, Snapshot, Workload
+from planner.kubernetes.pod_properties import learn_start
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.pricing.flexible_commitments import FLEXIBLE, flexible_usd_per_hour

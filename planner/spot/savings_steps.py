@@ -7,7 +7,7 @@ from collections import Counter
 
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural, usd
-from planner.pricing.bill import ClusterBill
+from planner.pricing.projected_bill import ClusterBill
 from planner.spot.assumptions import Work
 from planner.spot.cluster_savings import FleetSavings
 from planner.spot.suitability import Fitness

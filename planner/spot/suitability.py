@@ -20,12 +20,12 @@ from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.disruption_budgets import Protection, protection
-from planner.kubernetes.kinds import POD
+from planner.kubernetes.object_records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.pod_templates import POD_GROUP_NOTES
-from planner.kubernetes.pods import GANG_LABELS, LearntStart, learn_start
-from planner.kubernetes.records import Node, Pod, Snapshot, Workload
+from planner.kubernetes.pod_properties import GANG_LABELS, LearntStart, learn_start
+from planner.kubernetes.pod_template_kinds import POD_GROUP_NOTES
+from planner.kubernetes.strategic_merge_patch import as_yaml
+from planner.kubernetes.workload_kinds import POD
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.suitability_checks import Case, CheckResult, Refusal, Status, checked, cluster_grown, in_sentence
 from planner.spot.termination_notice import Window, window_of

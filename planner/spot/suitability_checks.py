@@ -18,7 +18,7 @@ from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.clouds import CLOUDS, PREEMPTIBLE
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.disruption_budgets import Protection, limit_text
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     GPU_NODE_ARRIVAL_SECONDS,
     gpu_model,
     has_local_ssd,
@@ -30,10 +30,7 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     region,
 )
-from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.pods import LearntStart, node_data
-from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     CommandForm,
     Container,
@@ -45,8 +42,11 @@ from planner.kubernetes.records import (
     Taint,
     Workload,
 )
+from planner.kubernetes.pod_properties import LearntStart, node_data
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.strategic_merge_patch import as_yaml
 from planner.spot import sigterm_behavior
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.sigterm_behavior import Signal

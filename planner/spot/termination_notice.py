@@ -11,7 +11,7 @@ from typing import Final
 from planner.ground.records import Record
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, clouds_of
 from planner.kubernetes.clouds import GKE_NOTICE as _SPOT
-from planner.kubernetes.records import Node
+from planner.kubernetes.object_records import Node
 from planner.spot.assumptions import Capacity
 
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-gke\.(\d+))?")

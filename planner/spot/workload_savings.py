@@ -8,7 +8,7 @@ from typing import Any, Final
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, plural, usd
-from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.cluster_savings import OF_ONE, InWhole, fleet_savings, in_whole

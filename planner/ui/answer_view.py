@@ -13,7 +13,7 @@ from planner.ground.answer_layout import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.table_wording import heading, listed, money
-from planner.ui import link, object_links, tables
+from planner.ui import link, object_page_links, tables
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
@@ -100,7 +100,7 @@ def table(
     *,
     names: Sequence[str] = (),
     items: Sequence[Any] | None = None,
-    opens: Callable[[Any], object_links.PageLink | None] | None = None,
+    opens: Callable[[Any], object_page_links.PageLink | None] | None = None,
     is_whole: bool = False,
     has_note: bool = True,
     **more: Any,
@@ -139,7 +139,7 @@ def grouped(
     called: str = "workload",
     few: int = _FEW,
     sums: Collection[str] = (),
-    opens: Callable[[Any], object_links.PageLink | None] | None = None,
+    opens: Callable[[Any], object_page_links.PageLink | None] | None = None,
     **more: Any,
 ) -> None:
     """One listing of which alike items (`groups`) are one row, and each item by itself where one asks for it; few items, or those that

@@ -9,7 +9,7 @@ import streamlit as st
 from planner.ground import words
 from planner.health.memory.request_suggestions import Suggestion
 from planner.inventory.patch_and_undo import Applied
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.shell_commands import comment
 from planner.questions.restarts import Cure
 from planner.remedies.patch_outcome import Patched

@@ -16,12 +16,23 @@ from planner.capacity.change_comparison import WhatIfAnswer, changed
 from planner.capacity.what_if_syntax import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
-from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.nodes import node_pool, zone
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.node_properties import node_pool, zone
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import kind_called
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.ui import answer_view, cache, capacity_inputs, downloads, errors, film_view, link, session, tables, verdict
+from planner.ui import (
+    answer_view,
+    downloads,
+    errors,
+    film_view,
+    link,
+    pool_limit_inputs,
+    session_cluster,
+    shared_answers,
+    tables,
+    verdict,
+)
 from planner.ui.settings_form import SettingsForm
 
 
@@ -102,13 +113,13 @@ def _chips(place: DeltaGenerator, changes: Sequence[Change]) -> None:
 
 def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
-    inputs = capacity_inputs.given(today)
-    pools = PoolSettings(limits=capacity_inputs.typed())
+    inputs = pool_limit_inputs.given(today)
+    pools = PoolSettings(limits=pool_limit_inputs.typed())
     question_settings = WhatIfSettings(
-        changes=changes, with_rollouts=len(today.nodes) <= cache.QUICK_NODES, pools=pools
+        changes=changes, with_rollouts=len(today.nodes) <= shared_answers.QUICK_NODES, pools=pools
     )
-    what_if_answer = cache.ask(QUESTION, today, question_settings, capacity_inputs.priced(inputs))
-    session.suppose(cache.answer(changed, today, changes, pools.known(inputs)))
+    what_if_answer = shared_answers.ask(QUESTION, today, question_settings, pool_limit_inputs.priced(inputs))
+    session_cluster.suppose(shared_answers.answer(changed, today, changes, pools.known(inputs)))
     st.markdown(words.literal(" · ".join(_beside(what_if_answer))))
     for step in what_if_answer.steps:
         if not step.is_done:
@@ -177,7 +188,7 @@ _OFFERED: Final[Mapping[ChangeKind, str]] = {  # → what it can be about
 @st.dialog("As if", width="large", icon=":material/alt_route:", on_dismiss=link.close_dialog)
 def dialog() -> None:
     """The changes and what they come to; every page answers with them once it is closed."""
-    _add(today := session.looked_at())
+    _add(today := session_cluster.looked_at())
     st.session_state[_TEXT] = text()
     st.text_input(
         "Changes, in their order", key=_TEXT, on_change=lambda: write(str(st.session_state[_TEXT])), help="Separated by ; as --change takes them.",
@@ -187,9 +198,9 @@ def dialog() -> None:
     asked.show("limits", placeholder="gpu-t4=8, web=2-12")
     with errors.shown():
         if changes := parse_changes(text()):
-            wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= cache.QUICK_NODES)
-            given = capacity_inputs.priced(capacity_inputs.given(today))
-            _before_and_after(what_if_answer := cache.ask(QUESTION, today, wanted, given))
+            wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= shared_answers.QUICK_NODES)
+            given = pool_limit_inputs.priced(pool_limit_inputs.given(today))
+            _before_and_after(what_if_answer := shared_answers.ask(QUESTION, today, wanted, given))
             film_view.change(today, changes)
             downloads.answer(QUESTION, today, wanted, what_if_answer)
             return

@@ -7,41 +7,41 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.capacity import free_resources
+from planner.capacity import free_resources_by_pool
+from planner.capacity.capacity_answer import CapacityAnswer
 from planner.capacity.display_filter import ALL, Selection
 from planner.capacity.fragmentation import Fragments
-from planner.capacity.free_capacity import CapacityAnswer
 from planner.capacity.headroom import Fit
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.figures import seat_map
 from planner.ground import words
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.nodes import NO_POOL
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import NO_POOL
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, seats
 from planner.questions.capacity import CapacitySettings
 from planner.remedies.make_room import MadeRoom
-from planner.remedies.pending_node import PendingNode, pending_nodes
+from planner.remedies.node_for_pending_pods import PendingNode, pending_nodes
 from planner.ui import (
     answer_view,
     as_if,
-    cache,
-    capacity_inputs,
     downloads,
     errors,
     findings,
     link,
-    object_links,
+    object_page_links,
     page_filter,
+    pool_limit_inputs,
     queues_and_losses_view,
+    shared_answers,
     tables,
     verdict,
 )
-from planner.ui.components import component
+from planner.ui.custom_components import component
 
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
 
@@ -81,9 +81,9 @@ def pools(answer: CapacityAnswer) -> None:
                 f"{unit} held": words.percent(offer.requested, offer.allocatable) if offer else None,
                 f"{unit} free": offer.free if offer else None,
                 **({f"{unit} out of use": offer.out_of_use or None if offer else None} if is_shut else {}),
-                "CPU held": words.percent(free_resources.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
+                "CPU held": words.percent(free_resources_by_pool.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
                 "memory held": words.percent(
-                    free_resources.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)
+                    free_resources_by_pool.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)
                 ),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
@@ -125,7 +125,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
 
 def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
     """What of a typed shape fits, shown; nothing where none is typed."""
-    fits = [cache.answer(free_resources.shape, snapshot, shape)] if shape else []
+    fits = [shared_answers.answer(free_resources_by_pool.shape, snapshot, shape)] if shape else []
     for fit in fits:
         _one_shape(fit)
     return fits
@@ -154,11 +154,11 @@ def what_fits(answer: CapacityAnswer) -> None:
         return
     groups = alike((*answer.workloads, *answer.standard), lambda fit: (fit.requests, fit.known_count, fit.obstacles))
     answer_view.grouped(
-        capacity.QUESTION, answer, "fits", groups, called="shape", key="what_fits", opens=lambda fit: object_links.rollout(fit.shape),
+        capacity.QUESTION, answer, "fits", groups, called="shape", key="what_fits", opens=lambda fit: object_page_links.rollout(fit.shape),
         names=("shape", "fits", "stops", "where"),
     )  # fmt: skip
     answer_view.note(capacity.QUESTION, answer, "fits")
-    st.caption(f"Each shape by itself. {object_links.SELECT} Standard shapes have none.")
+    st.caption(f"Each shape by itself. {object_page_links.SELECT} Standard shapes have none.")
 
 
 @errors.part
@@ -234,14 +234,14 @@ def seats_map(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table
     """The map of seats, and the same in `table`, a tab, for who doesn't see it."""
     if answer.fragments is None:  # who holds them is told by pods
         return
-    every = cache.ask(seats.QUESTION, snapshot, seats.SeatsSettings())
+    every = shared_answers.ask(seats.QUESTION, snapshot, seats.SeatsSettings())
     seated = [node for node in seats.narrowed(every, kept).nodes if node.seats]
     kinds = [*(["GPUs"] if every.nodes else []), "CPU", "Memory"]
     kind = link.segments("Seats", kinds, key="seats_of", label_visibility="collapsed")
     square = "Each square is a GPU"
     if kind != "GPUs":
         resource = CPU if kind == "CPU" else MEMORY
-        shared, unit = cache.answer(shares, snapshot, resource)
+        shared, unit = shared_answers.answer(shares, snapshot, resource)
         seated = [node for node in shared if kept.node(node.node)]
         square = words.capital(seat_words(resource, unit))
     note = f"{square}, by requests of bound pods. Point at a pending pod to see what holds its place; click a node to lose it."
@@ -251,7 +251,9 @@ def seats_map(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table
         )
         return
     waiting = [
-        pending for pending in cache.answer(pending_pods, snapshot) if any(map(kept.workload, pending.workloads))
+        pending
+        for pending in shared_answers.answer(pending_pods, snapshot)
+        if any(map(kept.workload, pending.workloads))
     ]
     if len(waiting) > _FEW_PENDING:
         note += f" {words.count(sum(pending_seats.pods for pending_seats in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
@@ -285,7 +287,7 @@ def _lost(snapshot: Snapshot) -> NodeLoss | None:
     """What the loss of the link's node comes to."""
     node = st.query_params.get(_LOST, "")
     try:
-        return cache.answer(node_loss, snapshot, node) if node else None
+        return shared_answers.answer(node_loss, snapshot, node) if node else None
     except ChangeError:  # it isn't there, or it is lost already
         return None
 
@@ -303,10 +305,10 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
     """Each with what it needs, the workloads that hold its place, the moves that start it, and the node that would."""
     if not waiting:
         return
-    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    given = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
     made = queues_and_losses_view.room(snapshot)
-    is_quick = len(snapshot.nodes) <= cache.QUICK_NODES
-    nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
+    is_quick = len(snapshot.nodes) <= shared_answers.QUICK_NODES
+    nodes = shared_answers.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
     for pending_seats in waiting:
         node = next((node for node in nodes if {key for key, _ in node.started} & set(pending_seats.workloads)), None)
         said = [f"Needs {pending_seats.needs}{' each' if pending_seats.pods > 1 else ''}."]

@@ -6,13 +6,13 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.fleet import QUESTION, FleetAnswer
 from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import bounded_reading
-from planner.ui import answer_view, history_store, link, session, uploads, verdict
+from planner.ui import answer_view, history_store, link, session_cluster, uploads, verdict
 from planner.ui.settings_form import SettingsForm
 
 _MOST = 8
@@ -21,17 +21,18 @@ _MOST = 8
 def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
     stored_names = {f"{name} (store)": name for name in history_store.clusters()}
-    names = [*session.names(), *stored_names]
+    names = [*session_cluster.names(), *stored_names]
     chosen = link.choices("Clusters", names, key="clusters", max_selections=_MOST, placeholder="this one alone")
     read = (
-        history_store.latest(stored_names[name]) if name in stored_names else session.called(name) for name in chosen
+        history_store.latest(stored_names[name]) if name in stored_names else session_cluster.called(name)
+        for name in chosen
     )
-    return tuple(read) or (session.cluster(),)
+    return tuple(read) or (session_cluster.cluster(),)
 
 
 def more() -> None:
     """How there come to be more to choose from, where there are but the embedded ones."""
-    if not session.given() and not history_store.clusters():
+    if not session_cluster.given() and not history_store.clusters():
         st.caption(
             "More clusters: give them by *Another cluster*, or start the dashboard with a store (HEADROOM_STORE)."
         )

@@ -7,14 +7,14 @@ from collections import Counter
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.settings import setting_of
-from planner.ground.tables import alike
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
-from planner.pricing.focus import VERSION, unfilled
+from planner.ground.setting_declarations import setting_of
+from planner.ground.table_formats import alike
+from planner.kubernetes.object_records import Snapshot
+from planner.pricing.focus_export import VERSION, unfilled
 from planner.pricing.owned_commitments import COLUMNS, parse_commitments
+from planner.pricing.projected_bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.questions.costs import QUESTION, CostsSettings
-from planner.ui import answer_view, downloads, errors, link, page_frame, prices, uploads
+from planner.ui import answer_view, downloads, errors, link, page_frame, session_prices, uploads
 
 _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
@@ -41,8 +41,8 @@ def commitments() -> None:
     """The account's commitments, given once for every page."""
     with st.expander("Commitments that the account owns", icon=":material/handshake:"):
         how = f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page."
-        uploads.ask_csv("Commitments", parse_commitments, key=prices.COMMITMENTS, most_mib=1, help=how)
-        for commitment in prices.book().commitments:
+        uploads.ask_csv("Commitments", parse_commitments, key=session_prices.COMMITMENTS, most_mib=1, help=how)
+        for commitment in session_prices.book().commitments:
             place = f"{commitment.machine_type} in {commitment.region_id}"
             amount = (
                 f"{words.usd(commitment.usd_per_hour or 0.0)} an hour"

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from planner.ground import words
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import demo
 from planner.sources.store import Store
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from planner.ground.tables import Rows, as_csv, as_json
-from planner.kubernetes.records import Snapshot
+from planner.ground.table_formats import Rows, as_csv, as_json
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Question
 from planner.questions.question import document as document_of
 from planner.ui import errors

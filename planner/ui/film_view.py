@@ -12,15 +12,15 @@ from planner.capacity.what_if_syntax import Change
 from planner.figures import film as drawing
 from planner.ground.records import replace
 from planner.kubernetes.disruption_budgets import kept_ready
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.remedies import make_room as making_room
 from planner.remedies.make_room import room_film
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.film import Film
-from planner.ui import cache, errors, rollout_inputs
-from planner.ui.components import component
+from planner.ui import errors, rollout_inputs, shared_answers
+from planner.ui.custom_components import component
 
 
 def show(film: Film, *, key: str, **more: Any) -> None:
@@ -58,7 +58,7 @@ def _note(rollout_result: RolloutResult, shown: WorkloadRollout) -> str:
 
 def _filmed(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs, shown: WorkloadRollout) -> Film | None:
     scenario = scenario_of(snapshot, settings)
-    return cache.answer(
+    return shared_answers.answer(
         rollout_film, snapshot, scenario, shown, settings.meanwhile.beside(settings.pools.known(inputs))
     )
 
@@ -68,7 +68,7 @@ def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
     """The film of the first of the changes, where that moves pods and is played in one piece: a drain, an eviction, a loss."""
     if not changes or changes[0].kind not in FILMED:
         return
-    film = cache.answer(change_film, snapshot, changes[0])
+    film = shared_answers.answer(change_film, snapshot, changes[0])
     if film is not None:
         show(film, key="film_change", newly="made anew")
 
@@ -76,7 +76,7 @@ def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
 @errors.part
 def room(snapshot: Snapshot, asked: making_room.RoomRequest) -> None:
     """The film of moves that make room."""
-    film = cache.answer(room_film, snapshot, asked)
+    film = shared_answers.answer(room_film, snapshot, asked)
     if film is not None:
         show(film, key="film_room", newly="made anew")
         st.caption(

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.inventory import cluster_oddities, input_report
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed
 from planner.questions.question import Inputs
-from planner.ui import answer_view, cache, object_links, page_filter, session
+from planner.ui import answer_view, object_page_links, page_filter, session_cluster, shared_answers
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 
@@ -29,7 +29,7 @@ def _now(snapshot: Snapshot) -> float | None:
 
     The age is rounded down: a step is what clocks may differ by, so that no snapshot is ahead, stale or aged by the rounding.
     """
-    if session.is_demo():
+    if session_cluster.is_demo():
         return None
     step = cluster_oddities.CLOCKS_MAY_DIFFER_SECONDS
     return snapshot.taken_at + (time.time() - snapshot.taken_at) // step * step
@@ -63,7 +63,8 @@ def lost(snapshot: Snapshot, at_most: int = 3) -> str:
 def of(snapshot: Snapshot) -> FindingsAnswer:
     """The findings that the filter lets through, the gravest first."""
     return narrowed(
-        cache.ask(QUESTION, snapshot, FindingsSettings(), Inputs(now=_now(snapshot))), page_filter.kept(snapshot)
+        shared_answers.ask(QUESTION, snapshot, FindingsSettings(), Inputs(now=_now(snapshot))),
+        page_filter.kept(snapshot),
     )
 
 
@@ -84,16 +85,16 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
 
 def _line(finding: Finding) -> None:
     fix = f"  \n:gray[{words.literal(words.sentence(finding.fix))}]" if finding.fix else ""
-    glyph, target = GLYPH[finding.severity], object_links.of(finding)
+    glyph, target = GLYPH[finding.severity], object_page_links.of(finding)
     if target is None:
         about = f"**{words.literal(finding.object)}**: " if finding.object else ""
         st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{fix}")
         return
     with st.container(gap=None):
-        object_links.link(target, finding.object, glyph)
+        object_page_links.link(target, finding.object, glyph)
         st.markdown(f"{words.literal(words.sentence(finding.what))}{fix}")
 
 
 def table(found: FindingsAnswer) -> None:
     """The findings as a table that can be searched and sorted."""
-    answer_view.table(QUESTION, found, "findings", opens=object_links.of, key="findings_table")
+    answer_view.table(QUESTION, found, "findings", opens=object_page_links.of, key="findings_table")

@@ -11,7 +11,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.settings import settings_of
+from planner.ground.setting_declarations import settings_of
 from planner.health.drift.model import ENVIRONMENT_WORDS, EnvironmentSuggestion, MatchBy, Rule, ServiceDrift
 from planner.health.drift.service_workloads import environment_names
 from planner.health.memory.kubelet import (
@@ -26,14 +26,14 @@ from planner.health.restarts.log_selection import wanted_logs
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.usage import Usage
-from planner.kubernetes.nodes import is_gke
+from planner.kubernetes.node_properties import is_gke
+from planner.kubernetes.object_records import PodLog, Snapshot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
-from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.drift import DriftSettings
 from planner.questions.memory import MemoryWhatIfSettings, change_of
 from planner.serve.processes.snapshot_fingerprint import identity
-from planner.sources import bounded_reading, cluster_dumps, pod_logs
+from planner.sources import bounded_reading, cluster_dumps, pod_log_folder
 from planner.sources.prometheus_usage import usage_before
 from planner.ui import errors, findings, link, live_view, sign_in, uploads
 from planner.ui.prometheus_form import Form
@@ -94,7 +94,7 @@ def add_logs(snapshot: Snapshot) -> None:
 
         def read(files: Sequence[tuple[str, bytes]]) -> tuple[PodLog, ...]:
             logs_by_file = [
-                pod_logs.of_upload(content, default=of or "", is_previous=is_previous) for _, content in files
+                pod_log_folder.of_upload(content, default=of or "", is_previous=is_previous) for _, content in files
             ]
             if not all(logs_by_file):
                 raise InputError(
@@ -115,7 +115,7 @@ def _read_live(snapshot: Snapshot) -> None:
     ):
         return
     with st.spinner("Reading logs …"):
-        logs, problems = pod_logs.read_live(snapshot.source, log_requests)
+        logs, problems = pod_log_folder.read_live(snapshot.source, log_requests)
     if logs:
         uploads.keep(_LOGS, _newest(_added(snapshot), logs), names=[snapshot.source], of=identity(snapshot))
         st.rerun()

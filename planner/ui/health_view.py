@@ -10,15 +10,15 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.health.drift.model import DriftReport
 from planner.health.memory.node_memory import NodeReport
-from planner.health.memory.page_cache import Fate, ReadSource, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache_under_limit import Fate, ReadSource, cache_room, heap_fate, read_again
 from planner.health.troubles import DRIFT, Trouble, rows, troubles
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.kubernetes.kinds import NODE
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.workload_kinds import NODE
 from planner.questions import drift, memory, restarts
 from planner.questions.drift import DriftSettings
 from planner.questions.memory import MemoryPlan, MemorySettings
@@ -27,14 +27,14 @@ from planner.questions.question import document as document_of
 from planner.questions.restarts import RestartPlan, RestartsSettings
 from planner.ui import (
     answer_view,
-    cache,
     downloads,
     errors,
     health_inputs,
     link,
-    object_links,
+    object_page_links,
     page_filter,
     page_frame,
+    shared_answers,
     tables,
     verdict,
 )
@@ -68,7 +68,9 @@ def answers(
 def _known(question: Any, snapshot: Snapshot, settings: object, inputs: Inputs) -> Any:
     """The answer of the module `question`; None where what it depends on wasn't read, which is said in its place."""
     try:
-        return question.narrowed(cache.ask(question.QUESTION, snapshot, settings, inputs), page_filter.kept(snapshot))
+        return question.narrowed(
+            shared_answers.ask(question.QUESTION, snapshot, settings, inputs), page_filter.kept(snapshot)
+        )
     except NotKnownError as error:
         errors.show(error)
         return None
@@ -121,15 +123,15 @@ def table(snapshot: Snapshot, found: HealthAnswers) -> None:
                 tables.show(rows(every), alt="What is wrong with each service", key="services", opens=opens, height=300)
 
 
-def _target(snapshot: Snapshot, trouble: Trouble) -> object_links.PageLink | None:
+def _target(snapshot: Snapshot, trouble: Trouble) -> object_page_links.PageLink | None:
     """The workload's tab that has it, by the rule that services are matched by here; None for pods that have gone."""
     key = trouble.object
     if key.startswith(f"{NODE.name}/"):
-        return object_links.node(key)
+        return object_page_links.node(key)
     if snapshot.workload(key) is None and key not in workload_keys(snapshot).values():
         return None
-    tab = object_links.ELSEWHERE if trouble.kind == DRIFT else object_links.HEALTH
-    return object_links.workload(key, tab, link.given(health_inputs.RULE))
+    tab = object_page_links.ELSEWHERE if trouble.kind == DRIFT else object_page_links.HEALTH
+    return object_page_links.workload(key, tab, link.given(health_inputs.RULE))
 
 
 @errors.part
@@ -142,7 +144,7 @@ def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSetting
         st.caption("Restarts; memory; drift between environments")
         downloads.show(
             "restarts", rows=lambda: restarts.QUESTION.rows(plan, ""),
-            document=lambda: document_of(restarts.QUESTION, logged, cures, cache.work(restarts.with_cures, logged, plan, cures.cures)),
+            document=lambda: document_of(restarts.QUESTION, logged, cures, shared_answers.work(restarts.with_cures, logged, plan, cures.cures)),
         )  # fmt: skip
         if found.memory is not None:
             downloads.answer(memory.QUESTION, cluster, settings, found.memory, rows="containers")
@@ -203,8 +205,8 @@ def order(plan: MemoryPlan, node: NodeReport) -> None:
         for name, at in (("hard", node.lines.hard_bytes), ("soft", node.lines.soft_bytes))
         if at
     ]
-    st.caption(f"The thresholds, of what its pods use: {' · '.join(ends) or 'none'}. {object_links.SELECT}")
-    opens = {pod.key: object_links.workload(pod.workload, object_links.HEALTH) for pod in node.pods}
+    st.caption(f"The thresholds, of what its pods use: {' · '.join(ends) or 'none'}. {object_page_links.SELECT}")
+    opens = {pod.key: object_page_links.workload(pod.workload, object_page_links.HEALTH) for pod in node.pods}
     answer_view.table(
         memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
         names=_ORDER,

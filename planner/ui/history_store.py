@@ -22,10 +22,10 @@ from planner.history.predictions import COUNTED_DAYS, read_journal
 from planner.history.store_queries import History
 from planner.inventory.past_job_durations import RUN_DAYS, Lengths, lengths_of
 from planner.inventory.spot_node_lifetimes import Watch
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import append_only_journal, demo
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
-from planner.ui import errors, link, session, sign_in
+from planner.ui import errors, link, session_cluster, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
 MADE: Final = (
@@ -39,7 +39,11 @@ def _made() -> str:
     """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
     url = str(demo.history_folder())
     of_demo = {snapshot.snapshot for snapshot in _snapshots(url, demo.DEMO_NAME)}
-    return url if not os.environ.get(VARIABLE) and snapshot_names.snapshot_id(session.looked_at()) in of_demo else ""
+    return (
+        url
+        if not os.environ.get(VARIABLE) and snapshot_names.snapshot_id(session_cluster.looked_at()) in of_demo
+        else ""
+    )
 
 
 def _url() -> str:
@@ -195,7 +199,7 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
     snapshot that was given in this session until the one looked at; None where there is neither. The history is of all
     namespaces together: None for a user who sees some.
     """
-    given = session.beside(st.query_params.get("from", ""))
+    given = session_cluster.beside(st.query_params.get("from", ""))
     url = _url()
     known = _clusters(url) if url else ()
     if not (known or given):
@@ -214,7 +218,7 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
         link.name({"from": before, **({"to": newest[0]} if newest else {})})
         asked = link.select("Changed since", offered, key="from", default=before, is_always=True, width=360)
         if asked in given:
-            ends = sorted((given[asked], session.looked_at()), key=lambda snapshot: snapshot.taken_at)
+            ends = sorted((given[asked], session_cluster.looked_at()), key=lambda snapshot: snapshot.taken_at)
             return ends[0], ends[1], None
         until = link.select("Until", newest, key="to", is_always=True, width=260)
     ends = sorted((_seen(url, times[text]) for text in (asked, until)), key=lambda snapshot: snapshot.taken_at)
@@ -234,6 +238,6 @@ def moment() -> None:
         texts = {snapshot_names.time_text(stored.taken_at): stored for stored in reversed(every)}
         chosen = link.select("Taken", list(texts), key="moment")
         if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
-            session.adopt(_seen(url, texts[chosen]))
+            session_cluster.adopt(_seen(url, texts[chosen]))
             st.rerun()
         st.caption(f"{words.count(len(every), 'snapshot')} of {words.literal(cluster)} in the store.")

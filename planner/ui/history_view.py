@@ -11,30 +11,30 @@ from streamlit.delta_generator import DeltaGenerator
 from planner.figures import palette
 from planner.ground import words
 from planner.ground.well_known_names import NVIDIA_GPU
-from planner.history.commitment_levels import TERM_WORDS
+from planner.history.commitments_by_gpu_model import TERM_WORDS
 from planner.history.daily_series import Period, TrendLine, money_words
 from planner.history.predictions import COUNTED_DAYS
 from planner.history.store_queries import History
 from planner.history.trend import Outlook
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import commitments, diff, review, trends
 from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsAnswer
 from planner.rollout.past_report import ReviewSettings
-from planner.serve import prediction_layout
+from planner.serve import prediction_listing
 from planner.sources import cluster_dumps
 from planner.ui import (
     answer_view,
-    cache,
-    capacity_inputs,
     downloads,
     errors,
     history_store,
     link,
     page_frame,
-    prices,
-    session,
+    pool_limit_inputs,
+    session_cluster,
+    session_prices,
+    shared_answers,
     uploads,
     verdict,
 )
@@ -52,8 +52,8 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
         )
         return
     first, then, history = moments
-    given = Inputs(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
-    diff_answer = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
+    given = Inputs(limits=pool_limit_inputs.stated(then), book=session_prices.book(), others=(then,), history=history)
+    diff_answer = shared_answers.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
     # what people changed and the gravest that follows, of what was seen; then the rest
     headline, *others = diff.sentences(diff_answer)
     seen = diff.QUESTION.of_those_seen((first, then), words.Text(headline))
@@ -81,9 +81,9 @@ def upload() -> None:
     ):
         files = uploads.taken("Upload an earlier snapshot", key="earlier", types=cluster_dumps.UPLOADED)
         if files:
-            session.keep(earlier := cache.work(cluster_dumps.read_uploads, files))
+            session_cluster.keep(earlier := shared_answers.work(cluster_dumps.read_uploads, files))
             link.forget(["from"])
-            st.query_params["from"] = session.called_beside(earlier)
+            st.query_params["from"] = session_cluster.called_beside(earlier)
             st.rerun()
 
 
@@ -95,7 +95,7 @@ def looked_back(snapshot: Snapshot) -> None:
     """Which rollouts the cluster still shows, and which of them hung; each in a list."""
     if review.QUESTION.not_known(snapshot):
         return
-    review_answer = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Inputs())
+    review_answer = shared_answers.ask(review.QUESTION, snapshot, ReviewSettings(), Inputs())
     st.markdown(words.literal(words.sentence(review_answer.sentence)))
     if review_answer.rollouts:
         with st.expander("Each rollout", icon=":material/history:"):
@@ -111,8 +111,8 @@ def predicted(snapshot: Snapshot) -> None:
     sentence = f"Predicted in {COUNTED_DAYS} days: {scores.sentence}"
     st.markdown(words.literal(words.sentence(sentence)))
     with st.expander("Each prediction, the wrong ones first", icon=":material/fact_check:"):
-        answer_view.table(prediction_layout.QUESTION, scores, "predictions")
-        for note in prediction_layout.QUESTION.notes(scores):
+        answer_view.table(prediction_listing.QUESTION, scores, "predictions")
+        for note in prediction_listing.QUESTION.notes(scores):
             st.caption(words.literal(note))
 
 

@@ -6,14 +6,14 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.idle_gpus import IdleAnswer
 from planner.questions.idle import QUESTION, IdleSettings
 from planner.questions.question import Inputs
 from planner.sources.prometheus_gpus import gpu_use
 from planner.sources.prometheus_tokens import token_use
 from planner.sources.prometheus_usage import Prometheus
-from planner.ui import answer_view, cache, downloads, errors, prices
+from planner.ui import answer_view, downloads, errors, session_prices, shared_answers
 from planner.ui.prometheus_form import Form
 from planner.ui.settings_form import SettingsForm
 
@@ -34,7 +34,11 @@ _FORM: Form[Inputs] = Form(
 
 def _answer(snapshot: Snapshot, settings: IdleSettings) -> IdleAnswer | None:
     read = _FORM.kept(snapshot)
-    return None if read is None else cache.ask(QUESTION, snapshot, settings, replace(read, book=prices.book()))
+    return (
+        None
+        if read is None
+        else shared_answers.ask(QUESTION, snapshot, settings, replace(read, book=session_prices.book()))
+    )
 
 
 def line(snapshot: Snapshot) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import streamlit as st
 
 from planner.ground.errors import HeadroomError, InputError
-from planner.ground.settings import digest_of, is_digest
+from planner.ground.setting_declarations import digest_of, is_digest
 from planner.ground.words import literal
 from planner.ui import upload_cache
 

@@ -21,13 +21,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.inventory import input_report
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.prepared_change import make_ready
 from planner.serve import dashboard_mounts
 from planner.serve.processes import process_pool
 from planner.sources import watched_cluster
 from planner.sources.cluster_argument import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
-from planner.ui import cache, sign_in
+from planner.ui import shared_answers, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
@@ -100,7 +100,7 @@ def pinned(context: str) -> Snapshot:
         with st.spinner(f"Listing {words.literal(context)} …"):
             reader = watched_cluster.reader(context)
             while (first_snapshot := reader.first(_GLANCE_SECONDS)) is None:
-                cache.is_wanted()  # a page that is left doesn't wait any more
+                shared_answers.is_wanted()  # a page that is left doesn't wait any more
         pinned_snapshots[context] = _offered_of(context, reader) or first_snapshot
     return sign_in.seen(pinned_snapshots[context])
 

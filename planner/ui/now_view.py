@@ -11,14 +11,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.display_filter import Selection
-from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
+from planner.capacity.rollout_readiness import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import review_first_page
 from planner.ground import words
 from planner.health.troubles import brief
 from planner.history.predictions import COUNTED_DAYS
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import ClusterBill
+from planner.kubernetes.object_records import Snapshot
+from planner.pricing.projected_bill import ClusterBill
 from planner.questions import costs, plan, restarts, review, savings
 from planner.questions.costs import CostsSettings
 from planner.questions.overview import QUESTION, OverviewSettings
@@ -26,9 +26,9 @@ from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
-from planner.remedies.measures import Measure, MeasureKind, price_of
-from planner.remedies.pending_node import pending_node
-from planner.remedies.plan import PlanAnswer
+from planner.remedies.node_for_pending_pods import pending_node
+from planner.remedies.plan_actions import Measure, MeasureKind, price_of
+from planner.remedies.readiness_planner import PlanAnswer
 from planner.rollout import recording_agreement
 from planner.rollout.answers import Verdict
 from planner.rollout.past_report import ReviewSettings
@@ -37,19 +37,19 @@ from planner.sources import demo
 from planner.ui import (
     answer_view,
     as_if,
-    cache,
-    capacity_inputs,
     demo_replay,
     downloads,
     errors,
     health_inputs,
     history_store,
     link,
-    object_links,
+    object_page_links,
     page_filter,
-    prices,
+    pool_limit_inputs,
     queues_and_losses_view,
-    session,
+    session_cluster,
+    session_prices,
+    shared_answers,
     tables,
     verdict,
 )
@@ -113,11 +113,11 @@ def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     """The plan's first measure that costs nothing and makes a workload able to roll out, else its first."""
     if plan.QUESTION.not_known(snapshot):
         return
-    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
     with line.step:
-        plan_answer = cache.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
-        if plan_answer is None and len(snapshot.nodes) <= cache.QUICK_NODES:
-            plan_answer = cache.ask_unless_stopped(plan.QUESTION, snapshot, PlanSettings(), inputs)
+        plan_answer = shared_answers.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
+        if plan_answer is None and len(snapshot.nodes) <= shared_answers.QUICK_NODES:
+            plan_answer = shared_answers.ask_unless_stopped(plan.QUESTION, snapshot, PlanSettings(), inputs)
     step = None if plan_answer is None else _first(plan_answer)
     if step is not None:
         cost = price_of(step) if step.kind is MeasureKind.NODES else "no cost"
@@ -149,10 +149,10 @@ def next_pending(line: NowLine, snapshot: Snapshot, overview: ClusterOverview) -
     """One more node that starts some of them."""
     if not overview.pending_pods:
         return
-    if len(snapshot.nodes) <= cache.QUICK_NODES:
-        inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    if len(snapshot.nodes) <= shared_answers.QUICK_NODES:
+        inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
         with line.step:
-            node = cache.answer(pending_node, snapshot, inputs.limits, inputs.book)
+            node = shared_answers.answer(pending_node, snapshot, inputs.limits, inputs.book)
         if node is not None:
             started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
             limit = "" if node.is_within_limit else "; the pool's limit has to be raised"
@@ -211,7 +211,7 @@ def money(line: NowLine, snapshot: Snapshot) -> None:
     if costs.QUESTION.not_known(snapshot):
         _say(line, "Not known: nodes were not read.", "?")
         return
-    bill = cache.ask(costs.QUESTION, snapshot, CostsSettings(), Inputs(book=prices.book()))
+    bill = shared_answers.ask(costs.QUESTION, snapshot, CostsSettings(), Inputs(book=session_prices.book()))
     _say(line, _bill(bill, len(snapshot.nodes)), "?" if bill.bill_usd_per_month is None else "○")
     with line.act:
         _show("costs.py")
@@ -234,7 +234,9 @@ def next_money(line: NowLine, snapshot: Snapshot) -> None:
     if savings.QUESTION.not_known(snapshot):
         return
     with line.step:
-        savings_answer = cache.quickly(savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=prices.book()))
+        savings_answer = shared_answers.quickly(
+            savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=session_prices.book())
+        )
     fleet = None if savings_answer is None else savings_answer.fleet
     if fleet is None:
         return
@@ -283,7 +285,7 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
     restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=health_inputs.usages(snapshot))
     if restarts.QUESTION.not_known(snapshot):
         return {}
-    restarts_answer = cache.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
+    restarts_answer = shared_answers.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
     live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
     return {loop.workload: brief(loop) for loop in live}
 
@@ -291,7 +293,7 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
 @errors.part
 def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     """Where it is from, what else was found, what rollouts it still shows, and how often verdicts are right."""
-    past = cache.quickly(review.QUESTION, snapshot, ReviewSettings())
+    past = shared_answers.quickly(review.QUESTION, snapshot, ReviewSettings())
     rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
     whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     taken = f"taken {words.moment(overview.taken_at)}"
@@ -308,13 +310,13 @@ _NO_TROUBLE: Final[Mapping[str, str]] = {}
 @errors.part
 def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
-    if session.is_demo():
+    if session_cluster.is_demo():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(
                 "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
                 "sidebar, takes yours.", width="content",
             )  # fmt: skip
-            if demo.is_demo(session.looked_at()):
+            if demo.is_demo(session_cluster.looked_at()):
                 demo_replay.offer()
 
 
@@ -360,10 +362,10 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     groups = [*by_cause(overview.workloads), *filter(None, [complete])]
     answer_view.grouped(
         QUESTION, overview, "workloads", groups, key="workloads", few=_FEW_ROWS, sums=("gpus",),
-        opens=lambda line: object_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
+        opens=lambda line: object_page_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
     )  # fmt: skip
     if overview.workloads:
-        st.caption(f"{object_links.SELECT} Node pools and GPU models are in the download.")
+        st.caption(f"{object_page_links.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)
 
 
@@ -377,6 +379,6 @@ def row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str] = _N
     ready_text = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
     gpus = line.nouns.count(line.gpus) if line.gpus else ""
     tables.row(
-        object_links.rollout(line.workload), words.short_name(line.workload), verdict.words(line.verdict, line.reason),
+        object_page_links.rollout(line.workload), words.short_name(line.workload), verdict.words(line.verdict, line.reason),
         verdict.COLOUR[line.verdict], words.literal(" ".join(parts)), " · ".join(filter(None, (ready_text, gpus))),
     )  # fmt: skip

@@ -8,17 +8,17 @@ from typing import Final
 import streamlit as st
 
 from planner.capacity.display_filter import ALL, Filter, Selection, keep, namespaces_of, said
-from planner.capacity.overview import verdicts_of
+from planner.capacity.rollout_readiness import verdicts_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.ground.settings import setting_of
-from planner.kubernetes.nodes import NO_POOL, node_pool
-from planner.kubernetes.records import EMPTY, Snapshot
+from planner.ground.setting_declarations import setting_of
+from planner.kubernetes.node_properties import NO_POOL, node_pool
+from planner.kubernetes.object_records import EMPTY, Snapshot
 from planner.kubernetes.selectors import read_selector
 from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.verdict_wording import WORD
 from planner.serve.processes.snapshot_fingerprint import identity
-from planner.ui import cache, capacity_inputs, errors, link
+from planner.ui import errors, link, pool_limit_inputs, shared_answers
 
 WITHOUT: Final = frozenset({"clusters", "history"})
 """Pages about the whole cluster, or about several: nothing of them is filtered."""
@@ -76,11 +76,13 @@ def kept(snapshot: Snapshot) -> Selection:
     query = wanted()
     if query.is_empty:
         return ALL
-    inputs = capacity_inputs.given(snapshot)
+    inputs = pool_limit_inputs.given(snapshot)
     key = identity(snapshot), query, inputs.limits
     cached_selection = st.session_state.get(_KEPT)
     if cached_selection is None or cached_selection[0] != key:
-        played = verdicts_of(cache.ask(QUESTION, snapshot, OverviewSettings(), inputs)) if query.verdicts else EMPTY
+        played = (
+            verdicts_of(shared_answers.ask(QUESTION, snapshot, OverviewSettings(), inputs)) if query.verdicts else EMPTY
+        )
         cached_selection = st.session_state[_KEPT] = key, keep(snapshot, query, played)
     selection: Selection = cached_selection[1]
     return selection

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.kubernetes.records import Snapshot
-from planner.ui import demo_replay, findings, link, live_view, page_filter, session, web_security
+from planner.kubernetes.object_records import Snapshot
+from planner.ui import demo_replay, findings, link, live_view, page_filter, session_cluster, web_security
 
 Views = Sequence[tuple[str, str, str, Any]]
 _QUEUES: Final = "Queues"
@@ -26,7 +26,7 @@ def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any], below:
             if room != _QUEUES:
                 _to_room(place, table[room], pages, _named(room, room == here))
     below()
-    if session.wanted() is None and session.looked_at().cluster_queues:
+    if session_cluster.wanted() is None and session_cluster.looked_at().cluster_queues:
         _to_room(places[_QUEUES], table[_QUEUES], pages, _named(_QUEUES, here == _QUEUES))
 
 
@@ -57,7 +57,7 @@ def _named(title: str, is_here: bool) -> str:
 
 def above(snapshot: Snapshot, page: str) -> None:
     """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
-    live_view.show(session.looked_at())
+    live_view.show(session_cluster.looked_at())
     demo_replay.show()
     findings.not_seen(snapshot)
     page_filter.line(snapshot, page)

@@ -10,12 +10,12 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateSettings, answer_without_cluster
-from planner.remedies.tightest_cluster import SOURCE
-from planner.remedies.without_cluster import GIVEN, tightest_cluster_of
+from planner.remedies.exact_fit_cluster import SOURCE
+from planner.remedies.manifest_room_needs import GIVEN, tightest_cluster_of
 from planner.rollout.answers import Verdict
-from planner.ui import cache, errors, session
+from planner.ui import errors, session_cluster, shared_answers
 
 _LONGEST: Final = 200_000  # letters
 _FIRST: Final = (Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.COMPLETES)  # the workload that opens
@@ -38,10 +38,10 @@ def show() -> None:
 def _open(text: str) -> None:
     """The rollout page of the workload that needs the most; where none can be played, what is said of each instead."""
     with st.spinner("Reading …"):
-        gate_answer = cache.work(answer_without_cluster, GateSettings(manifest=text, without_cluster=True))
+        gate_answer = shared_answers.work(answer_without_cluster, GateSettings(manifest=text, without_cluster=True))
         parts = [part for part in gate_answer.workloads if part.verdict in _FIRST and part.room is not None]
         counts = {part.workload: max(1, part.room.replicas) for part in parts if part.room is not None}
-        snapshot = cache.work(tightest_cluster_of, text, counts) if counts else None
+        snapshot = shared_answers.work(tightest_cluster_of, text, counts) if counts else None
     keys = [workload.key for workload in snapshot.workloads] if snapshot is not None else []
     opens = next(
         (part for verdict in _FIRST for part in parts if part.verdict is verdict and part.workload in keys), None
@@ -51,7 +51,7 @@ def _open(text: str) -> None:
         for part in gate_answer.workloads:
             st.caption(words.literal(f"{part.workload}: {part.sentence}"))
         return
-    session.adopt(replace(snapshot, taken_at=time.time()))
+    session_cluster.adopt(replace(snapshot, taken_at=time.time()))
     st.switch_page("rollout.py", query_params={"workload": opens.workload})
 
 

@@ -14,7 +14,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources.prometheus_usage import Prometheus
 from planner.ui import errors

@@ -12,7 +12,7 @@ from planner.capacity.movable_pods import MoveObjective
 from planner.capacity.survival import Survival
 from planner.ground import words
 from planner.ground.words import moment
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
 from planner.questions.question import Inputs, Question
@@ -21,14 +21,14 @@ from planner.rollout.resumable_scripts import in_context
 from planner.ui import (
     answer_view,
     as_if,
-    cache,
-    capacity_inputs,
     downloads,
     errors,
     film_view,
     history_store,
     live_view,
-    prices,
+    pool_limit_inputs,
+    session_prices,
+    shared_answers,
 )
 from planner.ui.settings_form import SettingsForm
 
@@ -46,7 +46,7 @@ def _answer(
     drawn: Callable[[A], None] = lambda _: None,
     **more: Any,
 ) -> None:
-    question_answer = cache.ask(question, snapshot, settings, inputs)
+    question_answer = shared_answers.ask(question, snapshot, settings, inputs)
     answer_view.show(question, question_answer, drawn, **more)
     downloads.answer(question, snapshot, settings, question_answer)
 
@@ -69,7 +69,7 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
         widgets.show("label", label="Nodes that share a label, by its key")
         widgets.show("upgrades")
     columns = {"losses": ("scope", "name", "pool", "nodes", "pods", "back", "seconds", "missing", "whose", "preempted")}
-    inputs = capacity_inputs.priced(given)
+    inputs = pool_limit_inputs.priced(given)
     _answer(survive.QUESTION, snapshot, widgets.settings(), inputs, _suppose_spare, columns=columns, in_tabs=True)
 
 
@@ -77,13 +77,13 @@ def losses(snapshot: Snapshot) -> Survival | None:
     """What one loss breaks; None where it isn't known, and of a large cluster where it isn't kept already."""
     if survive.QUESTION.not_known(snapshot):
         return None
-    inputs = capacity_inputs.priced(capacity_inputs.given(snapshot))
-    return cache.quickly(survive.QUESTION, snapshot, survive.SurviveSettings(), inputs)
+    inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
+    return shared_answers.quickly(survive.QUESTION, snapshot, survive.SurviveSettings(), inputs)
 
 
 def room(snapshot: Snapshot) -> MadeRoom | None:
     """The moves that start pending pods; of a large cluster only where they are kept already."""
-    return cache.quickly(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=prices.book()))
+    return shared_answers.quickly(make_room.QUESTION, snapshot, MakeRoomSettings(), Inputs(book=session_prices.book()))
 
 
 def _suppose_spare(survival_answer: Survival) -> None:
@@ -101,7 +101,7 @@ def of_room(snapshot: Snapshot, shape: str) -> None:
         return
     whom = f"places for {shape}" if shape else words.count(pending, "pending pod")
     st.caption(words.literal(f"Which pods have to move to make room: {whom}. The fewest evictions, every one played."))
-    settings, inputs = _room_asked(shape), Inputs(book=prices.book())
+    settings, inputs = _room_asked(shape), Inputs(book=session_prices.book())
     _answer(
         make_room.QUESTION, snapshot, settings, inputs, lambda room_plan: _moves(snapshot, room_plan, settings, inputs)
     )

@@ -10,18 +10,18 @@ from streamlit.delta_generator import DeltaGenerator
 from planner.capacity.what_if_syntax import FORMS, ChangeKind, text_of
 from planner.ground import words
 from planner.ground.quantity import format_amount
-from planner.ground.settings import setting_of
+from planner.ground.setting_declarations import setting_of
 from planner.ground.well_known_names import CPU, MEMORY
-from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
+from planner.kubernetes.autoscaler_replica_bounds import autoscaler_of
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_autoscalers import autoscaler_of
-from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.workload_kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.rollout import answers
 from planner.rollout.scaled_cluster import At
 from planner.spot.savings_inputs import workloads
-from planner.ui import capacity_inputs, errors, link, page_filter
+from planner.ui import errors, link, page_filter, pool_limit_inputs
 from planner.ui.settings_form import SettingsForm
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch", "request", "limit")  # fmt: skip
@@ -100,7 +100,7 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
         if is_drawn:
-            capacity_inputs.growth(widgets)
+            pool_limit_inputs.growth(widgets)
             widgets.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
     if workload is not None:
         return widgets.settings(workload=(workload.key,), also=also)

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import rollout as rollout_question
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, timeline_rows
@@ -18,7 +18,6 @@ from planner.ui import (
     answer_view,
     apply_view,
     as_if,
-    cache,
     downloads,
     errors,
     film_view,
@@ -27,6 +26,7 @@ from planner.ui import (
     page_frame,
     pasted_manifest,
     rollout_inputs,
+    shared_answers,
     strategy_prices_view,
     strategy_view,
     verdict,
@@ -44,8 +44,8 @@ def show(
     asked = (snapshot.digest, settings, given)
     whole = None  # where it is kept it is answered at once
     if st.session_state.get(_ANSWERED) == asked or pasted_manifest.is_one(snapshot):
-        whole = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
-    early = whole or cache.ask(_FIRST, snapshot, settings, given)
+        whole = shared_answers.ask(rollout_question.QUESTION, snapshot, settings, given)
+    early = whole or shared_answers.ask(_FIRST, snapshot, settings, given)
     with place:
         pasted_manifest.note(snapshot)
         asked_for(differs)
@@ -55,7 +55,7 @@ def show(
     is_open = getattr(tab, "open", None) is not False
     with tab:
         strategies = _played(snapshot, settings, given, early) if is_open else None
-    result = whole or cache.ask(rollout_question.QUESTION, snapshot, settings, given)
+    result = whole or shared_answers.ask(rollout_question.QUESTION, snapshot, settings, given)
     st.session_state[_ANSWERED] = asked
     with place:
         if _shown(early) != _shown(result):
@@ -112,7 +112,7 @@ def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot
     """The cluster at the replicas that are asked for, and the settings that are put to it."""
     if settings.at is At.TODAY:
         return snapshot, settings
-    return cache.answer(rollout_question.at_replicas, snapshot, settings), replace(settings, at=At.TODAY)
+    return shared_answers.answer(rollout_question.at_replicas, snapshot, settings), replace(settings, at=At.TODAY)
 
 
 _FIRST = replace(rollout_question.QUESTION, answer=rollout_question.first_answer)

@@ -8,10 +8,10 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.ground.settings import Setting, settings_of
+from planner.ground.setting_declarations import Setting, settings_of
 from planner.kubernetes import shell_commands
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import kind_in
 from planner.pricing.price_history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
@@ -35,7 +35,17 @@ from planner.spot.spot_on_demand_mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.suitability_checks import CHECK_NAME, CheckResult, Status
 from planner.spot.workload_savings import SavingsDetail
-from planner.ui import answer_view, cache, downloads, errors, link, own_history, prices, tables, verdict
+from planner.ui import (
+    answer_view,
+    downloads,
+    errors,
+    link,
+    session_prices,
+    shared_answers,
+    spot_node_history,
+    tables,
+    verdict,
+)
 from planner.ui.settings_form import SettingsForm
 
 _BADGE: Final = {  # its colour, its words
@@ -94,17 +104,20 @@ def show(snapshot: Snapshot, key: str) -> None:
     if not is_whole:
         with place:
             try:
-                given = Inputs(book=prices.book())
-                figures(detail_of(cache.ask(QUESTION, snapshot, SavingsSettings(workload=key), given)), is_whole=False)
+                given = Inputs(book=session_prices.book())
+                figures(
+                    detail_of(shared_answers.ask(QUESTION, snapshot, SavingsSettings(workload=key), given)),
+                    is_whole=False,
+                )
             except HeadroomError as error:  # no mistake of a page that is asked about a rollout
                 st.caption(f"Not known: {words.literal(words.sentence(error.what))}")
         return
     parts = st.container()
-    derived = cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
+    derived = shared_answers.answer(spot_inputs.derive, snapshot, session_prices.book(), key)
     settings = _settings(derived)
     with st.grid(2):
-        own = own_history.given(snapshot)
-    result = cache.ask(QUESTION, snapshot, settings, own)
+        own = spot_node_history.given(snapshot)
+    result = shared_answers.ask(QUESTION, snapshot, settings, own)
     detail = detail_of(result)
     with place:
         verdicts(detail)
@@ -118,7 +131,7 @@ def show(snapshot: Snapshot, key: str) -> None:
         if much.open:
             answer_view.table(QUESTION, result, "steps", is_whole=True)
             st.caption("USD a month. Means add up; percentiles of the steps don't.")
-            own_history.show(result)
+            spot_node_history.show(result)
     with pays:
         if pays.open:
             break_even(detail.estimate.savings)
@@ -198,7 +211,7 @@ def verdicts(detail: SavingsDetail) -> None:
     saved = detail.estimate.savings
     derived, fitness = detail.derived, detail.suitability
     verdict.box(_verdict(detail)[0], detail.sentence)
-    if old := prices.age(derived.as_of):
+    if old := session_prices.age(derived.as_of):
         st.caption(old)
     if derived.is_on_spot:
         comparison_text = "this is what they save against on-demand ones, not a further saving"
@@ -332,7 +345,7 @@ def _cures(fitness: Suitability) -> None:
 @errors.part
 def history(derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
-    discounts = discount_series(prices.changes(), prices.book())
+    discounts = discount_series(session_prices.changes(), session_prices.book())
     machine = derived.machine_type
     own = [
         one for one in discounts if machine and any(_family(machine) == _family(other) for other in one.machine_types)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from planner.ground.errors import HeadroomError
-from planner.ground.settings import Setting, made, setting_of, settings_of
+from planner.ground.setting_declarations import Setting, made, setting_of, settings_of
 from planner.ui import link
 
 Settings = TypeVar("Settings")

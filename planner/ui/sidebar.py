@@ -7,10 +7,10 @@ from typing import Final
 
 import streamlit as st
 
-from planner.figures import report as report_figure
+from planner.figures import html_report as report_figure
 from planner.ground import words
-from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import NODE, POD
 from planner.questions import report
 from planner.questions.question import Inputs
 from planner.questions.report import ReportSettings
@@ -18,32 +18,32 @@ from planner.rollout import glossary
 from planner.sources import demo
 from planner.ui import (
     as_if,
-    capacity_inputs,
+    cluster_dialog,
     findings,
-    inventory_view,
     link,
     page_filter,
-    plan_view,
-    prices,
-    session,
+    pool_limit_inputs,
+    session_cluster,
+    session_prices,
     sign_in,
+    unblock_all_dialog,
 )
 
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
-    prices.begin()
+    session_prices.begin()
     with st.sidebar, st.container(gap="xsmall"):
         sign_in.sidebar()
-        session.choose()
-        if session.wanted() is not None:
+        session_cluster.choose()
+        if session_cluster.wanted() is not None:
             return
         for label, name, icon in (
             ("Another cluster", "cluster", "upload_file"),
             ("Suppose a change", "changes", "alt_route"),
         ):
             st.button(label, icon=f":material/{icon}:", key=f"open-{name}", type="tertiary", on_click=link.open_dialog, args=(name,))  # fmt: skip
-        snapshot = session.looked_at()
+        snapshot = session_cluster.looked_at()
         listed = ((NODE, snapshot.nodes), (POD, snapshot.pods))
         size = [
             words.count(len(kind_records), kind.name.lower())
@@ -51,7 +51,7 @@ def show() -> None:
             if kind_records or not snapshot.lacks(kind.name)
         ]
         st.caption(f"{', '.join(size)}  \ntaken {words.moment(snapshot.taken_at)}")
-        if session.is_demo():
+        if session_cluster.is_demo():
             how = "Made-up" if snapshot.source == demo.KINDS_NAME else "Recorded"
             st.badge(f"{how} example", icon=":material/science:", color="blue")
         else:
@@ -63,7 +63,7 @@ def show() -> None:
             st.markdown(glossary.as_markdown())
 
 
-_DIALOGS: Final = {"cluster": inventory_view.dialog, "changes": as_if.dialog, "plan": plan_view.dialog}
+_DIALOGS: Final = {"cluster": cluster_dialog.dialog, "changes": as_if.dialog, "plan": unblock_all_dialog.dialog}
 
 
 def dialog() -> None:
@@ -74,11 +74,14 @@ def dialog() -> None:
 
 def _review(snapshot: Snapshot) -> None:
     """The capacity review of the cluster, made when it is asked for: one HTML file that works without a network."""
-    is_embedded = session.is_demo()
+    is_embedded = session_cluster.is_demo()
 
     def made() -> str:
         inputs = Inputs(
-            limits=capacity_inputs.stated(snapshot), book=prices.book(), now=time.time(), is_embedded=is_embedded
+            limits=pool_limit_inputs.stated(snapshot),
+            book=session_prices.book(),
+            now=time.time(),
+            is_embedded=is_embedded,
         )
         return report_figure.html(report.review(snapshot, ReportSettings(), inputs))
 

@@ -13,8 +13,8 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.inventory.namespace_visibility import as_seen
-from planner.kubernetes.records import Snapshot
+from planner.inventory.namespace_redaction import as_seen
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import dashboard_access, signed_out_sessions
 from planner.sources.dashboard_access import Person, Refused, SignIn
 from planner.sources.signed_out_sessions import SignedOut

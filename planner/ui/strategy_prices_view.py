@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import streamlit as st
 
 from planner.capacity import strategy_prices, strategy_spare_gpus
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
 from planner.capacity.strategy_spare_gpus import SpareNeeds
-from planner.capacity.unlisted_node_groups import growing
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.added_nodes import money
 from planner.pricing.strategy_cost import SpareTerms
 from planner.questions import rollout as rollout_question
@@ -23,7 +23,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies.price import price_of_remedy
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import answer_view, cache, errors, link, prices
+from planner.ui import answer_view, errors, link, session_prices, shared_answers
 from planner.ui.settings_form import SettingsForm
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -42,12 +42,12 @@ def known(
 
 def _needs(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid) -> SpareNeeds:
     scenario = rollout_question.scenario_of(snapshot, rollout)
-    return cache.answer(strategy_spare_gpus.spare_needs, snapshot, scenario, grid)
+    return shared_answers.answer(strategy_spare_gpus.spare_needs, snapshot, scenario, grid)
 
 
 def _priced(snapshot: Snapshot, rollout: RolloutSettings, terms: SpareSettings, needs: SpareNeeds) -> StrategyCosts:
     spares = strategy_costs.spare_values(StrategyCostSettings(rollout=rollout, spares=terms))
-    return strategy_prices.price_strategies(snapshot, prices.book(), needs, spares)
+    return strategy_prices.price_strategies(snapshot, session_prices.book(), needs, spares)
 
 
 def typed() -> dict[str, float]:
@@ -67,7 +67,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
             return None
         message_place = st.container()
         with st.container(border=True), st.grid(min_column_width=190):
-            terms = _inputs(strategy_prices.default_terms(snapshot, prices.book(), needs))
+            terms = _inputs(strategy_prices.default_terms(snapshot, session_prices.book(), needs))
         costs = _priced(snapshot, rollout, terms, needs)
     except HeadroomError as error:
         errors.show(error)
@@ -131,7 +131,7 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
         place = f" like pool {costs.node_pool}'s" if costs.node_pool else f" like {needs.node}"
         st.caption(
             words.literal(f"Nodes{place}: {costs.machine_type} in {costs.region_id}, list prices of {costs.as_of}.")
-            + prices.age(costs.as_of)
+            + session_prices.age(costs.as_of)
         )
 
 
@@ -140,7 +140,7 @@ def remedy_price(snapshot: Snapshot, remedy: Remedy) -> str:
     if not remedy.extra_nodes:
         return ""
     try:
-        price = price_of_remedy(snapshot, prices.book(), remedy)
+        price = price_of_remedy(snapshot, session_prices.book(), remedy)
     except HeadroomError:  # said where the strategies' costs stand
         price = None
     return "no price" if price is None else money(price.usd_per_month, price.usd_per_rollout, price.kept)

@@ -9,18 +9,18 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.strategy_growth import with_brought
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.strategy_prices import StrategyCosts
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.strategy_unneeded_scale_ups import with_brought
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace
-from planner.ground.settings import setting_of
-from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
-from planner.kubernetes.nodes import gpu_model
+from planner.ground.setting_declarations import setting_of
+from planner.kubernetes.node_properties import gpu_model
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.workload_kinds import ROLLING_UPDATE, kind_in
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Inputs
@@ -29,8 +29,17 @@ from planner.remedies import limits, room_by_strategy
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RECREATE, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.strategy_choice import Weights
-from planner.ui import answer_view, cache, errors, link, pasted_manifest, prices, rollout_inputs, strategy_prices_view
-from planner.ui.components import component
+from planner.ui import (
+    answer_view,
+    errors,
+    link,
+    pasted_manifest,
+    rollout_inputs,
+    session_prices,
+    shared_answers,
+    strategy_prices_view,
+)
+from planner.ui.custom_components import component
 
 _GRID = "strategy_grid"
 _CALL = "strategyGrid(place, data, (pair) => setTriggerValue('pair', pair))"
@@ -67,7 +76,7 @@ def show(
     shown, places = grid, dict[Pair, int]()
     if pasted_manifest.is_one(snapshot):  # each strategy completes with some room: how much is what is asked
         scenario = rollout_question.scenario_of(snapshot, bare)
-        shown, roomy = cache.answer(room_by_strategy.with_room, snapshot, scenario, grid)
+        shown, roomy = shared_answers.answer(room_by_strategy.with_room, snapshot, scenario, grid)
         places |= roomy
     drawn = strategy_grid.told(shown, choice, rollout.replicas, chosen, places)
     component(_GRID, _CALL)(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
@@ -86,7 +95,9 @@ def show(
             pools = growing(snapshot, bare.pools.known(given))
             how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
             scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
-            brought = cache.answer(with_brought, snapshot, scenario, key, choice.options, pools, how, prices.book())
+            brought = shared_answers.answer(
+                with_brought, snapshot, scenario, key, choice.options, pools, how, session_prices.book()
+            )
             told = strategies.StrategiesAnswer(  # with the nodes that an autoscaler brings to each unasked
                 workload=key, replicas=rollout.replicas, sentence=choice.sentence, options=brought, recommended=best, apply=None, nouns=grid.nouns
             )  # fmt: skip
@@ -130,7 +141,7 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
     """An Argo Rollout's strategies, or a LeaderWorkerSet's: what completes, and the patch of the one that is recommended."""
     first = replace(settings, workloads=(rollout.workload,)) if settings.workloads else settings
     asked = strategies.StrategiesSettings(rollout=first, weights=_weights_given())
-    strategies_answer = cache.answer(strategies.answer, snapshot, asked)
+    strategies_answer = shared_answers.answer(strategies.answer, snapshot, asked)
     if strategies_answer.workload != rollout.workload:
         st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
         return
@@ -144,7 +155,7 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
     """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
     settings = strategies.without_strategy(settings)
-    return cache.answer(grids.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
+    return shared_answers.answer(grids.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
 
 
 def costs_of(

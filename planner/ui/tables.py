@@ -12,9 +12,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.errors import StreamlitDuplicateElementKey
 
-from planner.ground.tables import Rows, is_amounts, shown
+from planner.ground.table_formats import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
-from planner.ui import object_links
+from planner.ui import object_page_links
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def show(
     empty: str = "Nothing to show.",
     placeholder: str = "–",
     within: int = _PAGE_PIXELS,
-    opens: Sequence[object_links.PageLink | None] = (),
+    opens: Sequence[object_page_links.PageLink | None] = (),
     on_pick: Callable[[int], None] | None = None,
     **more: Any,
 ) -> None:
@@ -175,7 +175,7 @@ def show(
             **more,
         )
     if opens:
-        object_links.selected(event, opens)
+        object_page_links.selected(event, opens)
 
 
 def _formatted(cell: object, form: str | None) -> object:
@@ -184,7 +184,7 @@ def _formatted(cell: object, form: str | None) -> object:
 
 
 def _cards(
-    rows: Rows, opens: Sequence[object_links.PageLink | None], money: Collection[str], unknown: str, key: str
+    rows: Rows, opens: Sequence[object_page_links.PageLink | None], money: Collection[str], unknown: str, key: str
 ) -> None:
     """The first rows as a phone has them (a wider window hides them): the first cell, which opens what the row does, and below it what
     is known of the others."""
@@ -199,14 +199,14 @@ def _cards(
             ]
             text = f":small[{literal(' · '.join(parts))}]"
             if target is not None:
-                object_links.link(target, str(first))
+                object_page_links.link(target, str(first))
                 st.markdown(text)
             else:
                 st.markdown(f"**{literal(shown(first, unknown))}**  \n{text}")
         st.toggle(f"All {len(rows):,} in a table" if len(rows) > _MOST_CARDS else "As a table", key=f"_{key}")
 
 
-def row(target: object_links.PageLink | None, name: str, badge: str, color: Any, text: str, aside: str) -> None:
+def row(target: object_page_links.PageLink | None, name: str, badge: str, color: Any, text: str, aside: str) -> None:
     """One object in columns, a card on a phone: its name, which opens its page, a badge, what is said of it (Markdown), what stands
     beside."""
     name_column, badge_column, said, right = st.columns(_ROW_WIDTHS, vertical_alignment="center", gap="small")
@@ -214,7 +214,7 @@ def row(target: object_links.PageLink | None, name: str, badge: str, color: Any,
         if target is None:
             st.markdown(f"**{literal(name)}**")
         else:
-            object_links.link(target, name)
+            object_page_links.link(target, name)
     badge_column.badge(badge, color=color)
     said.markdown(text)
     right.caption(literal(aside))

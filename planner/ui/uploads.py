@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.sources import bounded_reading
-from planner.ui import errors, session
+from planner.ui import errors, session_cluster
 
 T = TypeVar("T")
 N = TypeVar("N")
@@ -63,7 +63,7 @@ def taken(
         return []
     st.session_state[batch] = number + 1
     contents = [(file.name, file.getvalue()) for file in files]
-    session.forget(files)
+    session_cluster.forget(files)
     return contents
 
 

@@ -27,7 +27,7 @@ from streamlit import config
 from planner.ground.errors import InputError
 from planner.serve.caller_authentication import Asgi, Receive, Scope, Send, header
 from planner.serve.endpoint_paths import ALIVE, METRICS, READY, REVIEWS
-from planner.ui import frontend
+from planner.ui import streamlit_static_files
 
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
@@ -100,7 +100,7 @@ def content_security_policy(index: str, framed_by: str = "'none'") -> str:
 def headers(framed_by: str = "'none'") -> tuple[tuple[bytes, bytes], ...]:
     """What every answer carries."""
     named = {
-        "content-security-policy": content_security_policy(frontend.page(), framed_by),
+        "content-security-policy": content_security_policy(streamlit_static_files.page(), framed_by),
         "x-frame-options": "DENY" if framed_by == "'none'" else "SAMEORIGIN",
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.tables import alike
+from planner.ground.table_formats import alike
 from planner.health.drift import shown_environments
 from planner.health.drift.listing_rows import matrix_rows
 from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
 from planner.health.restarts.model import Activity, Confidence, LineVerdict, LogLine, Loop
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import drift, memory, restarts
 from planner.questions import drift as plan_drift
 from planner.questions import restarts as plan_restarts
@@ -24,14 +24,14 @@ from planner.spot.savings_inputs import workloads
 from planner.ui import (
     answer_view,
     apply_view,
-    cache,
     errors,
     findings,
     health_inputs,
     link,
-    object_links,
+    object_page_links,
     page_frame,
     savings_view,
+    shared_answers,
     tables,
     verdict,
 )
@@ -45,7 +45,7 @@ def tabs(key: str, *, rolls_out: bool) -> Sequence[Any]:
     """What is told of the workload, one in sight at a time; of a Job no rollout, and of a manifest (`key` is "") nothing else."""
     if not key:
         return [st.container()]
-    names = (SPOT, object_links.HEALTH, object_links.ELSEWHERE)
+    names = (SPOT, object_page_links.HEALTH, object_page_links.ELSEWHERE)
     asked = (savings_view.PARAMETERS, health_inputs.OF_WHAT_IF, health_inputs.RULE)
     holds = {parameter: name for name, parameters in zip(names, asked, strict=True) for parameter in parameters}
     if rolls_out:
@@ -86,7 +86,7 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
         return
     logged = health_inputs.with_uploaded_logs(snapshot)
     given = Inputs(usages=health_inputs.usages(snapshot))
-    report = cache.ask(restarts.QUESTION, logged, restarts.RestartsSettings(cures=0), given).report
+    report = shared_answers.ask(restarts.QUESTION, logged, restarts.RestartsSettings(cures=0), given).report
     loops = [loop for loop in report.loops if loop.workload == key]
     if not loops:
         st.markdown("✓ None of its containers restarts or fails to start.")
@@ -101,7 +101,7 @@ def _memory(snapshot: Snapshot, key: str) -> None:
         return
     place = st.container()
     kubelet, stats = health_inputs.kubelet(snapshot)
-    plan = cache.ask(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), Inputs(stats=stats))
+    plan = shared_answers.ask(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), Inputs(stats=stats))
     about = [finding for finding in plan.findings if finding.object == key]
     with place:
         findings.show(about)
@@ -111,7 +111,7 @@ def _memory(snapshot: Snapshot, key: str) -> None:
     with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
         if is_drawn:
             change, then = health_inputs.what_if(snapshot, key, kubelet)
-            memory_change(cache.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
+            memory_change(shared_answers.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
 
 
 @errors.part
@@ -122,7 +122,7 @@ def _drift(snapshot: Snapshot, key: str) -> None:
     place, others = st.container(), health_inputs.other_clusters()
     rule = health_inputs.drift_settings((snapshot, *others))
     given = Inputs(usages=health_inputs.usages(snapshot), others=others)
-    report = cache.ask(drift.QUESTION, snapshot, rule, given)
+    report = shared_answers.ask(drift.QUESTION, snapshot, rule, given)
     service = next((service for service in report.services if key in service.workloads), None)
     with place:
         if service is None:
@@ -184,7 +184,7 @@ def evidence(loop: Loop) -> None:
 def cure(loop: Loop, snapshot: Snapshot) -> None:
     """What would help; where values are suggested, whether there is room and what their rollout does."""
     st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
-    restart_cure = cache.answer(plan_restarts.cure, snapshot, loop)
+    restart_cure = shared_answers.answer(plan_restarts.cure, snapshot, loop)
     if restart_cure is None:
         return
     apply_view.suggestion(restart_cure.suggestion)
@@ -313,7 +313,7 @@ def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
     apply_view.suggestion(value, today=str(suggestion.today))
     if "/" in suggestion.environment or snapshot.workload(suggestion.workload) is None:
         return  # of another cluster: its rollout is asked for there
-    adopted = cache.answer(plan_drift.adopt, snapshot, suggestion)
+    adopted = shared_answers.answer(plan_drift.adopt, snapshot, suggestion)
     apply_view.outcome(adopted)
     with st.expander("As YAML", icon=":material/code:"):
         st.code(adopted.patch_yaml, language=None)

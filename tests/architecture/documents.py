@@ -22,9 +22,9 @@ from planner.ground.exit_status import ExitStatus
 from planner.history import schema
 from planner.inventory import input_report, wire
 from planner.inventory.field_coverage import FIELDS, Standing
-from planner.kubernetes import feature_gates, kinds, kueue_managed_pods, unplayed_kinds
+from planner.kubernetes import feature_gates, kueue_managed_pods, unplayed_kinds, workload_kinds
 from planner.kubernetes.operator_update_rules import Updates
-from planner.kubernetes.pod_templates import TEMPLATED, Templated
+from planner.kubernetes.pod_template_kinds import TEMPLATED, Templated
 from planner.rollout import glossary, recording_agreement
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -176,7 +176,7 @@ Where next: [kinds](kinds.md), [what is played](rollout.md).
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
-    [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
+    [kind.named for kind in workload_kinds.WORKLOADS if kind.is_custom]
     + [name for name, one in unplayed_kinds.LISTED.items() if "." in one.group]
     + [f"{resource}.{kueue_managed_pods.GROUP}" for resource in kueue_managed_pods.KINDS.values()]
     + [
@@ -212,12 +212,12 @@ def glossary_page() -> str:
 
 def kinds_page() -> str:
     """docs/kinds.md: what is played, by whose rules, and what is only placed; of the tables of kinds."""
-    own = ", ".join(f"`{kind.name}`" for kind in kinds.ROLLING)
+    own = ", ".join(f"`{kind.name}`" for kind in workload_kinds.ROLLING)
     played = "".join(
         f"| `{kind.name}` ({kind.group}) | {kind.modelled} | {kind.project}: {kind.source} | recorded: `tests/conformance/kinds` |\n"
-        for kind in kinds.PLAYED if kind.is_custom
+        for kind in workload_kinds.PLAYED if kind.is_custom
     )  # fmt: skip
-    known = {(kind.name, kind.group) for kind in (*kinds.WORKLOADS, *kinds.PARTS)}
+    known = {(kind.name, kind.group) for kind in (*workload_kinds.WORKLOADS, *workload_kinds.PARTS)}
     others = [row for row in TEMPLATED if (row.kind, row.group) not in known]
     changed = "".join(
         f"| `{row.kind}` ({row.group}) | {_modelled(row.updates)} | {row.updates.project}: {row.updates.source} | no |\n"
@@ -302,7 +302,7 @@ def with_reading(text: str) -> str:
 def with_webhook_rules(text: str) -> str:
     """deploy/webhook.yaml with a rule for each API group of other projects whose writes are reviewed."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for kind in kinds.PLAYED:
+    for kind in workload_kinds.PLAYED:
         if kind.is_custom:
             scale = [f"{kind.resource}/scale"] if kind.has_scale else []
             groups.setdefault((kind.group, kind.version), []).extend([kind.resource, *scale])

@@ -15,9 +15,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from planner.cli.prices import PRICES_FORMAT
 from planner.ground.records import WRITTEN_NAME
-from planner.ground.settings import settings_of
+from planner.ground.setting_declarations import settings_of
 from planner.ground.words import Text
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.pricing.price_rows import WAYS
 from planner.questions import INDEX, question_called
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from planner.cli.python_api import FIRST, OTHER_NAMES
-from planner.ground.settings import Setting, settings_of
+from planner.ground.setting_declarations import Setting, settings_of
 from planner.questions import INDEX, question_called
 
 STUB = "headroom_planner/__init__.pyi"

@@ -12,17 +12,17 @@ from typing import Final, get_args, get_type_hints
 import pytest
 
 from planner.history import anonymization
-from planner.inventory import namespace_visibility
+from planner.inventory import namespace_redaction
 from planner.kubernetes.field_privacy import Tells, records_in, told_by
-from planner.kubernetes.records import Event, Snapshot
+from planner.kubernetes.object_records import Event, Snapshot
 from tests.architecture.tree import parsed
 
 LISTS: Final[dict[ModuleType, set[str]]] = {
-    namespace_visibility: {"IN_NAMESPACES", "_OF_ALL", "_ASKING"},
+    namespace_redaction: {"IN_NAMESPACES", "_OF_ALL", "_ASKING"},
     anonymization: set(),
 }
 PAGES: Final = {
-    namespace_visibility: Path("planner/inventory/namespace_visibility.py"),
+    namespace_redaction: Path("planner/inventory/namespace_redaction.py"),
     anonymization: Path("planner/history/anonymization.py"),
 }
 FIELDS: Final = frozenset(one.name for record in records_in(Snapshot) for one in fields(record))
@@ -49,7 +49,7 @@ def test_what_is_hidden_is_all_that_has_a_namespace() -> None:
     within = {
         name for name, some in kinds.items() for one in some if is_dataclass(one) and "namespace" in get_type_hints(one)
     }
-    assert {*namespace_visibility.IN_NAMESPACES, "workloads", "others", "events", "logs"} == within
+    assert {*namespace_redaction.IN_NAMESPACES, "workloads", "others", "events", "logs"} == within
 
 
 def test_what_is_taken_away_has_a_value_that_stands_there_instead() -> None:

@@ -130,7 +130,7 @@ def test_a_name_of_two_rooms_is_seen() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        "| what a pod holds | `planner/kubernetes/records.py` `Pod.gone` |",
+        "| what a pod holds | `planner/kubernetes/object_records.py` `Pod.gone` |",
         "| what a pod holds | `planner/kubernetes/nowhere.py` `Pod` |",
         "| what a pod holds | somewhere |",
     ],
@@ -147,5 +147,5 @@ def test_newcomers_find_the_page_of_rules() -> None:
 
 def test_the_core_is_looked_at() -> None:
     core = next(check for check in CHECKS if check.holds == "the core touches nothing outside").subjects()
-    assert {Path("planner/kubernetes/records.py"), Path("planner/rollout/answers.py")} <= set(core)
+    assert {Path("planner/kubernetes/object_records.py"), Path("planner/rollout/answers.py")} <= set(core)
     assert Path("pages/_router.py") in pages.pages()

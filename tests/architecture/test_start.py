@@ -95,7 +95,7 @@ def test_a_verdict_loads_no_pages_no_clouds_and_no_bill(command: tuple[str, ...]
 )
 def test_a_verdict_with_its_price_loads_the_bill_and_nothing_else(command: tuple[str, ...]) -> None:
     found = loaded(*command)
-    assert under(found, "planner.pricing.bill")
+    assert under(found, "planner.pricing.projected_bill")
     is_drawn = command[0] == "gate"
     assert not under(found, *PAGES, *OUTSIDE, *SPOT, *OTHERS, *SELECTORS, *KEPT, *(() if is_drawn else CHANCE))
 
@@ -106,7 +106,7 @@ def test_the_list_of_commands_loads_no_engine() -> None:
 
 def test_what_is_looked_for_is_found_where_it_is_used() -> None:
     """So that no line above is true for want of the name: `costs` loads the bill, `drift` what compares."""
-    assert under(loaded("costs", "demo"), "planner.pricing.bill")
+    assert under(loaded("costs", "demo"), "planner.pricing.projected_bill")
     assert under(loaded("drift", "demo"), "planner.health.drift")
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import click
 
-from planner.capacity import free_capacity as capacity_left
-from planner.capacity import overview as overviews
+from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.headroom_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
@@ -27,11 +27,11 @@ from planner.capacity.node_pools import pools
 from planner.ground.records import replace
 from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import gate
 from planner.questions import restarts as restarts_question
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout import strategy_grid as grids
 from planner.rollout.prepared_change import Scenario
@@ -70,12 +70,12 @@ def _asked(cluster: str) -> Iterator[Figure]:
 
     def first() -> float:
         snapshot = inputs.snapshot(cluster)
-        return once(lambda: rollouts.rollout(snapshot, _restart(STUCK[cluster], 0)))
+        return once(lambda: rollout_with_remedies.rollout(snapshot, _restart(STUCK[cluster], 0)))
 
     def verdict(key: str, runs: int, *, ties: bool = False) -> float:
         snapshot = inputs.snapshot(cluster)
-        rollouts.rollout(snapshot, _restart(key, 0))
-        return best(lambda run: rollouts.rollout(snapshot, _restart(key, run, ties=ties)), runs=runs)
+        rollout_with_remedies.rollout(snapshot, _restart(key, 0))
+        return best(lambda run: rollout_with_remedies.rollout(snapshot, _restart(key, run, ties=ties)), runs=runs)
 
     def grid() -> float:
         snapshot, key = inputs.snapshot(cluster), clusters.TEN if cluster == QUIET else STUCK[cluster]
@@ -188,7 +188,9 @@ def _ten_thousand(share: str | None, *, is_new: bool) -> float:
 def _changed(cluster: str, change: WorkloadChange) -> float:
     snapshot = inputs.snapshot(cluster)
     return best(
-        lambda run: rollouts.rollout(snapshot, Scenario(changes=(change,), seed=run, runs=1, with_remedies=False)),
+        lambda run: rollout_with_remedies.rollout(
+            snapshot, Scenario(changes=(change,), seed=run, runs=1, with_remedies=False)
+        ),
         runs=3,
     )
 
@@ -208,8 +210,12 @@ def _in_flight() -> tuple[float, ...]:
     snapshot = clusters.in_flight(calm, 200)
     rolling = [one.key for one in calm.workloads if one.traits.has_replicas and one.replicas > 1]
     keys = [clusters.FIFTY, clusters.HELD, clusters.TEN, *random.Random(5_000).sample(rolling, 40)]
-    rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
-    return tuple(best(lambda run, k=key: rollouts.rollout(snapshot, _restart(k, run)), runs=3) for key in keys)  # type: ignore[misc]
+    rollout_with_remedies.rollout(snapshot, _restart(clusters.FIFTY, 0))
+    return tuple(best(partial(_restarted, snapshot, key), runs=3) for key in keys)
+
+
+def _restarted(snapshot: Snapshot, key: str, run: int) -> object:
+    return rollout_with_remedies.rollout(snapshot, _restart(key, run))
 
 
 # ── what isn't of the five clusters ──────────────────────────────────────────────────────────────────────────────────
@@ -232,14 +238,16 @@ def many() -> Iterator[Figure]:
 
 def _beside(waiting: int) -> float:
     snapshot = crowd.waiting(waiting)
-    rollouts.rollout(snapshot, _restart(crowd.STUCK, 0))
-    return best(lambda run: rollouts.rollout(snapshot, _restart(crowd.STUCK, run)), runs=5)
+    rollout_with_remedies.rollout(snapshot, _restart(crowd.STUCK, 0))
+    return best(lambda run: rollout_with_remedies.rollout(snapshot, _restart(crowd.STUCK, run)), runs=5)
 
 
 def _whole(change: WorkloadChange) -> float:
     snapshot = demo.read()
     growing = pools(prepared_question.compiled(snapshot))
-    return best(lambda run: rollouts.rollout(snapshot, Scenario(changes=(change,), seed=run), growing), runs=2)
+    return best(
+        lambda run: rollout_with_remedies.rollout(snapshot, Scenario(changes=(change,), seed=run), growing), runs=2
+    )
 
 
 def spot() -> Iterator[Figure]:
@@ -306,8 +314,8 @@ def _dense(nodes: int) -> tuple[float, float]:
     """Seconds of one verdict, and of making tables for each pod, with thirty pods a node."""
     snapshot = clusters.snapshot(clusters.lay_out(nodes))
     tables = best(lambda _: Cluster(snapshot), runs=3) / len(snapshot.pods)
-    rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
-    return best(lambda run: rollouts.rollout(snapshot, _restart(clusters.FIFTY, run)), runs=9), tables
+    rollout_with_remedies.rollout(snapshot, _restart(clusters.FIFTY, 0))
+    return best(lambda run: rollout_with_remedies.rollout(snapshot, _restart(clusters.FIFTY, run)), runs=9), tables
 
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────

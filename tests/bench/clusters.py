@@ -19,7 +19,7 @@ from typing import Any
 
 from planner.ground import well_known_names
 from planner.ground.records import replace
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     FrozenMap,
     NodeAffinity,
     NodeSelectorTerm,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import cluster_dumps
 from planner.sources.shipped_files import data_folder
 from tests.builders.objects import read_items

@@ -17,11 +17,11 @@ from typing import Any
 
 from planner.ground.records import replace
 from planner.history.snapshot_rows import Rows, every_of, rows_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import trends
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsSettings
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -41,7 +41,7 @@ def measure() -> Iterator[Figure]:
     fleet = f"{CLUSTERS} x {DAYS} days"
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
         store, snapshot = Store(folder), crowd.snapshot(COPIES)
-        answers = stored_answers.answers(
+        answers = answers_for_store.answers(
             snapshot, Inputs(book=embedded_book()), ("overview", "capacity", "costs", "findings")
         )
         rows = rows_of(snapshot, answers, written_by="bench")

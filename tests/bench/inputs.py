@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.sources import cluster_dumps, demo
 from planner.sources.shipped_files import data_folder
 from tests.bench import clusters, crowd

@@ -19,10 +19,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from planner.capacity import free_capacity, overview
+from planner.capacity import capacity_answer, rollout_readiness
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources import cluster_dumps, demo
 from tests.bench import commands, crowd
@@ -87,8 +87,8 @@ def ratios() -> Iterator[tuple[str, float]]:
     )
     for what, call in (
         ("a verdict with ways out", lambda run: rollout(snapshot, Scenario(changes=(change,), seed=run))),
-        ("every workload's rollout", lambda _: overview.played(snapshot)),
-        ("what is left", lambda _: free_capacity.capacity(snapshot)),
+        ("every workload's rollout", lambda _: rollout_readiness.played(snapshot)),
+        ("what is left", lambda _: capacity_answer.capacity(snapshot)),
         ("readiness plan of the demo", lambda _: plan.answer(demo.read(), plan.PlanSettings())),
     ):
         yield f"{what} / {PIECE}", beside_piece(call)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Pod
+from planner.kubernetes.object_records import Pod
 from planner.rollout.in_flight import in_flight
 from planner.scheduling.cluster import Cluster
 from planner.sources import cluster_dumps, demo

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from planner.inventory.change import document_of
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.object_records import Snapshot, Workload
 from tests.ports import reserved
 
 PATH = "/v1/rollouts?timeout=2s"

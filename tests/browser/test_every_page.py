@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from planner.ui import frontend
+from planner.ui import streamlit_static_files
 from tests.browser.accessibility import accessibility_faults
 from tests.browser.dashboard import ALL_DRAWN, OUTPUT, Visitor, heading, pages, rooms
 from tests.running_app import running_app
@@ -72,7 +72,7 @@ def is_asked_for_at_once(visitor: Visitor) -> None:
     """What every page needs is in the frontend's own page, and the server is looked for once, where it is."""
     asked = visitor.page.evaluate("performance.getEntriesByType('resource').map(one => [one.name, one.initiatorType])")
     late = [Path(name).name for name, kind in asked if kind == "script"]
-    assert not [name for name in late if name.partition(".")[0] in frontend._ON_EVERY_PAGE]
+    assert not [name for name in late if name.partition(".")[0] in streamlit_static_files._ON_EVERY_PAGE]
     assert sorted(name.removeprefix(visitor.url) for name, _ in asked if "/_stcore/" in name) == [
         "/_stcore/health",
         "/_stcore/host-config",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.builders.objects import GPU, Item, deployment, pod_spec, read_items
 
 SAID: Final = "made by tests/builders/aks.py: no real cluster"

@@ -22,9 +22,9 @@ from unittest import mock
 
 from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.sources import cluster_dumps, demo
 from planner.sources import store as stores
 from planner.sources.prices import embedded_book
@@ -57,7 +57,7 @@ def write(folder: Path = FOLDER) -> None:
     """The store, its files named after the moments."""
     shutil.rmtree(folder, ignore_errors=True)
     for snapshot in moments():
-        answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
+        answers = answers_for_store.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
         rows = {name: some for name, some in rows_of(snapshot, answers, written_by="").items() if name in _ROWS}
         clock = SimpleNamespace(time=lambda taken=snapshot.taken_at: taken, monotonic=time.monotonic)
         with mock.patch.object(stores, "time", clock), mock.patch.object(stores, "_unique", return_value="made"):

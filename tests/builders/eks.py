@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.builders.objects import GPU, Item, deployment, owner, pod, pod_spec, read_items
 
 SAID: Final = "made by tests/builders/eks.py: no real cluster"

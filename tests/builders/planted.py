@@ -10,7 +10,7 @@ from itertools import count
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 
 
 class Planter:

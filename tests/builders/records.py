@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.ground.quantity import parse
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Node
 
 
 def amounts(given: Mapping[str, str | int] | None = None, /, **more: str | int) -> Amounts:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import combinations, permutations, product
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
+from planner.kubernetes.object_records import Node, Pod, Snapshot, Strategy, Workload
 from planner.rollout.answers import rolling
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
+from planner.scheduling.template_node import empty_copy
 
 GPU = "nvidia.com/gpu"
 POOL = "cloud.google.com/gke-nodepool"

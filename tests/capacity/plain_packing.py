@@ -1,4 +1,4 @@
-"""The packing of `planner.spot.repack` played plainly, pod by pod, with every filter on every node: what it is compared with."""
+"""The packing of `planner.spot.node_consolidation` played plainly, pod by pod, with every filter on every node: what it is compared with."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from planner.ground.records import replace
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import goes_with_its_node, stays
+from planner.kubernetes.pod_properties import goes_with_its_node, stays
 from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup
-from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
-from planner.spot.repack import PoolDeparture, Repacked
+from planner.scheduling.template_node import bare_copy, empty_copy
+from planner.spot.node_consolidation import PoolDeparture, Repacked
 
 IN_VAIN = 1_000
 """Nodes in a row that can't be emptied, after which it stops: its own, and more than the quick way tries."""

@@ -11,14 +11,14 @@ from itertools import product
 from typing import NamedTuple
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.remedies.scenario import PlanCase
 from planner.rollout.pod_durations import seconds_at
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import compile_shape
+from planner.scheduling.template_node import empty_copy
 
 ARRIVAL, GPU_ARRIVAL = 120.0, 300.0
 DRAWS = 9

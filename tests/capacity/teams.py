@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 Object = dict[str, Any]
 GPU = "nvidia.com/gpu"

@@ -7,20 +7,20 @@ from random import Random
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import Snapshot
-from planner.remedies.certificate import ALL, certificate
-from planner.remedies.certificate_answer import Certificate
-from planner.remedies.combinations import SearchOutcome, search
+from planner.kubernetes.object_records import Snapshot
 from planner.remedies.lever_ranges import Knobs, Lever, knobs
+from planner.remedies.pareto_plan_search import SearchOutcome, search
+from planner.remedies.pareto_plans_answer import Certificate
+from planner.remedies.pareto_plans_report import ALL, certificate
 from planner.remedies.player import Costs
 from planner.remedies.scenario import PlanCase
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.capacity.plain_plans import Vector, beats, every, pools_of
 from tests.quick import seeds

@@ -7,16 +7,16 @@ from collections import Counter
 import pytest
 
 from planner.capacity.drain import described, play
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_losses import LossPlayer
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.capacity.simulation_films import change_film
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.capacity.what_if_syntax import parse_change
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
 from planner.remedies.make_room import RoomRequest, make_room, room_film
-from planner.remedies.rollouts import stuck_film
+from planner.remedies.rollout_with_remedies import stuck_film
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
 from tests.seen import premise

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.free_resources import shape
-from planner.kubernetes.records import Snapshot
+from planner.capacity.free_resources_by_pool import shape
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, survive
 from planner.sources import demo
 from tests.builders.objects import node, pod, pod_spec, snapshot

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import growth
-from planner.capacity.growth import new_nodes
+from planner.capacity import scale_up_simulation
 from planner.capacity.node_pools import pools
+from planner.capacity.scale_up_simulation import new_nodes
 from planner.ground.records import replace
-from planner.inventory.autoscaler_settings import Autoscaling
+from planner.inventory.autoscaler_flags import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
-from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
-from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.node_properties import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
+from planner.kubernetes.object_records import FrozenMap, Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -31,7 +31,7 @@ def asked(
     cluster: Snapshot, *limits: PoolLimits, workload: str = "Deployment/ml/a", seconds: float | None = None
 ) -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=workload),), runs=1, with_remedies=False)
-    return rollouts.rollout(
+    return rollout_with_remedies.rollout(
         cluster, scenario, pools(prepared_question.compiled(cluster), limits), Autoscaling(arrival_seconds=seconds)
     )
 
@@ -52,7 +52,7 @@ def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> Non
 
 def test_without_pools_nothing_is_different() -> None:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    found = rollouts.rollout(full(), scenario)
+    found = rollout_with_remedies.rollout(full(), scenario)
     assert (found.verdict, str(found.growth)) == (Verdict.STUCK, "")
 
 
@@ -185,7 +185,9 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
         runs=1,
         with_remedies=False,
     )
-    found = rollouts.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5")))
+    found = rollout_with_remedies.rollout(
+        cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5"))
+    )
     assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
     assert str(found.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")
 
@@ -196,7 +198,7 @@ def test_a_growth_too_large_to_play_is_said_to_be_unknown(monkeypatch: pytest.Mo
         run.is_cut, run.completed = True, False
         return run
 
-    monkeypatch.setattr(growth, "simulate", cut)
+    monkeypatch.setattr(scale_up_simulation, "simulate", cut)
     found = asked(full(), *parse_typed_limits("t4=5"))
     assert found.verdict is Verdict.UNKNOWN
     assert str(found.sentence).startswith(
@@ -225,6 +227,6 @@ def test_all_that_wait_at_once_have_their_nodes_at_once() -> None:
     cluster = snapshot(nodes, deployment("a", ["n0"], pod_spec(gpus=1), **SURGE_ONLY))
     change = WorkloadChange(workload="Deployment/ml/a", replicas=600, new_revision=False)
     limits = pools(prepared_question.compiled(cluster), parse_typed_limits("t4=100"))
-    found = rollouts.rollout(cluster, Scenario(changes=(change,), runs=1, with_remedies=False), limits)
+    found = rollout_with_remedies.rollout(cluster, Scenario(changes=(change,), runs=1, with_remedies=False), limits)
     assert str(found.growth) == "completes if pool t4 grows by 74 nodes (1 → 75, max 100)"
     assert sum("nodes of pool t4 come" in row.event for row in found.timeline) == 1

@@ -6,7 +6,7 @@ import copy
 import json
 from typing import Any
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import rollout
 from planner.questions.question import Inputs
 from planner.rollout.answers import RolloutResult, Verdict

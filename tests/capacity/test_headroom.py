@@ -24,8 +24,8 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster

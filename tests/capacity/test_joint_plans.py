@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.questions.plan import _ORDER, PlanSettings, answer
 from planner.remedies import limits, scenario, sequential_rollouts
-from planner.remedies.measures import MeasureKind
-from planner.remedies.plan import PlanAnswer
+from planner.remedies.plan_actions import MeasureKind
+from planner.remedies.readiness_planner import PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import POOL, WHOLE, Item, deployment, node, pod, pod_spec, snapshot

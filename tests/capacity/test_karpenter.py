@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import autoscalers_seen, growing
+from planner.capacity.hypothetical_node_groups import autoscalers_seen, growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import with_snapshots
-from planner.kubernetes.nodes import machine_type
-from planner.kubernetes.records import FrozenMap, Presence
+from planner.kubernetes.node_properties import machine_type
+from planner.kubernetes.object_records import FrozenMap, Presence
 from planner.questions import gate
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, answer
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pool_files
@@ -65,7 +65,7 @@ def asked(
     patch = {"spec": {"template": {"spec": {"nodeSelector": selector, "containers": [container]}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, known))
+    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, known))
 
 
 @pytest.mark.parametrize(("gpus", "machine"), [(2, "g4dn.12xlarge"), (4, "g4dn.12xlarge")])

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from planner.capacity import least_nodes
+from planner.capacity import node_count_lower_bound
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_autoscalers import autoscalers_of
-from planner.kubernetes.pods import goes_with_its_node
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.pod_properties import goes_with_its_node
 from planner.rollout.in_flight import in_flight
 from planner.rollout.independent_actors import going
 from planner.rollout.ownership import workloads_by_key
@@ -63,7 +63,11 @@ def test_what_stays_is_what_one_pod_after_another_comes_to(made: Callable[[], Sn
     for workload in cluster.snapshot.workloads:
         shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
         for place, (mine, plain) in enumerate(
-            zip(least_nodes._staying(cluster, workload, shape), one_by_one(cluster, workload, shape), strict=True)
+            zip(
+                node_count_lower_bound._staying(cluster, workload, shape),
+                one_by_one(cluster, workload, shape),
+                strict=True,
+            )
         ):
             assert (mine == plain).all(), workload.key
             found[place] |= bool(plain.any())
@@ -76,7 +80,9 @@ def test_a_deployment_that_fits_nowhere_needs_nodes_and_a_daemon_set_needs_none(
     large = pod_spec(cpu="3")
     there = [bare_pod(f"p{number}", large, on=f"n{number}") for number in range(2)]
     cluster = Cluster(snapshot(*nodes, there, deployment("a", [""], large), daemon_set("d", [], large)))
-    bound = {one.kind: least_nodes.least_nodes(cluster, one, lambda *_: 7.0) for one in cluster.snapshot.workloads}
+    bound = {
+        one.kind: node_count_lower_bound.least_nodes(cluster, one, lambda *_: 7.0) for one in cluster.snapshot.workloads
+    }
     assert {kind: (one.nodes, one.usd_per_month) for kind, one in bound.items()} == {
         "Deployment": (1, 7.0), "DaemonSet": (0, 0.0),
     }  # fmt: skip

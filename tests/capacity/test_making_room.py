@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from planner.capacity import exact_moves
-from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
+from planner.capacity.eviction_simulation import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
 from planner.capacity.movable_pods import MoveObjective, Stays, movable
 from planner.capacity.work_limits import LIMITS
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.ground.words import usd
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.pricing.bill import usd_of_pods
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.pricing.projected_bill import usd_of_pods
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.rollout.eviction_requests import these
 from planner.rollout.prepared_change import Scenario

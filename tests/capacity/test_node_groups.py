@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.node_groups import Sizes, node_groups, template_of
 from planner.capacity.node_pools import pools
-from planner.capacity.unlisted_node_groups import growing
 from planner.ground.well_known_names import CPU, NVIDIA_GPU, ZONE
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.template_node import bare_copy
 from planner.sources import node_pool_files
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
@@ -37,7 +37,7 @@ def asked(cluster: Snapshot, document: list[dict[str, Any]]) -> RolloutResult:
     patch = {"spec": {"template": {"spec": {"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-l4"}}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
+    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
 
 
 def one_on_a_t4() -> Snapshot:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.free_resources import pool_line
+from planner.capacity.free_resources_by_pool import pool_line
 from planner.capacity.node_pools import NodePool, pools, unmatched
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pool_files
 from tests.builders.objects import deployment, node, pod_spec, snapshot

@@ -16,7 +16,7 @@ from planner.ground.records import replace
 from planner.history.snapshot_names import SnapshotAddress
 from planner.history.snapshot_rows import rows_of
 from planner.inventory.past_job_durations import RunBand, RunSeen, RunsSeen, lengths_of, remaining, series_of
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.sources.store import Store
 from tests.capacity.teams import NOW, flavor, local, moment, queue, read, workload
 from tests.pages.visiting import said, visit

@@ -13,10 +13,10 @@ from planner.capacity.kueue_queues import Queues, Waiting, queues
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.errors import ChangeError, NotKnownError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import NOTHING
 from planner.questions.queues import QUESTION, QueuesSettings
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
@@ -371,7 +371,7 @@ def test_kueues_version_is_read_and_said() -> None:
 def test_cohorts_that_were_refused_are_not_none() -> None:
     from dataclasses import replace
 
-    from planner.kubernetes.records import FrozenMap, Presence
+    from planner.kubernetes.object_records import FrozenMap, Presence
 
     found = read(teams())
     hidden = replace(found, presence=FrozenMap({**found.presence, "Cohort": Presence.REFUSED}))

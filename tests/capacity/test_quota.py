@@ -11,10 +11,10 @@ from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.cloud_quotas import Quota
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.object_records import Finding, Snapshot
 from planner.questions import gate
 from planner.questions.question import Inputs
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources import node_pool_files
@@ -45,7 +45,9 @@ def two_nodes() -> Snapshot:
 def asked(*limits: PoolLimits) -> RolloutResult:
     cluster = two_nodes()
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, pools(compiled(cluster), (*parse_typed_limits("t4=5"), *limits)))
+    return rollout_with_remedies.rollout(
+        cluster, scenario, pools(compiled(cluster), (*parse_typed_limits("t4=5"), *limits))
+    )
 
 
 def said(found: RolloutResult) -> list[Finding]:
@@ -102,7 +104,7 @@ def test_who_has_no_cloud_has_no_quota() -> None:
     plain = [{**one, "metadata": {**one["metadata"], "labels": {"node-pool": "t4"}}} for one in nodes]
     cluster = snapshot(*plain, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY))
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    found = rollouts.rollout(cluster, scenario, pools(compiled(cluster), parse_typed_limits("t4=5")))
+    found = rollout_with_remedies.rollout(cluster, scenario, pools(compiled(cluster), parse_typed_limits("t4=5")))
     assert not [one for one in found.doubts if "quota" in str(one.why)]
 
 

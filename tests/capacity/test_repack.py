@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot
 from planner.rollout.prepared_change import compiled
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
 from planner.spot import cluster_savings as fleet_savings
-from planner.spot.repack import Packing, nodes_alike
+from planner.spot.node_consolidation import Packing, nodes_alike
 from tests.bench import clusters, crowd
 from tests.builders.objects import read_items
 from tests.capacity.plain_packing import PlainPacking

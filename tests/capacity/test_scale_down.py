@@ -7,11 +7,11 @@ import json
 import pytest
 
 from planner.capacity.node_pools import pools
-from planner.inventory.autoscaler_settings import Autoscaling
+from planner.inventory.autoscaler_flags import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.kubernetes.records import Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources.node_pool_files import read_bytes
@@ -25,7 +25,7 @@ SURGE: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge
 def told(cluster: Snapshot, known: str | tuple[PoolLimits, ...] = "t4=5", how: Autoscaling | None = None) -> list[str]:
     limits = parse_typed_limits(known) if isinstance(known, str) else known
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    found = rollouts.rollout(cluster, scenario, pools(compiled(cluster), limits), how)
+    found = rollout_with_remedies.rollout(cluster, scenario, pools(compiled(cluster), limits), how)
     assert found.verdict is Verdict.NEEDS_GROWTH
     return [one.what for one in found.findings if one.code == "nodes-go-again"]
 
@@ -118,6 +118,6 @@ def test_karpenter_takes_nodes_away_as_its_node_pool_says(disruption: Item, said
     known += read_bytes(json.dumps(eks.instance_types()).encode(), name="types.json")
     scenario = Scenario(changes=(WorkloadChange(workload=eks.INFERENCE),), runs=1, with_remedies=False)
     cluster = eks.snapshot()
-    found = rollouts.rollout(cluster, scenario, pools(compiled(cluster), known))
+    found = rollout_with_remedies.rollout(cluster, scenario, pools(compiled(cluster), known))
     assert found.verdict is Verdict.NEEDS_GROWTH
     assert any(one.what.startswith(said) for one in found.findings if one.code == "nodes-go-again"), found.findings

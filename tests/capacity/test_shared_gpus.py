@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
-from planner.kubernetes.nodes import Sharing
+from planner.kubernetes.node_properties import Sharing
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from planner.capacity.capacity_buffers import buffered
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -34,7 +34,7 @@ def with_one_free(*more: Item | list[Item]) -> Snapshot:
 def asked(cluster: Snapshot, patch: Any = None, most: int = 5) -> RolloutResult:
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch) if patch else "")
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, parse_typed_limits(f"t4={most}")))
+    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, parse_typed_limits(f"t4={most}")))
 
 
 def placeholder(priority: int) -> list[Item]:

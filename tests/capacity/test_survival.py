@@ -10,16 +10,16 @@ from random import Random
 import pytest
 import yaml
 
-from planner.capacity.counted_node_losses import Counting, LossOutcome
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_losses import NONE, LossPlayer
+from planner.capacity.node_losses_without_simulation import Counting, LossOutcome
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.capacity.what_if_syntax import parse_change
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import replace
 from planner.ground.work_budget import TooLargeError, part
-from planner.kubernetes.records import FrozenMap, Presence
+from planner.kubernetes.object_records import FrozenMap, Presence
 from planner.rollout.prepared_change import compiled
 from planner.rollout.simulation import _ATTEMPT_UNITS, Simulation
 from planner.scheduling.cluster import Cluster
@@ -252,7 +252,7 @@ def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = at_rest(snapshot(node("n0"), node("n1"), node("n2"), *kinds))
     whole, bounded = Counting(cluster), Counting(cluster)
     found = [whole.outcome([place]) for place in (0, 1, 0)]
-    monkeypatch.setattr("planner.capacity.counted_node_losses.LIMITS", replace(LIMITS, taken_by_nodes=6))
+    monkeypatch.setattr("planner.capacity.node_losses_without_simulation.LIMITS", replace(LIMITS, taken_by_nodes=6))
     assert [bounded.outcome([place]) for place in (0, 1, 0)] == found
     assert None not in found
     assert (len(whole._open), len(bounded._open)) == (5, 1)

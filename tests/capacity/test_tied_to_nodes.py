@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import growth
+from planner.capacity import scale_up_simulation
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import rollout
-from planner.questions.pool_settings import PoolSettings
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Reason, RolloutResult, Verdict
@@ -49,13 +49,13 @@ def preempting(cpu: str) -> Snapshot:
 def plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rollouts with more nodes were played."""
     counted: list[int] = []
-    play = growth._GrowthRequest.played
+    play = scale_up_simulation._GrowthRequest.played
 
     def counting(*asked: Any, **how: Any) -> Run:
         counted.append(1)
         return play(*asked, **how)
 
-    monkeypatch.setattr(growth._GrowthRequest, "played", counting)
+    monkeypatch.setattr(scale_up_simulation._GrowthRequest, "played", counting)
     return counted
 
 

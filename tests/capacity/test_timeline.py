@@ -13,10 +13,10 @@ from planner.capacity.what_if_syntax import Later, parse_change, parse_later, te
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as answer_of
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate

@@ -10,7 +10,7 @@ import pytest
 
 from planner.capacity.kueue_queues import queues
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import Reason, Verdict

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
-from planner.inventory.autoscaler_settings import Autoscaling
+from planner.inventory.autoscaler_flags import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import Snapshot
-from planner.questions.pool_settings import PoolSettings
+from planner.kubernetes.object_records import Snapshot
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategies import StrategiesSettings, answer
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
 from planner.sources import demo
@@ -31,7 +31,7 @@ def full(grace: int) -> Snapshot:
 
 def asked(cluster: Snapshot, limits: str = "t4=5", how: Autoscaling | None = None) -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, pools(compiled(cluster), parse_typed_limits(limits)), how)
+    return rollout_with_remedies.rollout(cluster, scenario, pools(compiled(cluster), parse_typed_limits(limits)), how)
 
 
 def test_a_pod_that_waits_longer_than_the_autoscaler_brings_nodes_that_nobody_needs() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import autoscalers_seen, growing
+from planner.capacity.hypothetical_node_groups import autoscalers_seen, growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pool_files
@@ -48,7 +48,7 @@ def asked(
     patch = json.dumps({"spec": {"template": {"spec": template}}}) if template else ""
     change = WorkloadChange(workload="Deployment/ml/a", patch=patch)
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
+    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
 
 
 def test_only_pools_that_nobody_tells_are_named() -> None:

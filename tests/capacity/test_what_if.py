@@ -15,10 +15,10 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import what_if
 from planner.questions.question import NOTHING, Inputs
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared_change import Scenario

@@ -37,7 +37,7 @@ def test_a_file_is_named_in_full(tmp_path: Path) -> None:
         main(["app", str(tmp_path / "a.json"), "--no-browser", "--port", "1234"])
     words, environment = seen.value.args
     assert environment[CLUSTER_VARIABLE] == str(tmp_path / "a.json")
-    assert words[1:] == ["-m", "planner.cli.dashboard", "localhost", "1234"]
+    assert words[1:] == ["-m", "planner.cli.dashboard_server", "localhost", "1234"]
     assert environment["STREAMLIT_SERVER_HEADLESS"] == "true"
     assert environment["STREAMLIT_SERVER_PORT"] == "1234"
 

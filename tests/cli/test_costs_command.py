@@ -9,7 +9,7 @@ import json
 import pytest
 
 from planner.cli import main
-from planner.pricing.focus import COLUMNS, OWN, UNKNOWN
+from planner.pricing.focus_export import COLUMNS, OWN, UNKNOWN
 
 BILL = 36_971.90  # the demo's month, after sustained use
 

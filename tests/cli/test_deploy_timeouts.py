@@ -15,7 +15,7 @@ from planner.cli import main
 from planner.ground.errors import InputError
 from planner.history import snapshot_names
 from planner.history.snapshot_rows import rows_of
-from planner.inventory.flux_releases import flux_release
+from planner.inventory.flux_timeouts import flux_release
 from planner.rollout.deploy_timeouts import advised_seconds, go_text, read_timeout, share_longer, timeouts
 from planner.rollout.gate_policy import Failing, read_policy
 from planner.sources.store import Store

@@ -22,7 +22,7 @@ from planner.cli import kubectl_plugin_arguments as plugin
 from planner.cli.output import write_file
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.questions.doctor import DoctorSettings, Weight, answer
 from planner.sources import cluster_argument, demo
 from planner.sources.source_limits import LIMITS

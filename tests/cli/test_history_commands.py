@@ -12,11 +12,11 @@ import pytest
 from planner.cli import main, question_commands
 from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Strategy
+from planner.kubernetes.object_records import Strategy
 from planner.questions.question import Inputs
 from planner.questions.trends import QUESTION
-from planner.serve.processes import stored_answers
-from planner.serve.processes.stored_answers import ASKED
+from planner.serve.processes import answers_for_store
+from planner.serve.processes.answers_for_store import ASKED
 from planner.sources import demo
 from planner.sources.store import Store
 
@@ -177,7 +177,7 @@ def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFi
     )
     for day, workloads in enumerate((easy, snapshot.workloads, snapshot.workloads)):
         one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
-        answers = stored_answers.answers(one, Inputs(), ("overview",))
+        answers = answers_for_store.answers(one, Inputs(), ("overview",))
         store.write("prod", one, rows_of(one, answers, written_by="test"))
     status, out, err = run(capsys, "diff", f"store:{tmp_path}#prod@2026-11-20", f"store:{tmp_path}#prod@2026-11-22")
     assert (status, err) == (0, "")
@@ -205,7 +205,7 @@ def test_what_a_command_did_not_read_of_a_store_is_named(
     store = Store(str(tmp_path))
     for day in range(3):
         snapshot = replace(demo.read(), taken_at=demo.read().taken_at + day * 86_400.0)
-        answers = stored_answers.answers(snapshot, Inputs(), ("overview",))
+        answers = answers_for_store.answers(snapshot, Inputs(), ("overview",))
         store.write("prod", snapshot, rows_of(snapshot, answers, written_by="test"))
     asked = [word.format(store=f"store:{tmp_path}") for word in words]
     whole = run(capsys, *asked)

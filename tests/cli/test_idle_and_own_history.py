@@ -13,7 +13,7 @@ import pytest
 from planner.cli import main
 from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Event, Snapshot
+from planner.kubernetes.object_records import Event, Snapshot
 from planner.sources import demo
 from planner.sources.store import Store
 from tests.sources.nodes_and_gpus import metrics
@@ -74,7 +74,7 @@ def test_own_nodes_from_prometheus_stand_beside_the_defaults(address: str, capsy
 
 def hourly(snapshot: Snapshot, hours: int) -> Iterator[Snapshot]:
     """The demo hour by hour; its spot nodes are lost in turn, one each six hours, and back an hour later as others."""
-    from planner.kubernetes.nodes import is_spot
+    from planner.kubernetes.node_properties import is_spot
 
     spot = [node.name for node in snapshot.nodes if is_spot(node)]
     for hour in range(hours):

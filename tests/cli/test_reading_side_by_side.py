@@ -15,7 +15,7 @@ import pytest
 from planner.cli import cluster_argument as reading
 from planner.cli import main
 from planner.ground import parallel_parts
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.serve.processes import VARIABLE
 from planner.sources import cluster_argument as source
 from tests.builders.objects import deployment, node, pod_spec

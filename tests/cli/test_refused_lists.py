@@ -11,7 +11,7 @@ from planner.cli import main
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory import wire
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.sources import cluster_argument, demo
 
 WORKLOAD = "Deployment/prod/ml-worker"

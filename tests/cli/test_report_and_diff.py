@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import overview
+from planner.capacity import rollout_readiness
 from planner.cli import main
 from planner.figures.review_first_page import lines
 from planner.ground.words import usd
 from planner.health.memory import node_memory
-from planner.pricing import bill as bill_room
+from planner.pricing import projected_bill as bill_room
 from planner.pricing.allocation import AllocationKind
 from planner.questions import findings
 from planner.questions.question import Inputs
@@ -77,7 +77,7 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
 
         monkeypatch.setattr(module, name, counting)
 
-    counted(overview, "played")
+    counted(rollout_readiness, "played")
     counted(node_memory, "_cluster_memory")
     review(demo.read(), ReportSettings(), Inputs(book=embedded_book()))
     assert sorted(made) == ["_cluster_memory", "played"]

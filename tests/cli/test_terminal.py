@@ -12,9 +12,9 @@ import yaml
 from planner.cli import main
 from planner.figures.text_labels import plain
 from planner.ground.records import replace
-from planner.ground.tables import as_csv, as_json
+from planner.ground.table_formats import as_csv, as_json
 from planner.ground.words import literal
-from planner.kubernetes.records import ContainerState, Finding, Severity
+from planner.kubernetes.object_records import ContainerState, Finding, Severity
 from planner.sources import cluster_argument, demo
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]8;;https://evil.example\x1b\\x\x9b31m\r\x08\u202e\x00"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from planner.cli import main
-from planner.kubernetes.records import Pod
-from planner.pricing.bill import bill, usd_of_pods
+from planner.kubernetes.object_records import Pod
+from planner.pricing.projected_bill import bill, usd_of_pods
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.sources.nodes_and_gpus import END, HOUR, START

@@ -10,7 +10,7 @@ from functools import cache
 
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateSettings, answer
 from tests.collection.clusters import CLUSTERS, HALVES
 from tests.collection.manifests import Case, Seen, cases

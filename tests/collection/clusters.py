@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.builders.objects import budget, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.collection.manifests import Object
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from planner.ground.errors import NotKnownError
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.conformance import kind_cases

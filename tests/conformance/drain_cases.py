@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.capacity.drain import play
-from planner.capacity.evictions import EvictionRun
+from planner.capacity.eviction_simulation import EvictionRun
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.builders.objects import read_items

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.unlisted_node_groups import growing
-from planner.inventory.autoscaler_settings import Autoscaling, Expander
+from planner.capacity.hypothetical_node_groups import growing
+from planner.inventory.autoscaler_flags import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.nodes import node_pool
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.node_properties import node_pool
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import node_pool_files

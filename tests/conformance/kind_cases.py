@@ -9,7 +9,7 @@ from typing import Any
 from planner.ground.records import replace
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.tie_breaks import sample
+from planner.rollout.tie_break_sensitivity import sample
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.conformance.comparison import Comparison, each_case

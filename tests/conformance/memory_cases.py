@@ -14,8 +14,8 @@ from planner.ground.quantity import parse
 from planner.health.memory.cgroup import ContainerCgroup, container_cgroup
 from planner.health.memory.eviction import PodUsage, eviction_order
 from planner.health.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
+from planner.kubernetes.object_records import Amounts, Container, FrozenMap, Pod, PodSpec
 from planner.kubernetes.qos import pod_qos_class
-from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec
 from tests.conformance.comparison import Comparison, cases
 
 _CGROUP_FIELDS = {

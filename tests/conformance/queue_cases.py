@@ -12,14 +12,14 @@ from planner.capacity.kueue_queues import with_changes
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.kueue_admission import let_in
 from planner.rollout.kueue_evictions import after_evictions, evictions
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
-from planner.scheduling.kueue.kueue_snapshot import name_of, played
+from planner.scheduling.kueue.kueue_verdicts import name_of, played
 from tests.capacity.teams import KINDS
 from tests.conformance.applied_cases import answer_to_patch
 from tests.conformance.comparison import Comparison, each_case

@@ -14,17 +14,17 @@ from planner.capacity.timed_cluster_events import LaterEvents, timeline
 from planner.capacity.what_if_syntax import Later, parse_change
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.rollout import run as run_module
 from planner.rollout.answers import Reason, Ties
 from planner.rollout.prepared_change import Prepared, pod_times_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.tie_breaks import sample
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
+from planner.rollout.tie_break_sensitivity import sample
 from planner.rollout.volume_attachments import Attachments
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
+from planner.scheduling.scripted_event import Happening
 from tests.conformance.comparison import Comparison, each_case
 
 RECORDERS_PATIENCE_MS = 5_400.0

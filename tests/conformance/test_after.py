@@ -19,10 +19,10 @@ from typing import Any, Final
 import pytest
 
 from planner.rollout.in_flight_report import under_way
-from planner.rollout.past_predictions import would_have_told
 from planner.rollout.past_report import HUNG
 from planner.rollout.past_rollouts import PastCourse, PastRollout, past_rollouts
 from planner.rollout.prepared_change import compiled
+from planner.rollout.rollout_backtest import would_have_told
 from tests.builders.objects import read_items
 
 NEAR_SECONDS: Final = 30.0

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.nodes import arrival_seconds
-from planner.remedies.combinations import search
+from planner.kubernetes.node_properties import arrival_seconds
 from planner.remedies.lever_ranges import Lever, knobs
+from planner.remedies.pareto_plan_search import search
 from planner.remedies.player import PlanOutcome
 from planner.remedies.scenario import PlanCase
 from planner.remedies.ways_out import find_remedies
@@ -23,7 +23,7 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.prepared_change import compiled, pod_times_of
 from planner.rollout.run import simulate
-from planner.rollout.verdict import explain
+from planner.rollout.stuck_diagnosis import explain
 from tests.conformance.comparison import cases
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_patience, revisions_of
 from tests.quick import sample

@@ -24,7 +24,7 @@ from planner.ground.errors import ChangeError
 from planner.inventory.change import read_workload_document
 from planner.inventory.change_validation import check_workload
 from planner.inventory.kubectl_apply import read_manifest
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 from tests.builders.objects import read_items
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource

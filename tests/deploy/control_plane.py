@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planner.kubernetes.patches import merge
+from planner.kubernetes.strategic_merge_patch import merge
 from tests.deploy import server_side
 from tests.sources.api_server import Answer, Asked
 from tests.sources.living import Item, status

@@ -17,11 +17,11 @@ import yaml
 from planner.inventory.change import WorkloadChange
 from planner.inventory.patch_and_undo import MANIFEST
 from planner.kubernetes import shell_commands
-from planner.kubernetes.kinds import DAEMON_SET, ROLLOUT_STATUS, WORKLOADS
-from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.pod_template_kinds import TEMPLATED
+from planner.kubernetes.workload_kinds import DAEMON_SET, ROLLOUT_STATUS, WORKLOADS
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.remedies.levers.user_change_steps import steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared_change import Scenario
@@ -321,7 +321,7 @@ def lent() -> tuple[list[Item], RolloutResult, Remedy]:
     """A surge that finds no room, and another workload that can lend it."""
     serve = deployment("serve", ["gpu-0", "gpu-1"], POD_SPEC, namespace="prod", strategy=rolling(1, 0))
     other = deployment("api", ["gpu-2", "gpu-3"], POD_SPEC, namespace="prod")
-    result = rollouts.rollout(
+    result = rollout_with_remedies.rollout(
         snapshot(*NODES, serve, other), Scenario(changes=(WorkloadChange(workload="Deployment/prod/serve"),))
     )
     return deployments([*serve, *other]), result, freeing(result)

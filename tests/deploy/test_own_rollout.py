@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from planner.inventory import cluster_oddities
+from planner.kubernetes.object_records import CommandForm, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.pod_security import enforced, forbidden
 from planner.kubernetes.qos import QosClass, qos_class
-from planner.kubernetes.records import CommandForm, FrozenMap, Severity, Snapshot, Workload
 from planner.questions import rollout
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Verdict

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.kubernetes.object_records import FrozenMap
 from planner.kubernetes.pod_security import enforced, forbidden
-from planner.kubernetes.records import FrozenMap
 from tests.builders.objects import deployment, node, snapshot
 from tests.deploy.chart import DEPLOY, WHEN
 from tests.deploy.test_chart import EVERYTHING, rendered

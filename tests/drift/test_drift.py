@@ -9,14 +9,14 @@ import pytest
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import ratio, sentence
-from planner.health.drift.compared_values import image_version
+from planner.health.drift.comparison_matrix import image_version
 from planner.health.drift.listing_rows import flat_rows, matrix_rows, suggestion_rows
 from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_between, parse_same_as, parse_words
 from planner.health.drift.service_differences import drift, findings
 from planner.health.drift.service_workloads import environment_names, members_of
 from planner.health.memory.deleted_pod_owners import pod_name_pattern
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import Container, ContainerState, FrozenMap, PodSpec, Presence, Probe, Strategy
+from planner.kubernetes.object_records import Container, ContainerState, FrozenMap, PodSpec, Presence, Probe, Strategy
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, NOW, RUNNING, Cluster, container, crashed
 

@@ -7,7 +7,7 @@ from collections.abc import Container
 from planner.health.drift import shown_environments
 from planner.health.drift.model import DriftReport, Rule
 from planner.health.drift.service_differences import drift
-from planner.kubernetes.records import PodSpec
+from planner.kubernetes.object_records import PodSpec
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, Cluster, container, crashed
 

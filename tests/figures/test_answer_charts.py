@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import free_capacity as capacity_left
-from planner.capacity.free_capacity import CapacityAnswer
+from planner.capacity import capacity_answer as capacity_left
+from planner.capacity.capacity_answer import CapacityAnswer
 from planner.figures.answer_charts import Chart, charts
 from planner.ground.records import replace
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.node_memory import cluster_memory
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.pricing.bill import cost_cluster
+from planner.pricing.projected_bill import cost_cluster
 from planner.rollout.answers import PodState
 from planner.sources import demo
 from planner.sources.prices import embedded_book

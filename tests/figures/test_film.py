@@ -10,7 +10,7 @@ from planner.figures import film as drawing
 from planner.figures import palette
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.film import Film
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo

@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any
 
 from planner.ground.errors import HeadroomError
-from planner.ground.tables import as_csv, as_json, as_markdown, as_text
-from planner.kubernetes.records import Snapshot
+from planner.ground.table_formats import as_csv, as_json, as_markdown, as_text
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.price_book import PriceBook
 from planner.questions import question_called

@@ -12,19 +12,19 @@ from typing import Any, Final
 
 import yaml
 
-from planner.ground.tables import as_json
+from planner.ground.table_formats import as_json
 from planner.history import snapshot_bytes
 from planner.inventory import cadvisor
 from planner.inventory.change import document_of
-from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.pricing.price_tables import read_table
+from planner.kubernetes.object_records import FrozenMap, Snapshot
+from planner.pricing.price_table_parser import read_table
 from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.gate_policy import read_policy
 from planner.serve.admission_review import read_request, review
-from planner.sources import cluster_dumps, demo, node_pool_files, pod_logs, prometheus_usage
+from planner.sources import cluster_dumps, demo, node_pool_files, pod_log_folder, prometheus_usage
 from planner.sources.shipped_files import data_folder
 from planner.spot.interruption import parse_lives
 from tests.builders.objects import read_items
@@ -203,7 +203,7 @@ def policy(drawn: random.Random) -> None:
 def logs(drawn: random.Random) -> None:
     """Logs by themselves, and among documents."""
     data = spoilt(_LOG * drawn.choice((1, 2)), drawn)
-    pod_logs.of_upload(data, default=drawn.choice(("", "prod/web-1/web")))
+    pod_log_folder.of_upload(data, default=drawn.choice(("", "prod/web-1/web")))
     cluster_dumps.read_bytes(
         spoilt(data + json.dumps(piece(drawn)).encode(), drawn), name=drawn.choice(("logs.txt", "dump.json"))
     )

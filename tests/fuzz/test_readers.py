@@ -9,7 +9,7 @@ import pytest
 from planner.ground.errors import ChangeError, InputError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.kubectl_apply import read_manifest
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo, node_pool_files
 from tests.fuzz.check import check

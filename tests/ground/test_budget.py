@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from planner.capacity import drain
-from planner.capacity.overview import overview, played
+from planner.capacity.rollout_readiness import overview, played
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.work_budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.prepared_change import Scenario, compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.ground.tables import as_text
+from planner.ground.table_formats import as_text
 
 LONG = "the quota of the namespace has no room for one more pod"
 

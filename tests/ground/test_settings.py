@@ -6,7 +6,7 @@ from enum import StrEnum
 import pytest
 
 from planner.ground.errors import InputError
-from planner.ground.settings import (
+from planner.ground.setting_declarations import (
     digest_of,
     is_digest,
     made,

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from planner.ground.tables import as_csv, as_json, as_markdown, as_text
+from planner.ground.table_formats import as_csv, as_json, as_markdown, as_text
 
 ROWS = [
     {"name": "api", "pods": 12, "cost": "$1,203.50", "share": 0.25, "spot": True},

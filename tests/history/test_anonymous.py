@@ -25,13 +25,13 @@ from planner.history.anonymization import anonymised
 from planner.history.anonymization_allowlist import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.kubernetes.nodes import machine_type, node_pool
-from planner.kubernetes.records import FrozenMap, Owner, Snapshot, Taint
+from planner.kubernetes.node_properties import machine_type, node_pool
+from planner.kubernetes.object_records import FrozenMap, Owner, Snapshot, Taint
 from planner.questions import overview, question_called
 from planner.questions import rollout as question
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import cluster_dumps, demo, node_pool_files

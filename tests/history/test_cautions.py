@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planner.history.commitment import Point
-from planner.history.commitment_levels import Term, _cautions
+from planner.history.commitment_cost_curve import Point
+from planner.history.commitments_by_gpu_model import Term, _cautions
 from planner.pricing.price_book import Provisioning
 
 DAY = 86_400.0

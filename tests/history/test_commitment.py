@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from planner.history.commitment import UnitPrices, Use, above, cheapest, curve, uses
+from planner.history.commitment_cost_curve import UnitPrices, Use, above, cheapest, curve, uses
 
 HOUR = 3_600.0
 PLAIN = UnitPrices(on_demand=10.0, commitment_1y=6.0, commitment_3y=4.0, spot=3.0)

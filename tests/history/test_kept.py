@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import snapshot_bytes
 from planner.history.snapshot_names import FORMAT
-from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
+from planner.kubernetes.object_records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
 from planner.sources import demo
 from tests.architecture.tree import ROOT

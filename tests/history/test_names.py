@@ -18,7 +18,7 @@ from planner.history.snapshot_names import (
     snapshot_id,
     time_text,
 )
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 GKE = "gke_acme-prod_europe-west4_edu"
 EKS = "arn:aws:eks:eu-west-1:123456789012:cluster/edu@team"

@@ -22,15 +22,17 @@ _NAMES: Final = frozenset({one.name for one in CLOUDS} | {one.scheme for one in 
 # needs a reason that no column of the table can hold.
 _SHARED: Final = {"GKE_GPU_PARTITION_SIZE", "GKE_GPU_SHARING_STRATEGY", "GKE_MAX_SHARED_CLIENTS"}
 MAY: Final[dict[str, set[str]]] = {
-    "planner/kubernetes/nodes.py": {"GKE", *_SHARED},  # is_gke; how GKE says that GPUs are shared
+    "planner/kubernetes/node_properties.py": {"GKE", *_SHARED},  # is_gke; how GKE says that GPUs are shared
     "planner/history/anonymization_allowlist.py": _SHARED,  # label keys that aren't anybody's names
     "planner/capacity/node_pools.py": {"GKE_API", "KARPENTER"},  # who says how far a pool may grow (LimitSource)
     "planner/capacity/node_groups.py": {
         "GKE",
         "KARPENTER",
     },  # whose pools are told without a node (gcloud); LimitSource
-    "planner/capacity/growth.py": {"KARPENTER"},  # LimitSource: Karpenter has no priority below which it ignores pods
-    "planner/capacity/unlisted_node_groups.py": {
+    "planner/capacity/scale_up_simulation.py": {
+        "KARPENTER"
+    },  # LimitSource: Karpenter has no priority below which it ignores pods
+    "planner/capacity/hypothetical_node_groups.py": {
         "KARPENTER",
         "KARPENTER_NODE_POOL",
     },  # its NodeClaims and static NodePools
@@ -38,7 +40,7 @@ MAY: Final[dict[str, set[str]]] = {
         "KARPENTER_CAPACITY_TYPE",
         "KARPENTER_NODE_POOL",
     },  # how Karpenter labels its nodes
-    "planner/inventory/side_effects.py": {"KARPENTER_NODE_POOL"},  # whose drift replaces nodes
+    "planner/inventory/indirect_pod_effects.py": {"KARPENTER_NODE_POOL"},  # whose drift replaces nodes
     "planner/inventory/instance_types.py": {"KARPENTER_GPU_NAME"},  # the label that Karpenter makes of a type's GPU
     "planner/sources/gcloud_node_pools.py": {"GKE_API"},
     "planner/sources/node_pool_files.py": {
@@ -46,7 +48,11 @@ MAY: Final[dict[str, set[str]]] = {
         "KARPENTER_CAPACITY_TYPE",
     },  # what Karpenter's kwok provider writes
     "planner/inventory/pool_limits.py": {"KARPENTER", "KARPENTER_CAPACITY_TYPE"},  # reads Karpenter's own objects
-    "planner/sources/prometheus_nodes.py": {"GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT"},  # an example in a message
+    "planner/sources/prometheus_node_lifetimes.py": {
+        "GKE_NODE_POOL",
+        "GKE_PROVISIONING",
+        "GKE_SPOT",
+    },  # an example in a message
     "planner/pricing/node_price.py": {
         "AUTOPILOT",
         "AUTOPILOT_PREFIX",

@@ -7,18 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from planner.kubernetes import kinds
+from planner.kubernetes import workload_kinds
 from tests.architecture.tree import parsed, python_files
 from tests.house.check import Check
 
 TABLES = {
-    Path("planner/kubernetes/kinds.py"),
-    Path("planner/kubernetes/pod_templates.py"),  # by API group: where each kind has its pod templates
+    Path("planner/kubernetes/workload_kinds.py"),
+    Path("planner/kubernetes/pod_template_kinds.py"),  # by API group: where each kind has its pod templates
     Path("planner/inventory/kind_detection.py"),  # objects that don't say their kind: what each looks like
 }
 # A person's words too ("Pod", a column), so only where something is decided by them.
-WORDS = {kinds.POD.name, kinds.NODE.name, kinds.ROLLOUT.name}
-NAMES = ({kind.name for kind in (*kinds.WORKLOADS, *kinds.PARTS)} | {"CronJob", "ReplicationController"}) - WORDS
+WORDS = {workload_kinds.POD.name, workload_kinds.NODE.name, workload_kinds.ROLLOUT.name}
+NAMES = (
+    {kind.name for kind in (*workload_kinds.WORKLOADS, *workload_kinds.PARTS)} | {"CronJob", "ReplicationController"}
+) - WORDS
 
 
 def literals(tree: ast.AST) -> Iterator[ast.Constant]:
@@ -42,6 +44,6 @@ CHECKS: Final = (
         holds="no kind that makes pods is named outside the tables",
         subjects=lambda: [path for path in python_files("planner", "pages", "app.py") if path not in TABLES],
         faults=lambda path: (f"{path}:{node.lineno} {node.value!r}" for node in literals(parsed(path))),
-        advice="ask the row of planner/kubernetes/kinds.py what the kind does",
+        advice="ask the row of planner/kubernetes/workload_kinds.py what the kind does",
     ),
 )

@@ -1,6 +1,6 @@
 """The fields of every type of the API, of each version that PyPI's kubernetes-validate carries, as one packed table.
 
-``python -m tests.inventory.api_fields`` (``make fields``) writes `planner/inventory/api_fields.json.gz`; `planner.inventory.api_fields`
+``python -m tests.inventory.api_fields`` (``make fields``) writes `planner/inventory/api_fields.json.gz`; `planner.inventory.kubernetes_api_schema`
 says how it is read.
 """
 
@@ -50,7 +50,7 @@ def short(full: str) -> str:
 
 
 def shape(schema: Schema) -> str:
-    """What a value has to be, as `planner.inventory.api_fields` reads it: ``[#core.v1.Container``."""
+    """What a value has to be, as `planner.inventory.kubernetes_api_schema` reads it: ``[#core.v1.Container``."""
     if "$ref" in schema:
         full = schema["$ref"].rpartition("/")[2]
         name = full.rpartition(".")[2]

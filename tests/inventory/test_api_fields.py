@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from planner.inventory.api_fields import groups, served, table, versions_of
 from planner.inventory.field_coverage import FIELDS
+from planner.inventory.kubernetes_api_schema import groups, served, table, versions_of
 from planner.kubernetes import feature_gates
-from planner.kubernetes.kinds import REMOVED
+from planner.kubernetes.workload_kinds import REMOVED
 from tests.inventory import api_fields
 
 MOST_BYTES = 3 * 2**20

@@ -11,8 +11,8 @@ import yaml
 
 from planner.inventory.change import WorkloadChange, apply_change, document_of
 from planner.inventory.patch_and_undo import Applied, applied
-from planner.kubernetes.patches import merge
-from planner.kubernetes.records import FrozenMap, Workload
+from planner.kubernetes.object_records import FrozenMap, Workload
+from planner.kubernetes.strategic_merge_patch import merge
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run_result import applied_changes
 from planner.sources import demo

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change, document_of, read_changed
-from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy, Workload
+from planner.kubernetes.object_records import CommandForm, Finding, FrozenMap, Strategy, Workload
 from planner.sources import demo
 from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_container, named, template, workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.ground.records import replace
 from planner.inventory.snapshot_changes import changed
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import diff
 from planner.questions.diff import DiffSettings
 from planner.questions.question import Inputs

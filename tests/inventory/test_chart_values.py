@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.chart_values import HelmChart, chart_of, chart_values
+from planner.inventory.helm_value_paths import HelmChart, chart_of, chart_values
 
 ROLLING: dict[str, Any] = {
     "spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}

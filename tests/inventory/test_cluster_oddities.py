@@ -9,7 +9,7 @@ import pytest
 from planner.ground.records import replace
 from planner.inventory import cluster_oddities
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.requests import pod_request
 from planner.sources import demo
 from tests.builders.objects import read_items

@@ -15,10 +15,10 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.inventory.archives import TooLarge
 from planner.inventory.documents import objects_of, parts_of, values_of
-from planner.inventory.json_text import LARGEST_OBJECT_BYTES
+from planner.inventory.json_scanner import LARGEST_OBJECT_BYTES
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.snapshot_parser import build_snapshot
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Presence, Severity, Snapshot
 from planner.sources import cluster_dumps
 from tests.inventory.objects import a_list, node, pod, workload
 from tests.seen import may_refuse
@@ -279,7 +279,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading takes a hundred objects, counted beforehand from a hundred commas on."""
     for module in ("json_text", "documents", "snapshot_parser", "yaml_text"):
         monkeypatch.setattr(f"planner.inventory.{module}.LIMITS", replace(LIMITS, objects=100))
-    monkeypatch.setattr("planner.inventory.json_text._COUNTED_FROM_COMMAS", 100)
+    monkeypatch.setattr("planner.inventory.json_scanner._COUNTED_FROM_COMMAS", 100)
 
 
 @pytest.mark.usefixtures("few")

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from planner.ground.errors import ChangeError
-from planner.inventory.api_fields import table
 from planner.inventory.field_validation import FieldProblem, problems_of
 from planner.inventory.kubectl_apply import Manifest, read_manifest
+from planner.inventory.kubernetes_api_schema import table
 from tests.builders.objects import read_items
 from tests.collection.manifests import Seen, cases
 from tests.inventory.objects import Object, gpu_node, named, workload

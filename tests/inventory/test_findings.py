@@ -8,9 +8,9 @@ from string import Formatter
 
 import pytest
 
-from planner.inventory import findings, input_report, kubectl_apply
+from planner.inventory import finding_texts, input_report, kubectl_apply
 from planner.inventory.change import NOT_READ
-from planner.inventory.side_effects import LATER
+from planner.inventory.indirect_pod_effects import LATER
 from planner.inventory.snapshot_parser import REFUSAL
 
 _BY_NAME = {
@@ -22,7 +22,7 @@ _BY_NAME = {
 _TOLD_BY_VARIABLE = {
     "gpu-node-cordoned", "gpu-node-not-ready", "helm-hook", "helm-hook:without pods", "manifest-new-namesake",
     "duplicate-object", "duplicate-object:later", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", input_report.EXPIRES, f"{input_report.EXPIRES}:own",
-    findings.DAEMON_NODES, findings.GROWS_TO,
+    finding_texts.DAEMON_NODES, finding_texts.GROWS_TO,
 }  # fmt: skip
 
 
@@ -50,13 +50,13 @@ def _row(named: ast.expr) -> str | None:
 
 @pytest.mark.parametrize(("row", "given"), _calls())
 def test_who_tells_gives_what_the_sentences_name(row: str, given: set[str]) -> None:
-    known = findings._ROWS[row]
+    known = finding_texts._ROWS[row]
     named = {name for text in (known.what, known.fix) for _, name, _, _ in Formatter().parse(text) if name}
     assert given == named
 
 
 def test_every_row_is_told() -> None:
-    assert {row for row, _ in _calls()} | _TOLD_BY_VARIABLE == set(findings._ROWS)
+    assert {row for row, _ in _calls()} | _TOLD_BY_VARIABLE == set(finding_texts._ROWS)
 
 
 _WHY_BY_VARIABLE = {"defines", "lets begin", "not in the table"}  # of a table, or what stands for none

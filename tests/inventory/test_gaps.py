@@ -13,7 +13,7 @@ import pytest
 from planner.inventory import input_report
 from planner.inventory.live_lists import Picture
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.object_records import Presence, Snapshot
 from planner.questions import question_called
 from planner.questions.question import Inputs
 from planner.sources import cluster_dumps

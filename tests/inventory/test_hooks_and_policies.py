@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.inventory.test_parse import read
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Presence, Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Presence, Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import cluster_dumps

@@ -13,7 +13,7 @@ import yaml
 from planner.history import snapshot_bytes
 from planner.history.anonymization import anonymised
 from planner.inventory.kubelet_configuration import node_of, of_arguments, of_document, of_topology
-from planner.kubernetes.records import KubeletConfiguration, Snapshot, TopologyManagerPolicy
+from planner.kubernetes.object_records import KubeletConfiguration, Snapshot, TopologyManagerPolicy
 from planner.sources import cluster_dumps
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items
 

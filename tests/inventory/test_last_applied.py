@@ -12,8 +12,8 @@ import yaml
 from planner.history import snapshot_bytes
 from planner.inventory.kubectl_apply import AppliedWorkload, Manifest, read_manifest
 from planner.inventory.last_applied import fields_in
-from planner.kubernetes.patches import merge, of_apply
-from planner.kubernetes.records import CommandForm, Snapshot
+from planner.kubernetes.object_records import CommandForm, Snapshot
+from planner.kubernetes.strategic_merge_patch import merge, of_apply
 from tests.builders.objects import read_items
 
 Object = dict[str, Any]

@@ -10,8 +10,8 @@ import yaml
 
 from planner.ground.errors import ChangeError
 from planner.inventory.kubectl_apply import Manifest, read_manifest
-from planner.kubernetes.pod_templates import Idle
-from planner.kubernetes.records import Presence, Snapshot, Strategy
+from planner.kubernetes.object_records import Presence, Snapshot, Strategy
+from planner.kubernetes.pod_template_kinds import Idle
 from planner.sources import demo
 from planner.sources.shipped_files import data_folder
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.health.restarts.log_lines import content, digest, last_words, template
-from planner.inventory.secret_masking import (
+from planner.health.restarts.log_line_templates import content, digest, last_words, template
+from planner.inventory.log_secret_masking import (
     _FORM,
     _WORDS,
     HIDDEN,
@@ -21,7 +21,7 @@ from planner.inventory.secret_masking import (
     without_keys,
     without_login,
 )
-from planner.kubernetes.records import PodLog
+from planner.kubernetes.object_records import PodLog
 from tests.quick import examples
 
 LETTERS = string.ascii_letters + string.digits

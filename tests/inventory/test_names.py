@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import ChangeError, InputError
 from planner.inventory.kubectl_apply import read_manifest
 from planner.kubernetes import name_validation
-from planner.kubernetes.records import Severity
+from planner.kubernetes.object_records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
 from planner.questions.question import Inputs

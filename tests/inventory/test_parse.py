@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     ClaimTemplate,
     CommandForm,

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from planner.ground.errors import InputError
-from planner.inventory.pasted_text import without_terminal
+from planner.inventory.pasted_text_cleanup import without_terminal
 from planner.sources import cluster_dumps, manifest_files
 from tests.inventory.objects import a_list, named, node, pod
 

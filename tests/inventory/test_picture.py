@@ -16,7 +16,7 @@ from planner.ground.records import replace
 from planner.inventory import snapshot_delta
 from planner.inventory.live_lists import ADDED, DELETED, MODIFIED, Picture
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.object_records import Presence, Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
 from tests.builders.objects import deployment, node, pod_spec
 from tests.quick import examples

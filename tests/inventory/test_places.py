@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from planner.inventory import wire
-from planner.inventory.records.field_paths import RecordLayout
 from planner.inventory.records.read_context import Shared
+from planner.inventory.records.record_layouts import RecordLayout
 from planner.inventory.snapshot_parser import _KINDS
 
 KEPT = {kind: one for kind, one in _KINDS.items() if isinstance(one, RecordLayout)}

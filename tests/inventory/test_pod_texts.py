@@ -16,7 +16,7 @@ from planner.inventory.live_lists import MODIFIED, Picture
 from planner.inventory.records import pods as pods_module
 from planner.inventory.records import repeated_pod_specs
 from planner.inventory.snapshot_parser import build_snapshot
-from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.object_records import Finding, Snapshot
 from tests.quick import examples
 from tests.seen import each
 

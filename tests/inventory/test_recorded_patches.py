@@ -11,7 +11,7 @@ import pytest
 
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 from tests.builders.objects import read_items
 from tests.seen import premise
 

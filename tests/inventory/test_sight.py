@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import HeadroomError, NotKnownError
-from planner.ground.tables import as_csv, as_json
+from planner.ground.table_formats import as_csv, as_json
 from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.inventory import cluster_oddities
-from planner.inventory.namespace_visibility import HIDDEN, as_seen
+from planner.inventory.namespace_redaction import HIDDEN, as_seen
 from planner.kubernetes.argo_and_lws_rollouts import LEADER_READY
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import INDEX, question_called, queues
 from planner.questions.question import Inputs, document
 from planner.questions.rollout import QUESTION, RolloutSettings

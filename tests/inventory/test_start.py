@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.inventory.container_entrypoint import read_start, slept_seconds, start_of, written_start
-from planner.kubernetes.records import CommandForm
+from planner.kubernetes.object_records import CommandForm
 
 IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandForm.SHELL, CommandForm.SHELL_EXEC
 

@@ -18,9 +18,9 @@ from planner.ground.records import replace
 from planner.history.anonymization import anonymised
 from planner.history.snapshot_bytes import decode
 from planner.history.snapshot_rows import rows_of
-from planner.inventory.namespace_visibility import as_seen
+from planner.inventory.namespace_redaction import as_seen
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gate
 from planner.questions.overview import OverviewSettings

@@ -20,7 +20,7 @@ from planner.kubernetes.accelerators import (
     model_named,
     unit,
 )
-from planner.kubernetes.nodes import (
+from planner.kubernetes.node_properties import (
     gpu_count,
     gpu_model,
     labels_beside,
@@ -31,7 +31,7 @@ from planner.kubernetes.nodes import (
     region,
     zone,
 )
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.object_records import FrozenMap, Node
 from planner.sources import accelerator_file as source
 from planner.sources.prices import embedded_book
 from tests.seen import each

@@ -10,11 +10,11 @@ import yaml
 from planner.inventory import wire
 from planner.inventory.input_report import SNAPSHOT_KINDS, role
 from planner.inventory.kind_detection import resource_of
-from planner.kubernetes import kinds, shell_commands
-from planner.kubernetes.kinds import Kind
-from planner.kubernetes.pod_templates import TEMPLATED, Templated
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes import shell_commands, workload_kinds
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.pod_template_kinds import TEMPLATED, Templated
 from planner.kubernetes.unplayed_kinds import LISTED, Listed
+from planner.kubernetes.workload_kinds import Kind
 from planner.questions import doctor
 from planner.rollout.controllers import registry
 from planner.serve import admission_review
@@ -22,7 +22,7 @@ from planner.sources.kubernetes_api import OPTIONAL, PATHS, RARE
 from tests.architecture.documents import CUSTOM_KINDS
 
 ROOT = Path(__file__).parents[2]
-CUSTOM = [kind for kind in kinds.PLAYED if kind.is_custom]
+CUSTOM = [kind for kind in workload_kinds.PLAYED if kind.is_custom]
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.name)

@@ -6,7 +6,7 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes import derived
 from planner.kubernetes.derived import DerivedValues, Same
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.prepared_change import compiled
 
 calls: list[tuple[int, str]] = []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.kubernetes.pods import system_directory
+from planner.kubernetes.pod_properties import system_directory
 
 
 @pytest.mark.parametrize(

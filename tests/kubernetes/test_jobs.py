@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.kubernetes.jobs import fails, wanted_pods
-from planner.kubernetes.records import EMPTY, PodSpec, Template, Workload
+from planner.kubernetes.object_records import EMPTY, PodSpec, Template, Workload
 
 JOB = {"kind": "Job", "namespace": "ml", "name": "train", "template": Template(labels=EMPTY, spec=PodSpec())}
 

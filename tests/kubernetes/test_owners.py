@@ -1,5 +1,14 @@
+from planner.kubernetes.object_records import (
+    FrozenMap,
+    LabelSelector,
+    Owner,
+    Pod,
+    PodSpec,
+    ReplicaSet,
+    Snapshot,
+    Template,
+)
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import FrozenMap, LabelSelector, Owner, Pod, PodSpec, ReplicaSet, Snapshot, Template
 from tests.builders import objects
 
 

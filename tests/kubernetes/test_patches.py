@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
-from planner.kubernetes.patches import merge, of_apply
+from planner.kubernetes.strategic_merge_patch import merge, of_apply
 
 POD = {
     "replicas": 2,

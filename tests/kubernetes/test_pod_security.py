@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     NO_SECURITY_CONTEXT,
     Container,
     FrozenMap,
@@ -16,6 +15,7 @@ from planner.kubernetes.records import (
     SecurityContext,
     Volume,
 )
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
 
 SAFE = SecurityContext(
     may_escalate=False, dropped_capabilities=("ALL",), run_as_non_root=True, seccomp="RuntimeDefault"

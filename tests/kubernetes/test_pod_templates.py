@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.kinds import _ROWS
-from planner.kubernetes.pod_templates import (
+from planner.kubernetes.pod_template_kinds import (
     TEMPLATED,
     Gang,
     Templated,
@@ -21,6 +20,7 @@ from planner.kubernetes.pod_templates import (
     untold_places,
     waits_of,
 )
+from planner.kubernetes.workload_kinds import _ROWS
 
 SPEC = {"containers": [{"name": "main"}]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}

@@ -13,7 +13,7 @@ import pytest
 
 from planner.kubernetes import kinds_without_pods
 from planner.kubernetes.kinds_without_pods import PodEffect, effect_of, makes_no_pods
-from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.pod_template_kinds import TEMPLATED
 from tests.seen import each
 
 WITH_TEMPLATES: Final = {

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.well_known_names import MEMORY
+from planner.kubernetes.object_records import Container, FrozenMap, Owner, PodSpec
 from planner.kubernetes.qos import (
     QosClass,
     is_critical,
@@ -11,7 +12,6 @@ from planner.kubernetes.qos import (
     qos_class,
     ranked_request,
 )
-from planner.kubernetes.records import Container, FrozenMap, Owner, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB, container, pod

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Snapshot
 from tests.builders.objects import read_items
 from tests.inventory.objects import workload
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.records import Container, FrozenMap, HostPort, PodSpec
+from planner.kubernetes.object_records import Container, FrozenMap, HostPort, PodSpec
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests, sum_requests
 
 MIB = 2**20

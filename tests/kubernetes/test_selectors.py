@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     FrozenMap,
     LabelSelector,
     Node,

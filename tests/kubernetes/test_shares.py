@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
-from planner.kubernetes.records import PodSpec, Strategy, Template, Workload
+from planner.kubernetes.object_records import PodSpec, Strategy, Template, Workload
 from planner.kubernetes.surge_and_unavailable import enough, fenceposts, rolling_limits, scaled_value
 
 

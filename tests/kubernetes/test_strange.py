@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.unknown_fields import strange_fields, strange_notes, tree
+from planner.kubernetes.unmodelled_fields import strange_fields, strange_notes, tree
 
 KNOWN = tree(
     ("spec.tasks[].replicas", "spec.sets{}.template", "spec.tasks[].scale.", "spec.policy.ends", "spec.policy")

@@ -14,7 +14,7 @@ from planner.kubernetes.accelerator_units import (
     parts_held,
     units_of,
 )
-from planner.kubernetes.nodes import Sharing
+from planner.kubernetes.node_properties import Sharing
 from tests.builders.objects import ACCELERATOR, GPU, deployment, node, pod_spec, snapshot
 
 SLICE, CORE = "nvidia.com/mig-1g.5gb", "koordinator.sh/gpu-core"

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from planner.ground.quantity import parse
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     Container,
     ContainerMetrics,
     FrozenMap,

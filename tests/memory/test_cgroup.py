@@ -6,8 +6,8 @@ import pytest
 
 from planner.health.memory.cgroup import class_cgroups, container_cgroup, oom_score_adj, pod_cgroup
 from planner.health.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
+from planner.kubernetes.object_records import Container, Owner, Pod
 from planner.kubernetes.qos import QosClass
-from planner.kubernetes.records import Container, Owner, Pod
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB, container, pod
 

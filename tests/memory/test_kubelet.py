@@ -9,7 +9,7 @@ from planner.health.memory.kubelet import (
     node_memory,
     parse_threshold,
 )
-from planner.kubernetes.records import Node
+from planner.kubernetes.object_records import Node
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB
 

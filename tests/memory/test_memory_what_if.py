@@ -4,8 +4,8 @@ from planner.ground.errors import ChangeError
 from planner.health.memory.kubelet import KubeletSettings, ReservationPolicy
 from planner.health.memory.node_memory import cluster_memory
 from planner.health.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
+from planner.kubernetes.object_records import Container, Snapshot
 from planner.kubernetes.qos import QosClass
-from planner.kubernetes.records import Container, Snapshot
 from tests.builders.records import amounts
 from tests.memory.objects import (
     GIB,

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
 from planner.health.memory.node_memory import NodeReport, cluster_memory
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
+from planner.kubernetes.object_records import Pod, Snapshot
 from planner.kubernetes.qos import QosClass
-from planner.kubernetes.records import Pod, Snapshot
 from planner.questions.memory import QUESTION, MemoryPlan
 from tests.memory.objects import GIB, MIB, container, metrics, node, pod, snapshot
 

@@ -2,7 +2,7 @@ from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.health.memory.node_memory import cluster_memory
 from planner.health.memory.risks import risks
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
-from planner.kubernetes.records import Finding, Pod, PodMetrics, Severity
+from planner.kubernetes.object_records import Finding, Pod, PodMetrics, Severity
 from tests.builders.records import amounts
 from tests.memory.objects import (
     GIB,

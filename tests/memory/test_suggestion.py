@@ -8,7 +8,7 @@ from planner.ground.well_known_names import CPU, MEMORY
 from planner.health.memory.request_suggestions import Basis, round_up_bytes, suggest
 from planner.inventory.change_validation import check_resources
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import Container, FrozenMap
+from planner.kubernetes.object_records import Container, FrozenMap
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB
 from tests.seen import premise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from tests.builders import objects
 from tests.builders.objects import GPU, Item, read_items
 

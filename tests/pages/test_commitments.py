@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from planner.pricing.owned_commitments import parse_commitments
-from planner.ui import prices
+from planner.ui import session_prices
 from planner.ui.uploads import ReadFiles
 from tests.pages.visiting import said, visit
 from tests.questions.test_owned_commitments import EIGHT, HEAD
@@ -18,7 +18,7 @@ def test_commitments_of_the_session_count_in_the_bill() -> None:
     app = visit("costs")
     assert "unused commitment" not in said(app)
     owned = parse_commitments(HEAD + EIGHT, where="owned.csv")
-    app.session_state[f"{prices.COMMITMENTS}-kept"] = ReadFiles(names=("owned.csv",), of=None, value=owned)
+    app.session_state[f"{session_prices.COMMITMENTS}-kept"] = ReadFiles(names=("owned.csv",), of=None, value=owned)
     app.run()
     assert not app.exception
     words = said(app)

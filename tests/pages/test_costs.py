@@ -6,12 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence
+from planner.kubernetes.object_records import FrozenMap, Presence
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.spot.savings_steps import staircase, summary
-from planner.ui import money_view, prices
+from planner.ui import savings_steps_view, session_prices
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
 
@@ -70,13 +70,13 @@ def test_the_staircase_adds_up_and_its_slide_says_what_the_engine_says() -> None
     assert "5 of 5 workloads need changes first" in words
     assert "4 nodes of 7 can go once their pods move to the others." in words
     assert "oo short a history to say: 4 d of it is known." in words
-    book = prices.book()
+    book = session_prices.book()
     given = Inputs(book=book)
     found = savings.answer(demo.read(), savings.SavingsSettings(), given)
     fleet = found.fleet
     assert fleet is not None
     steps = staircase(costs.answer(demo.read(), costs.CostsSettings(), given), fleet, 0.0, "")
-    page = money_view.slide_of(demo.read(), fleet.bill_usd, steps, found, given)
+    page = savings_steps_view.slide_of(demo.read(), fleet.bill_usd, steps, found, given)
     assert "About $16,976 a month less (46%)" in page
     detail = savings.answer(demo.read(), savings.SavingsSettings(workload="Deployment/prod/ml-worker"), given).detail
     assert detail is not None
@@ -99,17 +99,19 @@ def _free() -> None:
 
     import streamlit as st
 
-    from planner.kubernetes.records import Snapshot
-    from planner.pricing import bill as bill_room
+    from planner.kubernetes.object_records import Snapshot
+    from planner.pricing import projected_bill as bill_room
     from planner.pricing.owned_commitments import parse_commitments
     from planner.questions.question import Inputs
-    from planner.ui import money_view, prices
+    from planner.ui import savings_steps_view, session_prices
     from tests.pricing.books import make_node
 
     owned = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,1,3y,0,given"
-    book = dataclasses.replace(prices.book(), commitments=parse_commitments(owned, where="owned.csv"))
+    book = dataclasses.replace(session_prices.book(), commitments=parse_commitments(owned, where="owned.csv"))
     bill = bill_room.bill(book, Snapshot(taken_at=0.0, source="test", digest="0", nodes=(make_node(),)))
-    money_view.show(Snapshot(taken_at=0.0, source="test", digest="0"), bill, None, Inputs(book=book), st.container())
+    savings_steps_view.show(
+        Snapshot(taken_at=0.0, source="test", digest="0"), bill, None, Inputs(book=book), st.container()
+    )
 
 
 def test_a_bill_of_nothing_is_a_bill() -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from planner.ground.records import replace
 from planner.health.drift.model import Rule
 from planner.health.drift.service_differences import drift
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.sources import demo
 from planner.sources.cluster_argument import read_cluster

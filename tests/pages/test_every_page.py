@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.browser.dashboard import pages
 from tests.pages.visiting import said, visit
 from tests.seen import premise

@@ -12,10 +12,10 @@ import streamlit as st
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve import dashboard_mounts
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.sources import demo, watched_cluster
 from planner.sources.cluster_argument import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book
@@ -37,7 +37,7 @@ def afresh() -> Iterator[None]:
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three days of two clusters."""
     folder, snapshot = tmp_path / "store", demo.read()
-    answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
+    answers = answers_for_store.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
     for cluster in ("east", "west"):
         for day in range(3):
             then = replace(snapshot, taken_at=snapshot.taken_at - day * 86_400)

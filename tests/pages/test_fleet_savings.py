@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
 

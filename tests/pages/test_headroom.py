@@ -5,7 +5,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.builders import objects
 from tests.pages.clusters import full, node, snapshot, worker
 from tests.pages.visiting import said, visit

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.errors import SourceError
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.sources import kubeconfig, watched_cluster
 from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit

@@ -1,7 +1,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from tests.memory.objects import container, node, pod, snapshot
 from tests.pages.visiting import visit
 

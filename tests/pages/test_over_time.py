@@ -11,9 +11,9 @@ import streamlit as st
 from planner.ground.records import replace
 from planner.history.snapshot_names import time_text
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.records import Strategy
+from planner.kubernetes.object_records import Strategy
 from planner.questions.question import Inputs
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
@@ -31,7 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Twenty days of one cluster, its L4 filling by one every two days; one day of another."""
     folder = str(tmp_path_factory.mktemp("store"))
     store, snapshot = Store(folder), demo.read()
-    answers = stored_answers.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
+    answers = answers_for_store.answers(snapshot, Inputs(book=embedded_book()), ("overview", "costs"))
     for day in range(DAYS):
         one = replace(snapshot, taken_at=snapshot.taken_at - 86_400 * (DAYS - 1 - day))
         rows = rows_of(one, answers, written_by="test")
@@ -165,7 +165,9 @@ def test_two_times_of_the_store_are_compared_and_since_when_is_told(
     )
     for day, workloads in enumerate((easy, snapshot.workloads)):
         one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
-        store.write("prod", one, rows_of(one, stored_answers.answers(one, Inputs(), ("overview",)), written_by="test"))
+        store.write(
+            "prod", one, rows_of(one, answers_for_store.answers(one, Inputs(), ("overview",)), written_by="test")
+        )
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     app = visit("compare", two_times="true")
     assert "No verdict differs" not in said(app)

@@ -9,10 +9,10 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from planner.figures import report
+from planner.figures import html_report
 from planner.ground.records import replace
 from planner.history.predictions import Door, Prediction, PredictionOutcome, RolloutEnd, line_of
-from planner.kubernetes.records import Owner, Snapshot
+from planner.kubernetes.object_records import Owner, Snapshot
 from planner.questions.report import Report
 from planner.rollout import recording_agreement
 from planner.rollout.answers import Verdict
@@ -123,7 +123,7 @@ def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest
         summaries.append(str(found.answer.sentence))
         return ""
 
-    monkeypatch.setattr(report, "html", read)
+    monkeypatch.setattr(html_report, "html", read)
     monkeypatch.setattr(streamlit, "download_button", lambda *_, data, **__: data() if callable(data) else None)
     page = said(visit("overview"))
     assert "Findings: 2 errors, 8 warnings, 1 note." in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from planner.remedies import limits
-from planner.remedies.without_cluster import GIVEN
+from planner.remedies.manifest_room_needs import GIVEN
 from tests.architecture.tree import ROOT
 from tests.pages.visiting import said, visit
 

@@ -7,12 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
 from planner.health.restarts.report import restarts
-from planner.kubernetes.records import PodSpec, Snapshot
+from planner.kubernetes.object_records import PodSpec, Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import demo
 from planner.sources.cluster_argument import read_cluster
-from planner.sources.pod_logs import read_text
+from planner.sources.pod_log_folder import read_text
 from planner.ui import uploads
 from tests.builders.records import amounts
 from tests.pages.visiting import played, visit

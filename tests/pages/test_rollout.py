@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from planner.ground.settings import digest_of
+from planner.ground.setting_declarations import digest_of
 from planner.questions.rollout import RolloutSettings, answer
 from planner.sources import cluster_dumps
 from tests.pages.clusters import WORKER, full, node, snapshot

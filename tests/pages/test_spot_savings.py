@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.sources import demo
 from tests.pages.visiting import said, visit
 

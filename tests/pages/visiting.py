@@ -9,8 +9,8 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
-from planner.kubernetes.patches import Object
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.strategic_merge_patch import Object
 from planner.remedies import patch_outcome
 from planner.remedies.patch_outcome import Patched
 from planner.ui import link

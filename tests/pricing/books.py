@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from planner.ground.well_known_names import INSTANCE_TYPE, REGION
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.object_records import FrozenMap, Node
 from planner.pricing.price_book import PriceBook
-from planner.pricing.price_tables import PriceTable, compose, read_table
+from planner.pricing.price_table_parser import PriceTable, compose, read_table
 from planner.sources.prices import embedded_book
 from tests.builders import records
 

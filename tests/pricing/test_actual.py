@@ -18,9 +18,9 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import bill
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.billed_costs import Invoice, Reconciled, reconciled
+from planner.pricing.projected_bill import bill
 from planner.sources import demo
 from planner.sources.bills import load_bill
 from planner.sources.prices import embedded_book

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.pricing.allocation import AllocationKind, RequestedShare, added_up, allocate
 from planner.pricing.cent_rounding import shared_out
 from planner.pricing.node_pool_costs import cluster_cost

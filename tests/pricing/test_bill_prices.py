@@ -13,10 +13,10 @@ import pytest
 
 from planner.cli import main
 from planner.ground.errors import InputError
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import bill
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.billed_costs import Invoice, Reconciled, price_list, reconciled
-from planner.pricing.price_tables import read_table
+from planner.pricing.price_table_parser import read_table
+from planner.pricing.projected_bill import bill
 from planner.sources.bills import load_bill
 from planner.sources.prices import embedded_book, load_book
 from tests.builders.objects import read_items

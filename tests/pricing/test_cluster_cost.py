@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.well_known_names import GKE_ACCELERATOR, GKE_NODE_POOL, GKE_SPOT
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.object_records import FrozenMap
 from planner.pricing.node_pool_costs import VCPU_TO_GIB_PRICE, cluster_cost
 from planner.pricing.price_book import PriceReason, PricingCategory, Provisioning
 from planner.sources.prices import embedded_book

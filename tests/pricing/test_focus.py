@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import bill
-from planner.pricing.focus import COLUMNS, OWN, unfilled
+from planner.kubernetes.object_records import Snapshot
+from planner.pricing.focus_export import COLUMNS, OWN, unfilled
 from planner.pricing.owned_commitments import parse_commitments
 from planner.pricing.price_book import PriceBook, PricingCategory
+from planner.pricing.projected_bill import bill
 from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Container, FrozenMap, Node, PodSpec, Snapshot
+from planner.kubernetes.object_records import Container, FrozenMap, Node, PodSpec, Snapshot
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.bill import NAMESPACE, WORKLOAD, bill, cost_cluster, usd_of_pods
 from planner.pricing.gpu_fractions import amounts_on, gpu_parts
+from planner.pricing.projected_bill import NAMESPACE, WORKLOAD, bill, cost_cluster, usd_of_pods
 from planner.questions import costs, where
 from planner.questions.question import Inputs
 from planner.sources.prices import embedded_book

@@ -12,7 +12,7 @@ from planner.ground.errors import InputError
 from planner.ground.well_known_names import HOURS_PER_MONTH
 from planner.pricing.machine_price import gpu_hour_price, parse_custom_type, price_machine
 from planner.pricing.price_book import PartKind, PriceReason, PricingCategory, Provisioning
-from planner.pricing.price_tables import Machines
+from planner.pricing.price_table_parser import Machines
 from planner.sources.prices import embedded_book
 from tests.pricing.books import SEOUL, book_with
 from tests.seen import premise

@@ -18,8 +18,8 @@ from planner.ground.well_known_names import (
     REGION,
     ZONE,
 )
-from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.node_properties import physical_gpus, provisioning_model, region
+from planner.kubernetes.object_records import FrozenMap, Node
 from planner.pricing.gpu_share_of_price import GpuShares
 from planner.pricing.node_price import price_node, spare_terms
 from planner.pricing.price_book import PartKind, PriceReason, Provisioning

@@ -7,12 +7,12 @@ import pytest
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
-from planner.pricing.bill import bill
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot
 from planner.pricing.node_pool_costs import SplitCost, cluster_cost
 from planner.pricing.node_price import price_node, refresh_commands
 from planner.pricing.price_book import PriceBook, Provisioning
-from planner.pricing.price_tables import compose, read_table
+from planner.pricing.price_table_parser import compose, read_table
+from planner.pricing.projected_bill import bill
 from planner.sources.prices import embedded_book
 
 OWN = "machine_type,region,total_ondemand,total_spot"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner.ground.errors import InputError
 from planner.pricing.cloud_price_lists import read_list
 from planner.pricing.price_book import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
-from planner.pricing.price_tables import age_days, age_warning, format_units, read_table
+from planner.pricing.price_table_parser import age_days, age_warning, format_units, read_table
 from planner.sources.prices import TABLES, embedded_book, snapshot_as_of, snapshot_source
 from planner.sources.shipped_files import data_folder
 from tests.pricing.books import own_table

@@ -9,7 +9,7 @@ import pytest
 from planner.ground.errors import SourceError
 from planner.pricing.machine_price import gpu_hour_price, price_machine
 from planner.pricing.price_book import Component, PriceBook, Provisioning, UnitKey
-from planner.pricing.price_refresh import PriceDoubt, Refresh, apply_refresh, check_coverage, compare_catalogue
+from planner.pricing.price_refresh_rules import PriceDoubt, Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources.prices import embedded_book
 from tests.pricing.catalogue import as_sku, catalogue_of, wire_sku
 

@@ -10,7 +10,7 @@ import pytest
 
 from planner.pricing.machine_price import price_machine
 from planner.pricing.price_book import Component, MachinePrice, PriceBook, Provisioning
-from planner.pricing.price_tables import compose, newer_totals, read_table
+from planner.pricing.price_table_parser import compose, newer_totals, read_table
 from planner.sources.prices import TABLES, TABLES_VARIABLE, embedded_book, load_changes, snapshot_as_of
 from planner.sources.shipped_files import data_folder
 from tests.prices_of_a_day import FOLDER

@@ -6,8 +6,8 @@ import pytest
 
 from planner.ground.records import replace
 from planner.inventory.token_use import TokenUse
-from planner.kubernetes.records import Pod, Snapshot
-from planner.pricing.bill import bill, usd_of_pods
+from planner.kubernetes.object_records import Pod, Snapshot
+from planner.pricing.projected_bill import bill, usd_of_pods
 from planner.pricing.token_cost import TokenShare, token_costs, tokens_sentence
 from planner.questions.idle import QUESTION, IdleSettings, answer
 from planner.questions.question import Inputs

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
-from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
+from planner.kubernetes.object_records import ContainerMetrics, PodMetrics, Snapshot
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.bill import POOL, WORKLOAD, ClusterBill, bill
+from planner.pricing.projected_bill import POOL, WORKLOAD, ClusterBill, bill
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import aks

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import played
+from planner.capacity.rollout_readiness import played
 from planner.ground import parallel_parts
 from planner.ground.errors import InputError
 from planner.ground.work_budget import TooLargeError, allowed, current

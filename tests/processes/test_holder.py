@@ -9,7 +9,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.inventory import snapshot_delta
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.serve.processes import snapshot_process
 from planner.serve.processes.snapshot_fingerprint import identity, key_in_pool

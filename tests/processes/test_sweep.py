@@ -18,7 +18,7 @@ from planner.cli import main
 from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.history.snapshot_names import snapshot_id
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import plan
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs

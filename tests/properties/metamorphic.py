@@ -23,9 +23,9 @@ from planner.ground.errors import HeadroomError
 from planner.ground.quantity import parse_decimal
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.kinds import WORKLOADS
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.workload_kinds import WORKLOADS
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared_change import Scenario
 from planner.sources.cluster_argument import read_cluster

@@ -11,11 +11,11 @@ import pytest
 from planner.ground.work_budget import UnwantedError, allowed
 from planner.inventory.change import WorkloadChange
 from planner.questions.question import plain
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import Placement, RolloutResult
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from tests.bench import clusters, crowd
 from tests.properties.random_rollouts import case_of, engine
 from tests.properties.test_flying_clusters import roomy
@@ -59,7 +59,9 @@ def test_the_whole_answer_is_the_one_that_is_played(snapshot: Any, monkeypatch: 
     luck, counted = random.Random(1), 0
 
     def answered(change: WorkloadChange, seed: int) -> RolloutResult:
-        return rollouts.rollout(snapshot, Scenario(changes=(change,), seed=seed, runs=2, with_remedies=False))
+        return rollout_with_remedies.rollout(
+            snapshot, Scenario(changes=(change,), seed=seed, runs=2, with_remedies=False)
+        )
 
     def never_counted(*asked: Any, may_count: bool = False, **way: Any) -> Run:
         return simulate(*asked, **way)
@@ -73,7 +75,7 @@ def test_the_whole_answer_is_the_one_that_is_played(snapshot: Any, monkeypatch: 
         seed = luck.randrange(9)
         short = answered(change, seed)
         with monkeypatch.context() as patch:
-            patch.setattr(rollouts, "simulate", never_counted)
+            patch.setattr(rollout_with_remedies, "simulate", never_counted)
             assert plain(answered(change, seed)) == plain(short), change
         if isinstance(short.placement, Placement):
             counted += 1

@@ -14,12 +14,12 @@ from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.workload_kinds import kind_called
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.prepared_change import Prepared
 from planner.rollout.run import Run, simulate
-from planner.scheduling.cluster_event import Happening
 from planner.scheduling.pod import LivePod
+from planner.scheduling.scripted_event import Happening
 from tests.conformance.rollout_cases import revisions_of
 from tests.properties.random_rollouts import MOST_SEEDS, case_of, cluster_of, with_empty_node
 from tests.quick import floor, seeds

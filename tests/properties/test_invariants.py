@@ -13,24 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import ways_out as remedies
 from planner.remedies.ways_out import find_remedies
-from planner.rollout import rollout_dependencies, rollout_summary, tie_breaks
+from planner.rollout import rollout_equivalence, rollout_summary, tie_break_sensitivity
 from planner.rollout.answers import Reason
-from planner.rollout.certain_course import certain_course
+from planner.rollout.closed_form_rollout import certain_course
 from planner.rollout.prepared_change import Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.stuck_diagnosis import explain
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.rollout.unaffected_pods import bystanders
-from planner.rollout.verdict import explain
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
 from tests.bench import crowd
@@ -267,20 +267,20 @@ def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace
 def test_what_is_around_a_workload_is_looked_at_where_another_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only such a one can be alike."""
     looked: list[Cluster] = []
-    whole = rollout_dependencies._look
+    whole = rollout_equivalence._look
 
-    def look(cluster: Cluster) -> rollout_dependencies._KindNumbers:
+    def look(cluster: Cluster) -> rollout_equivalence._KindNumbers:
         looked.append(cluster)
         return whole(cluster)
 
-    monkeypatch.setattr(rollout_dependencies, "_look", look)
+    monkeypatch.setattr(rollout_equivalence, "_look", look)
     cluster = compiled(crowd.snapshot(3))
     names = Counter((workload.kind, workload.name) for workload in cluster.snapshot.workloads)
     keys: dict[bool, list[Hashable]] = {True: [], False: []}
     for is_alone in (True, False):
         for workload in cluster.snapshot.workloads:
             if (names[workload.kind, workload.name] == 1) is is_alone:
-                keys[is_alone].append(rollout_dependencies.surroundings(cluster, workload))
+                keys[is_alone].append(rollout_equivalence.surroundings(cluster, workload))
         assert bool(looked) is not is_alone
     alone, several = ([key for key in some if key is not None] for some in (keys[True], keys[False]))
     assert len(set(alone)) == len(alone) > 0
@@ -348,7 +348,7 @@ def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pyt
     for asked, way in zip(revisions, ways, strict=True):
         first = way(0)
         with monkeypatch.context() as without:
-            without.setattr(tie_breaks, "_finds_room", lambda _run, _revision: False)
+            without.setattr(tie_break_sensitivity, "_finds_room", lambda _run, _revision: False)
             if holds_in_every_placement(first, asked):
                 continue
         if holds_in_every_placement(first, asked):
@@ -377,7 +377,7 @@ def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out
     refused = 0
     for revisions, way in asked:
         first = way(0)
-        if tie_breaks.is_refused(first, revisions[0]) and len(revisions) == 1:
+        if tie_break_sensitivity.is_refused(first, revisions[0]) and len(revisions) == 1:
             refused += 1
             cluster, key = first.simulation.cluster, revisions[0].after.key
             assert not any(way(draw).completed for draw in range(9))

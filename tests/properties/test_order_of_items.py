@@ -12,7 +12,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import compiled
 from planner.rollout.rollout_summary import glance, restarted

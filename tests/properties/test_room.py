@@ -8,9 +8,9 @@ from planner.capacity.node_pools import pools
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.records import Strategy
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Strategy
+from planner.kubernetes.workload_kinds import RECREATE, ROLLING_UPDATE
+from planner.remedies import rollout_with_remedies
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared_change import Scenario
@@ -59,7 +59,7 @@ def _answers() -> dict[tuple[str, int, bool], RolloutResult]:
         if one.kind == "Deployment"
     ]
     return {
-        (one.workload, one.replicas or 0, one.new_revision): rollouts.rollout(
+        (one.workload, one.replicas or 0, one.new_revision): rollout_with_remedies.rollout(
             snapshot, Scenario(changes=(one,), seed=3, runs=1), growing
         )
         for one in asked

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from planner.rollout.silent_nodes import silent_nodes
-from planner.scheduling.cluster_event import Happening
+from planner.scheduling.scripted_event import Happening
 from tests.properties.random_rollouts import engine, verdicts_differ
 from tests.quick import floor, seeds
 from tests.reference.random_clusters import Case

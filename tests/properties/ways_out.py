@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared_change import Scenario
 from tests.properties.random_rollouts import LISTED
@@ -38,7 +38,7 @@ def ways_out(items: list[Object], change: Object) -> RolloutResult:
     """What `headroom rollout` answers of one patch."""
     snapshot = build_snapshot([Part(items=copy.deepcopy(items), listed=(*LISTED, "Pod"))], source="case")
     asked = WorkloadChange(workload=name_of(change), patch=json.dumps(change["patch"]), new_revision=False)
-    return rollouts.rollout(snapshot, Scenario(changes=(asked,), runs=1))
+    return rollout_with_remedies.rollout(snapshot, Scenario(changes=(asked,), runs=1))
 
 
 def name_of(change: Object) -> str:

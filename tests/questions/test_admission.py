@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import WARNINGS_SWITCH
 from planner.ground.words import NO_WORDS
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.rollout_summary import OwnRollout
 from planner.serve.admission_review import (

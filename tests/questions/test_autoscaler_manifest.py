@@ -10,7 +10,7 @@ import pytest
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.kubectl_apply import read_manifest
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, rollout
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.rollout import RolloutSettings

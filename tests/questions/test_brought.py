@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import free_capacity as capacity_left
+from planner.capacity import capacity_answer as capacity_left
 from planner.capacity.change_comparison import what_if
 from planner.capacity.gpu_inventory import known_sum
 from planner.capacity.headroom import fits

@@ -6,7 +6,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.ground.well_known_names import SPOT_OPT_OUT
 from planner.history.store_queries import History
-from planner.kubernetes.records import FrozenMap, Pod, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Pod, Snapshot
 from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer, CommitmentsSettings
 from planner.questions.question import Inputs

@@ -8,10 +8,10 @@ import pytest
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import NVIDIA_GPU
-from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
+from planner.kubernetes.object_records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.bill import bill, cost_cluster
 from planner.pricing.price_book import PriceReason
+from planner.pricing.projected_bill import bill, cost_cluster
 from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book

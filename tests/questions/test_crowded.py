@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, findings, memory, plan, restarts
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.prepared_change import Scenario
 from tests.builders import objects
 
@@ -50,7 +50,7 @@ def _findings() -> list[object]:
 
 def _rollout() -> list[object]:
     changes = (WorkloadChange(workload="Deployment/ml/serve"),)
-    found = rollouts.rollout(crowded(), Scenario(changes=changes))
+    found = rollout_with_remedies.rollout(crowded(), Scenario(changes=changes))
     return [found.sentence, found.headline, *(f"{one.title} {one.sentence}" for one in found.remedies)]
 
 

@@ -13,11 +13,11 @@ import pytest
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.ground.words import usd
-from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
+from planner.kubernetes.object_records import ContainerMetrics, PodMetrics, Snapshot
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.owned_commitments import parse_commitments
 from planner.pricing.price_book import PriceBook
+from planner.pricing.projected_bill import WORKLOAD, bill
 from planner.questions import costs, fleet, what_if
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer

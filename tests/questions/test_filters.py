@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from planner.capacity.display_filter import ALL, Filter, keep
-from planner.capacity.overview import kept_by
+from planner.capacity.rollout_readiness import kept_by
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.nodes import NO_POOL
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.node_properties import NO_POOL
+from planner.kubernetes.object_records import FrozenMap
 from planner.kubernetes.selectors import labels_match, read_selector
 from planner.pricing.allocation import AllocationKind
 from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats

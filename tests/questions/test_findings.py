@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from planner.kubernetes.records import Finding, Severity
+from planner.kubernetes.object_records import Finding, Severity
 from planner.ui.findings import kinds
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity.fleet import cluster_names
 from planner.capacity.gpu_inventory import known_sum
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.pricing.node_price import price_node
 from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings

@@ -12,9 +12,9 @@ from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.ground.well_known_names import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.bill import bill
+from planner.pricing.projected_bill import bill
 from planner.questions import what_if
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer

@@ -9,14 +9,14 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import snapshot_bytes
 from planner.inventory import cluster_oddities
 from planner.inventory.kubectl_apply import read_manifest
-from planner.inventory.namespace_visibility import as_seen
-from planner.kubernetes.records import Snapshot
+from planner.inventory.namespace_redaction import as_seen
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Inputs

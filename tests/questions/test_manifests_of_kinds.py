@@ -16,8 +16,8 @@ import yaml
 
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.pod_template_kinds import templated
 from planner.questions import gate, rollout, where
 from planner.questions.gate import GateSettings
 from planner.questions.rollout import RolloutSettings

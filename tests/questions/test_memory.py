@@ -11,7 +11,7 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.what_if import MemoryChange
-from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Template
+from planner.kubernetes.object_records import FrozenMap, PodSpec, Snapshot, Template
 from planner.questions.memory import MemorySettings, answer, memory_what_if
 from planner.rollout.answers import Verdict
 from tests.builders.objects import read_items

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from planner.ground.records import replace
-from planner.history.commitment import UnitPrices, Use, curve
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
-from planner.pricing.bill import WORKLOAD, bill
+from planner.history.commitment_cost_curve import UnitPrices, Use, curve
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot
 from planner.pricing.gcp_skus import Sku
 from planner.pricing.machine_price import price_machine
 from planner.pricing.node_pool_costs import cluster_cost
@@ -26,7 +25,8 @@ from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import parse_commitments
 from planner.pricing.price_book import PricingCategory, Provisioning
 from planner.pricing.price_history import moves
-from planner.pricing.price_refresh import PriceDoubt, apply_refresh, compare_catalogue
+from planner.pricing.price_refresh_rules import PriceDoubt, apply_refresh, compare_catalogue
+from planner.pricing.projected_bill import WORKLOAD, bill
 from planner.questions import commitments
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer

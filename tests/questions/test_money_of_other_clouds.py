@@ -8,11 +8,11 @@ import pytest
 
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import bill
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.node_price import spare_terms
 from planner.pricing.price_book import PriceBook
-from planner.pricing.price_tables import compose, read_table
+from planner.pricing.price_table_parser import compose, read_table
+from planner.pricing.projected_bill import bill
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.flexible_commitments import flexible_usd_per_hour
 from planner.pricing.machine_price import price_machine
 from planner.pricing.node_price import price_node, spare_terms

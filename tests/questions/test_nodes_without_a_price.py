@@ -15,7 +15,7 @@ import pytest
 
 from planner.cli import main
 from planner.ground.words import usd
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import costs, fleet, report
 from planner.questions.question import Inputs
 from planner.sources import demo

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import WORKLOAD, bill
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_history import move_days, spot_moves
+from planner.pricing.projected_bill import WORKLOAD, bill
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.capacity.overview import WorkloadOverview, by_cause, overview
+from planner.capacity.rollout_readiness import WorkloadOverview, by_cause, overview
 from planner.ground.words import Text
 from planner.rollout.answers import Reason, Verdict
 from planner.sources import demo

@@ -16,11 +16,11 @@ from planner.cli import main
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import usd
-from planner.kubernetes.records import FrozenMap
-from planner.pricing import bill as bill_room
+from planner.kubernetes.object_records import FrozenMap
+from planner.pricing import projected_bill as bill_room
 from planner.pricing.added_nodes import price_of_nodes
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.focus import OF_COMMITMENTS, focus_rows, unfilled
+from planner.pricing.focus_export import OF_COMMITMENTS, focus_rows, unfilled
 from planner.pricing.owned_commitments import paid_for, parse_commitments
 from planner.pricing.price_book import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if

@@ -8,8 +8,8 @@ import pytest
 
 from planner.ground.errors import ChangeError
 from planner.ground.work_budget import TooLargeError, allowed
-from planner.kubernetes.pod_autoscalers import autoscaler_of
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.autoscaler_replica_bounds import autoscaler_of
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import peak
 from planner.questions import rollout as rollout_question
 from planner.questions.question import NOTHING

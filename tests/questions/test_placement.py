@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from planner.ground.errors import ChangeError, NotKnownError
-from planner.kubernetes.pod_templates import Gang, gang_in
-from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Snapshot, Template
-from planner.remedies.rollouts import rollout
-from planner.rollout import displaced_pods
+from planner.kubernetes.object_records import EMPTY, FrozenMap, PodSpec, Snapshot, Template
+from planner.kubernetes.pod_template_kinds import Gang, gang_in
+from planner.remedies.rollout_with_remedies import rollout
+from planner.rollout import effects_on_other_pods
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import Run, simulate
@@ -275,8 +275,8 @@ def test_rollouts_too_large_to_play_are_not_called_blocked(monkeypatch: pytest.M
         run.is_cut, run.completed = True, False
         return run
 
-    monkeypatch.setattr(displaced_pods, "certain_course", lambda *_: None)
-    monkeypatch.setattr(displaced_pods, "simulate", cut_later)
+    monkeypatch.setattr(effects_on_other_pods, "certain_course", lambda *_: None)
+    monkeypatch.setattr(effects_on_other_pods, "simulate", cut_later)
     result = asked(cluster(workload("Deployment", "web")), named("Pod", "one", "ml", spec=GPU))
     assert asked_for
     (found,) = [one for one in result.findings if one.code == "placement-blocks"]

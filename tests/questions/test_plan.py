@@ -9,32 +9,38 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.evictions import at_rest
-from planner.capacity.overview import overview
+from planner.capacity.eviction_simulation import at_rest
+from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot
 from planner.pricing.added_nodes import price_of_nodes
 from planner.questions.plan import QUESTION, PlanSettings, answer
-from planner.questions.pool_settings import PoolSettings
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import NOTHING, Inputs
-from planner.remedies import combinations as search
-from planner.remedies import limits, plan_search, plan_state, rollout_plans, rollouts
-from planner.remedies.certificate import certificate
+from planner.remedies import (
+    costless_action_search,
+    limits,
+    readiness_plan_state,
+    rollout_with_remedies,
+    single_rollout_plans,
+)
+from planner.remedies import pareto_plan_search as search
 from planner.remedies.lever_ranges import Knobs, Lever
 from planner.remedies.levers.lending import is_given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
-from planner.remedies.measures import Measure, MeasureKind, alike, price_of
-from planner.remedies.plan import PlanAnswer, Turn
+from planner.remedies.pareto_plans_report import certificate
+from planner.remedies.plan_actions import Measure, MeasureKind, alike, price_of
 from planner.remedies.player import PlanOutcome
+from planner.remedies.readiness_planner import PlanAnswer, Turn
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario, compiled
-from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.template_node import empty_copy
 from planner.sources import demo, node_pool_files
 from planner.sources.prices import embedded_book
 from tests.bench import crowd
@@ -77,7 +83,9 @@ def same_price(found: Snapshot) -> tuple[bool, str]:
     """Of the nodes for the only workload that is stuck: whether they are kept, and their price, as plan and Rollout both say."""
     plan = answer(found, PlanSettings(least_ready_percent=100), PRICED)
     [measure] = [one for one in plan.measures if one.kind is MeasureKind.NODES and one.workload == WORKER]
-    ways = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), book=PRICED.book).remedies
+    ways = rollout_with_remedies.rollout(
+        found, Scenario(changes=(WorkloadChange(workload=WORKER),)), book=PRICED.book
+    ).remedies
     [remedy] = [one for one in ways if one.kind is RemedyKind.ADD_NODE]
     assert (remedy.extra_nodes, remedy.is_kept) == (measure.nodes, measure.is_kept)
     assert str(remedy.price) == price_of(measure)
@@ -192,7 +200,7 @@ def test_what_the_plan_makes_rollable_is_so_once_it_is_applied() -> None:
                 for name, space, number in fewer
             ]
             scenario = Scenario(changes=(*scaled, WorkloadChange(workload=turn.workload)))
-            assert rollouts.rollout(applied, scenario).verdict is Verdict.COMPLETES
+            assert rollout_with_remedies.rollout(applied, scenario).verdict is Verdict.COMPLETES
             continue
         assert lines[turn.workload].verdict is Verdict.COMPLETES, turn.workload
         at_its_turn = lines if turn.needs else today  # that comes before what the others need
@@ -340,18 +348,18 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
 
     def counted(*given: Any, **how: Any) -> Any:
         played["searches"] += 1
-        return rollout_plans.least(*given, **how)
+        return single_rollout_plans.least(*given, **how)
 
     def searched(*given: Any, **how: Any) -> Any:
         played["lenders asked"] += 1
         return search.search(*given, **how)
 
-    monkeypatch.setattr(plan_search, "least", counted)
-    monkeypatch.setattr(rollout_plans, "search", searched)
+    monkeypatch.setattr(costless_action_search, "least", counted)
+    monkeypatch.setattr(single_rollout_plans, "search", searched)
     quick = answer(crowded, PlanSettings())
     asked = dict(played)
     played.clear()
-    for module in (plan_search, plan_state, rollout_plans):
+    for module in (costless_action_search, readiness_plan_state, single_rollout_plans):
         monkeypatch.setattr(module, "surroundings", lambda *_: None)
     monkeypatch.setattr(limits, "GROWN", Limit(0))
     assert quick == answer(crowded, PlanSettings())
@@ -420,7 +428,7 @@ def test_in_a_large_cluster_who_lends_is_found_all_the_same(monkeypatch: pytest.
     quick = answer(demo.read(), PlanSettings(), PRICED)
     assert any(one.kind is MeasureKind.LEND for one in quick.measures)
     with monkeypatch.context() as plain:
-        plain.setattr(rollout_plans, "_does_with_all", lambda *_: True)
+        plain.setattr(single_rollout_plans, "_does_with_all", lambda *_: True)
         assert answer(demo.read(), PlanSettings(), PRICED) == quick
     assert "Who could lend" not in str(quick.doubt)
     monkeypatch.setattr(limits, "LENT_IN_VAIN", Limit(0, limits.LENT.words))

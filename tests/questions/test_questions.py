@@ -14,9 +14,9 @@ import pytest
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import replace
-from planner.ground.settings import settings_of
+from planner.ground.setting_declarations import settings_of
 from planner.inventory.gpu_use import GpuUse
-from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.capacity import CapacitySettings
 from planner.questions.certificate import CertificateSettings

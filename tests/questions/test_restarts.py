@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.capacity.display_filter import Filter
 from planner.ground.records import replace
 from planner.health.drift.service_differences import drift
-from planner.kubernetes.records import PodSpec
+from planner.kubernetes.object_records import PodSpec
 from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer

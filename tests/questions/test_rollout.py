@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_inventory import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Presence, Severity
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Presence, Severity
+from planner.remedies import rollout_with_remedies
 from planner.rollout import prepared_change as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -26,7 +26,7 @@ A, B = "Deployment/ml/a", "Deployment/ml/b"
 
 def ask(*items: Item | list[Item], manifest: str = "", **changes: dict[str, object]) -> RolloutResult:
     asked = tuple(WorkloadChange(workload=f"Deployment/ml/{name}", **fields) for name, fields in changes.items())  # type: ignore[arg-type]
-    return rollouts.rollout(snapshot(*items), Scenario(changes=asked, manifest=manifest))
+    return rollout_with_remedies.rollout(snapshot(*items), Scenario(changes=asked, manifest=manifest))
 
 
 def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
@@ -42,7 +42,7 @@ def test_one_pod_and_one_placement_are_said_as_one() -> None:
     items = [node(f"n{i}", gpus=1, labels={"kubernetes.io/hostname": f"n{i}"}) for i in range(3)]
     alone = deployment("a", ["n0"], pod_spec(gpus=1, **apart), strategy=rolling(1, 0))
     asked = Scenario(changes=(WorkloadChange(workload=A),), runs=1, with_remedies=False)
-    result = rollouts.rollout(snapshot(WHOLE, *items, *alone), asked)
+    result = rollout_with_remedies.rollout(snapshot(WHOLE, *items, *alone), asked)
     assert str(result.sentence).endswith("; at worst 1 of 1 pod is Ready")
     assert result.ties is not None
     assert str(result.ties.outcome) == "completes in the one placement tried"
@@ -107,7 +107,7 @@ def test_an_unknown_workload_gets_a_hint() -> None:
     with pytest.raises(ChangeError, match=r"there is no Deployment/ml/aa in the snapshot\. "):
         ask(two(2), aa={})
     with pytest.raises(ChangeError, match="Did you mean Deployment/prod/ml-worker"):
-        rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload="deployment/prod/worker"),)))
+        rollout_with_remedies.rollout(DEMO, Scenario(changes=(WorkloadChange(workload="deployment/prod/worker"),)))
 
 
 def test_a_job_does_not_roll_out() -> None:
@@ -115,7 +115,7 @@ def test_a_job_does_not_roll_out() -> None:
     if job is None:
         pytest.fail("the demo has no Job")
     with pytest.raises(ChangeError, match="a Job does not roll out"):
-        rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=job.key),)))
+        rollout_with_remedies.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=job.key),)))
 
 
 def test_missing_kinds_make_an_answer_unknown() -> None:
@@ -132,7 +132,7 @@ def test_missing_kinds_make_an_answer_unknown() -> None:
 # ── the answer's parts ───────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_timeline_counts_every_pod_once() -> None:
     for key in ("Deployment/prod/ml-worker", "Deployment/prod/llm-serve", "StatefulSet/prod/redis"):
-        part = rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=key),))).workloads[0]
+        part = rollout_with_remedies.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=key),))).workloads[0]
         for row in part.timeline:
             assert set(row.counts) == {state.value for state in PodState}
             ready = row.counts[PodState.OLD_READY] + row.counts[PodState.NEW_READY]
@@ -154,7 +154,7 @@ def test_scaling_moves_nothing_of_the_template() -> None:
 def test_that_no_strategy_could_place_them_all_is_said(replicas: int, said: bool) -> None:
     """Two nodes of four A100s each, and a pod asks for four."""
     change = WorkloadChange(workload="Deployment/prod/llm-serve", replicas=replicas)
-    found = rollouts.rollout(demo.read(), Scenario(changes=(change,), with_remedies=False))
+    found = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(change,), with_remedies=False))
     room = f"With nothing else on them the nodes that match hold at most 2 of its {replicas:,} pods"
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
     assert str(found.sentence).endswith(room) is said
@@ -187,7 +187,7 @@ def test_the_demo_at_a_glance() -> None:
     assert lines["Deployment/prod/ml-worker"].verdict is Verdict.COMPLETES
     for line in found.workloads:  # counted or simulated, the same as asked one by one
         asked = Scenario(changes=(WorkloadChange(workload=line.workload),), runs=1, with_remedies=False)
-        assert rollouts.rollout(DEMO, asked).verdict is line.verdict, line.workload
+        assert rollout_with_remedies.rollout(DEMO, asked).verdict is line.verdict, line.workload
     for gpu in found.gpus:
         assert gpu.allocatable == known_sum((gpu.requested, gpu.free))
     assert found.pod_count == sum(bool(p.node_name) and not p.is_terminal for p in DEMO.pods)
@@ -242,7 +242,7 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
             "provisioner": "csi.example", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
     items = [node("n-0"), fast, *stateful_set("db", ["n-0"], pod_spec(), volumeClaimTemplates=[template])]
     scaled = (WorkloadChange(workload="StatefulSet/ml/db", replicas=3, new_revision=False),)
-    grown = rollouts.rollout(snapshot(items), Scenario(changes=scaled))
+    grown = rollout_with_remedies.rollout(snapshot(items), Scenario(changes=scaled))
     assert grown.verdict is Verdict.COMPLETES
     drivers = [{"name": "csi.example", "nodeID": "n-0", "allocatable": {"count": 1}}]
     limit = {
@@ -251,7 +251,7 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
         "metadata": {"name": "n-0"},
         "spec": {"drivers": drivers},
     }
-    limited = rollouts.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
+    limited = rollout_with_remedies.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
     assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
     assert "1 node(s) exceed max volume count" in str(limited.workloads[0].scheduler_message)
 

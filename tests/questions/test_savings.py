@@ -6,7 +6,7 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.questions import savings as plan_savings
 from planner.questions.question import Inputs

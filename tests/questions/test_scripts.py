@@ -13,7 +13,7 @@ import pytest
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.remedies.levers.user_change_steps import steps_of
 from planner.rollout.answers import RemedyKind, Step, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -25,7 +25,7 @@ SERVE = "Deployment/prod/llm-serve"
 
 
 def asked(**change: object) -> tuple[str, int]:
-    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE, **change),)))  # type: ignore[arg-type]
+    result = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE, **change),)))  # type: ignore[arg-type]
     title, steps = steps_of(result)
     return script(title, steps, source="demo"), len(steps)
 
@@ -110,7 +110,7 @@ def test_it_can_be_stopped(tmp_path: Path) -> None:
 
 
 def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None:
-    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
+    result = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
     chain = next(one.command for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
     for failing in ("rollout status deployment/llm-canary", "patch", "apply", "rollout status deployment/llm-serve"):
         _, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 1;; esac')
@@ -120,7 +120,7 @@ def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("place", range(2))
 def test_every_way_out_waits_for_the_rollout_it_is_for(place: int) -> None:
-    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
+    result = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
     assert result.verdict is Verdict.STUCK
     remedy = result.remedies[place]
     assert any("rollout status deployment/llm-serve" in one for step in remedy.steps for one in step.commands)
@@ -132,7 +132,7 @@ def test_every_way_out_waits_for_the_rollout_it_is_for(place: int) -> None:
 def test_a_change_that_completes_is_a_script_of_itself() -> None:
     worker = "Deployment/prod/ml-worker"
     change = WorkloadChange(workload=worker, max_surge=1, max_unavailable=1)
-    result = rollouts.rollout(demo.read(), Scenario(changes=(change,)))
+    result = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(change,)))
     title, (step,) = steps_of(result)
     assert title == "the change"
     assert step.commands[0].startswith("kubectl patch deployment/ml-worker")

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from planner.cli import COMMANDS, main
-from planner.ground.tables import as_csv
+from planner.ground.table_formats import as_csv
 from planner.questions import INDEX, question_called
 from planner.questions.in_flight import QUESTION, answer
 from planner.questions.table_wording import listed

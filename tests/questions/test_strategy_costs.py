@@ -9,9 +9,9 @@ from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs
 from planner.ground import work_budget
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.remedies.price import with_price
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -234,7 +234,7 @@ def test_a_scenario_that_grows_a_workload_counts_what_it_will_hold() -> None:
 def test_a_remedys_node_has_its_price() -> None:
     cluster = demo.read()
     change = WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=1, max_unavailable=0)
-    remedies = rollouts.rollout(cluster, Scenario(changes=(change,))).remedies
+    remedies = rollout_with_remedies.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
     once = 0.857514 * (node_added.seconds + 600) / 3600
     kept = str(with_price(cluster, BOOK, node_added).price)

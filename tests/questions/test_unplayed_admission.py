@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from planner.cli import main
-from planner.kubernetes.admission_hooks import _ROWS, HookChanges, known_hook
-from planner.kubernetes.records import AdmissionHook, FrozenMap, PodSpec, Template
+from planner.kubernetes.known_admission_webhooks import _ROWS, HookChanges, known_hook
+from planner.kubernetes.object_records import AdmissionHook, FrozenMap, PodSpec, Template
 from tests.architecture.tree import ROOT
 from tests.builders.objects import WHOLE, Item, node, pod, pod_spec
 

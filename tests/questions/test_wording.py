@@ -8,7 +8,7 @@ import pytest
 
 from planner.ground.words import Text
 from planner.health.restarts.model import Activity, Cause
-from planner.kubernetes.records import Presence, Severity
+from planner.kubernetes.object_records import Presence, Severity
 from planner.questions.table_wording import for_people, heading
 from planner.rollout.answers import Reason, Verdict
 

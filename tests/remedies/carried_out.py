@@ -11,12 +11,12 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from planner.capacity.evictions import at_rest
+from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_pools import pool_key
 from planner.capacity.what_if import apply as what_if
 from planner.capacity.what_if_syntax import parse_change
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.rollout.answers import Step
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, simulate

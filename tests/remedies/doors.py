@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.node_pools import NodePool, pool_key
-from planner.capacity.overview import overview
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.questions.question import NOTHING, Inputs
-from planner.remedies.certificate import ALL, certificate
-from planner.remedies.certificate_answer import Certificate, WorthHaving
-from planner.remedies.plan import PlanAnswer
-from planner.remedies.rollouts import rollout
+from planner.remedies.pareto_plans_answer import Certificate, WorthHaving
+from planner.remedies.pareto_plans_report import ALL, certificate
+from planner.remedies.readiness_planner import PlanAnswer
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import simulate

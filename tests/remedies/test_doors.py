@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.rollout_readiness import overview
 from planner.capacity.strategy_spare_gpus import spare_needs
-from planner.capacity.unlisted_node_groups import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
-from planner.questions.pool_settings import PoolSettings
-from planner.remedies.certificate import certificate
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers.nodes import MoreNodes, added
-from planner.remedies.rollouts import rollout
+from planner.remedies.pareto_plans_report import certificate
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_grid import strategy_grid

@@ -12,8 +12,8 @@ from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -14,11 +14,11 @@ from planner.questions.plan import answer as plan
 from planner.questions.question import NOTHING
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
-from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.measures import MeasureKind
-from planner.remedies.pending_node import pending_node
-from planner.remedies.rollouts import rollout
+from planner.remedies.node_for_pending_pods import pending_node
+from planner.remedies.pareto_plans_report import certificate
+from planner.remedies.plan_actions import MeasureKind
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import deployment, node, pod_spec, snapshot

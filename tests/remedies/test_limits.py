@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan
 from planner.remedies import limits, sequential_rollouts
-from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
-from planner.remedies.rollouts import rollout
+from planner.remedies.pareto_plans_report import certificate
+from planner.remedies.rollout_with_remedies import rollout
 from planner.remedies.scenario import placements
 from planner.remedies.sequential_rollouts import RolloutTurn, playable_order
 from planner.rollout.answers import RemedyKind

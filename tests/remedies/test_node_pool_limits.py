@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan
 from planner.questions.rollout import RolloutSettings, answer
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
-from planner.remedies.certificate import certificate
 from planner.remedies.lever_ranges import Lever
+from planner.remedies.pareto_plans_report import certificate
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, read_items

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import document_of
-from planner.kubernetes.patches import merge
-from planner.kubernetes.records import Strategy
+from planner.kubernetes.object_records import Strategy
+from planner.kubernetes.strategic_merge_patch import merge
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
 from planner.remedies.levers.user_change_steps import patched
-from planner.remedies.measures import strategy_measure
+from planner.remedies.plan_actions import strategy_measure
 from planner.rollout.answers import rolling
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.capacity.strategy_prices import costs_of
 from planner.capacity.survival import survival
 from planner.cli.rollout import command
@@ -18,7 +18,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot
 from planner.pricing.added_nodes import AddedNodes, price_of_nodes, priced
 from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import paid_for, parse_commitments
@@ -30,9 +30,9 @@ from planner.questions.plan import answer as plan
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout_answer
-from planner.remedies.certificate import ALL, certificate
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.rollouts import rollout
+from planner.remedies.pareto_plans_report import ALL, certificate
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo

@@ -11,8 +11,8 @@ from planner.figures import strategy_grid as drawing
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout, strategies
 from planner.questions.rollout import RolloutSettings
+from planner.remedies.manifest_room_needs import tightest_cluster_of
 from planner.remedies.room_by_strategy import cells_of, with_room
-from planner.remedies.without_cluster import tightest_cluster_of
 from planner.rollout.answers import RECREATE, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.room_need import Need

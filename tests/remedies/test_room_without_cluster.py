@@ -13,10 +13,10 @@ from planner.ground.records import replace
 from planner.questions import rollout
 from planner.questions.gate import GateSettings, answer
 from planner.questions.rollout import RolloutSettings
+from planner.remedies.exact_fit_cluster import Files, RoomPlace
 from planner.remedies.limits import TOGETHER
+from planner.remedies.manifest_room_needs import _together_words, without_cluster
 from planner.remedies.needed_room import WorkloadNeed, asked, asked_together
-from planner.remedies.tightest_cluster import Files, RoomPlace
-from planner.remedies.without_cluster import _together_words, without_cluster
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import Need, NeedAtReplicas, PodsToPlace, RoomNeed
 from tests.reference.simulation import simulate

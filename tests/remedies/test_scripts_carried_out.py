@@ -17,12 +17,12 @@ import pytest
 from planner.capacity.what_if import apply as what_if
 from planner.capacity.what_if_syntax import parse_change
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.remedies.make_room import make_room
-from planner.remedies.measures import Measure, MeasureKind
-from planner.remedies.rollouts import rollout
+from planner.remedies.plan_actions import Measure, MeasureKind
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster

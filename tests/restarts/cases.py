@@ -11,7 +11,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.health.restarts.model import Loop
 from planner.health.restarts.report import restarts
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     Container,
     ContainerMetrics,

@@ -7,8 +7,8 @@ import pytest
 from planner.ground.records import replace
 from planner.health.restarts.model import Activity, Cause, Confidence, EvidenceSource
 from planner.health.restarts.report import restarts
-from planner.kubernetes.pods import patience_seconds
-from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
+from planner.kubernetes.object_records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
+from planner.kubernetes.pod_properties import patience_seconds
 from tests.builders.records import amounts
 from tests.restarts.cases import (
     GIB,

@@ -9,7 +9,7 @@ from planner.health.drift.service_differences import drift
 from planner.health.restarts.log_selection import wanted_logs
 from planner.health.restarts.model import Cause, Confidence, LineVerdict, Loop
 from planner.health.restarts.report import findings
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer
 from planner.rollout.answers import Verdict
 from planner.sources import demo

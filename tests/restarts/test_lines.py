@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.health.restarts.known_messages import Sign, read
-from planner.health.restarts.log_lines import (
+from planner.health.restarts.log_line_templates import (
     LONGEST_TEMPLATE,
     content,
     digest,
@@ -14,7 +14,7 @@ from planner.health.restarts.log_lines import (
     template,
     written_at,
 )
-from planner.kubernetes.records import PodLog
+from planner.kubernetes.object_records import PodLog
 
 NUMPY = (
     "/usr/lib/python3.11/site-packages/numpy/core/getlimits.py:499: UserWarning: The value of the smallest subnormal for "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.health.restarts.model import LineVerdict, LogLine
-from planner.kubernetes.records import PodSpec
+from planner.kubernetes.object_records import PodSpec
 from tests.restarts.cases import Cluster, container, crashed, one_loop
 
 WARNING = "site-packages/numpy/core/getlimits.py:499: UserWarning: The value of the smallest subnormal is zero."

@@ -12,7 +12,7 @@ from planner.cli import main
 from planner.ground.records import replace
 from planner.health.restarts.model import Activity, Cause
 from planner.health.restarts.report import findings, restarts
-from planner.kubernetes.records import ContainerState, PodSpec, Severity
+from planner.kubernetes.object_records import ContainerState, PodSpec, Severity
 from tests.restarts.cases import NOW, RUNNING, Cluster, container, one_loop
 
 NOTHING = ContainerState(name="")

@@ -20,7 +20,7 @@ from planner.health.restarts.model import Activity, Cause, Confidence, Loop
 from planner.health.restarts.report import findings, restarts
 from planner.health.restarts.status_messages import _PATTERNS, outcome_of_message, quoted
 from planner.history import anonymization_allowlist
-from planner.kubernetes.records import ContainerState, FrozenMap, PodLog, PodSpec, Presence, Probe, Snapshot
+from planner.kubernetes.object_records import ContainerState, FrozenMap, PodLog, PodSpec, Presence, Probe, Snapshot
 from planner.kubernetes.status_reasons import ROWS, UNTOLD, WORDS, StatusReason, outcome_of
 from planner.questions import drift as plan_drift
 from planner.questions import restarts as plan_restarts

@@ -9,7 +9,7 @@ from planner.health.memory.node_memory import cluster_memory
 from planner.health.memory.risks import risks
 from planner.health.restarts.report import restarts
 from planner.health.troubles import Trouble, rows, troubles
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Severity, Snapshot
 from planner.sources import demo
 from tests.drift.test_telling import many
 

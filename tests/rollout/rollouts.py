@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.verdict import Impasse, explain
+from planner.rollout.stuck_diagnosis import Impasse, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.builders.objects import Item, snapshot

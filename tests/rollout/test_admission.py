@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     ClaimSpec,
     ClaimTemplate,
     Container,
@@ -30,7 +30,7 @@ from planner.rollout.admission import (
     volume_claim_usage,
 )
 from planner.rollout.answers import Verdict
-from planner.rollout.certain_course import certain_course
+from planner.rollout.closed_form_rollout import certain_course
 from planner.rollout.rollout_summary import glance, restarted
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster

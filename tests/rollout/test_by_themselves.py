@@ -17,12 +17,12 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.inventory.spot_node_lifetimes import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Inputs
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.serve.admission_review import Silence, WebhookReview, read_request, review
@@ -61,7 +61,7 @@ def read(*items: Item | list[Item], without: tuple[str, ...] = ()) -> Snapshot:
 
 def asked(snapshot: Snapshot, runs: int = 10) -> RolloutResult:
     change = WorkloadChange(workload=WORKER)
-    return rollouts.rollout(snapshot, Scenario(changes=(change,), runs=runs, with_remedies=False))
+    return rollout_with_remedies.rollout(snapshot, Scenario(changes=(change,), runs=runs, with_remedies=False))
 
 
 def worker(*nodes: str, **spec: Any) -> list[Item]:
@@ -358,7 +358,9 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     if kind == "Deployment":
         made = deployment("worker", [on], GPU_SPEC, strategy={"type": how} if how == "Recreate" else rolling(0, 1))
     snapshot, key = replace(read(node("g0", gpus=1), silent("g1"), made), taken_at=NOW), f"{kind}/ml/worker"
-    found = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False))
+    found = rollout_with_remedies.rollout(
+        snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False)
+    )
     manifest = copy.deepcopy(made[0])
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
     at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Inputs(now=NOW))
@@ -379,7 +381,9 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     assert events == (["answers:g1", by_force] if is_kept else [])
     for event in events:  # each is played, and lets it finish
         then = LaterEvents(later=parse_later(f"1h:{event}"))
-        cured = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=0), beside=then)
+        cured = rollout_with_remedies.rollout(
+            snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=0), beside=then
+        )
         assert cured.verdict is Verdict.COMPLETES
 
 
@@ -409,7 +413,7 @@ def test_a_pod_on_a_silent_node_keeps_others_away(before: Item, patch: Item, ver
     change = WorkloadChange(
         workload="Deployment/ml/worker", patch=json.dumps({"spec": {"template": {"spec": patch}}}) if patch else ""
     )
-    found = rollouts.rollout(read(nodes, mine), Scenario(changes=(change,), runs=5, with_remedies=False))
+    found = rollout_with_remedies.rollout(read(nodes, mine), Scenario(changes=(change,), runs=5, with_remedies=False))
     assert found.verdict is verdict
     assert ("once node g1 answers again" in str(found.sentence)) is (verdict is Verdict.STUCK)
 
@@ -757,7 +761,7 @@ def test_gate_and_webhook_say_what_rollout_says(name: str, monkeypatch: pytest.M
     snapshot = replace(DOORS[name](), taken_at=NOW)
     there = next(one for one in given if one["kind"] == "Deployment" and one["metadata"]["name"] == "worker")
     at_webhook, text = reviewed(snapshot, there)
-    one = rollouts.rollout(snapshot, Scenario(manifest=text, runs=10, with_remedies=False))
+    one = rollout_with_remedies.rollout(snapshot, Scenario(manifest=text, runs=10, with_remedies=False))
     at_gate = gate.answer(snapshot, GateSettings(manifest=text), Inputs(now=NOW))
     assert [part.verdict for part in at_gate.workloads] == [one.verdict]
     assert at_webhook.is_stuck is (one.verdict is Verdict.STUCK)

@@ -13,7 +13,7 @@ import pytest
 
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec
@@ -33,7 +33,7 @@ def asked(*items: Item | list[Item], without: str = "") -> RolloutResult:
     part = Part(items=[i for i in flat if i["kind"] != without], listed=tuple(k for k in KINDS if k != without))
     change = WorkloadChange(workload=WORKER)
     found = build_snapshot([part], source="by hand")
-    return rollouts.rollout(found, Scenario(changes=(change,), runs=5, with_remedies=False))
+    return rollout_with_remedies.rollout(found, Scenario(changes=(change,), runs=5, with_remedies=False))
 
 
 # ── volumes ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,8 +14,8 @@ from planner.cli import main
 from planner.ground.errors import NotKnownError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared_change import Scenario, compiled

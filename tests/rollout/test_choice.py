@@ -8,8 +8,8 @@ from hypothesis import strategies as some
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import disruption_budgets
-from planner.kubernetes.records import Workload
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import Workload
+from planner.remedies import rollout_with_remedies
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -50,7 +50,7 @@ def test_who_waits_below_takes_nothing_from_the_new_pods() -> None:
     by_pair = {one.pair: one for one in found.options}
     assert (by_pair[0, 1].seconds, by_pair[0, 1].evictions) == (by_pair[1, 1].seconds, 0)
     asked = Scenario(changes=(WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=0, max_unavailable=1),))
-    result = rollouts.rollout(demo.read(), asked)
+    result = rollout_with_remedies.rollout(demo.read(), asked)
     assert (result.verdict, result.ticks, result.preempted) == (Verdict.COMPLETES, 12, ())
 
 

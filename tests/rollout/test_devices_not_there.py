@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from planner.capacity.free_capacity import capacity
+from planner.capacity.capacity_answer import capacity
 from planner.capacity.gpu_inventory import gpu_lines, supplies_of, unoffered_words
 from planner.inventory.cluster_oddities import check
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.nodes import unoffered
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import unoffered
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings

@@ -10,10 +10,10 @@ import pytest
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity
+from planner.kubernetes.object_records import Finding, FrozenMap, Presence, Severity
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.gate import answer as gate
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once, is_proven
 from planner.rollout.prepared_change import Scenario
@@ -35,7 +35,7 @@ def rolled(*items: Item | list[Item], gpus: int = 2, lacks: str = "", **change: 
     if lacks:
         found = replace(found, presence=FrozenMap({**found.presence, lacks: Presence.ABSENT}))
     asked = WorkloadChange(workload=WORKER, **change)
-    return rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+    return rollout_with_remedies.rollout(found, Scenario(changes=(asked,), with_remedies=False))
 
 
 def is_called_proven(found: RolloutResult) -> bool:
@@ -122,7 +122,7 @@ def test_a_change_that_makes_no_pods_hangs_on_no_quota() -> None:
 
 
 def test_an_error_beside_a_rollout_that_would_complete_makes_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollouts, "scaled_at_once", lambda *_: (ERROR,))
+    monkeypatch.setattr(rollout_with_remedies, "scaled_at_once", lambda *_: (ERROR,))
     found = rolled()
     assert (found.verdict, found.ties) == (Verdict.UNKNOWN, None)
     assert str(found.sentence).startswith("not known: it can't work. Without that, it completes")

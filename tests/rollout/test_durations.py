@@ -15,8 +15,8 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.past_durations import PastDuration, PastDurations, RolloutActivity
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import EMPTY, Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import EMPTY, Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
 from planner.rollout.prepared_change import Scenario, compiled

@@ -10,8 +10,8 @@ from planner.capacity.simulation_films import rollout_film
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
 from planner.rollout.film import ELSEWHERE, Doing, Film, kept
 from planner.rollout.prepared_change import Scenario

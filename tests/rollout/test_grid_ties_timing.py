@@ -9,8 +9,8 @@ import pytest
 from planner.ground.records import replace
 from planner.ground.well_known_names import CPU
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.remedies import rollouts
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import RemedyKind, RolloutResult, Verdict
 from planner.rollout.pod_durations import DEFAULT_STARTUP_SECONDS, learn_pod_times
@@ -18,7 +18,7 @@ from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import simulate
 from planner.rollout.strategy_choice import choose
 from planner.rollout.strategy_grid import FULL_UP_TO, axis, played_axis
-from planner.rollout.tie_breaks import holds_in_every_placement, is_refused
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement, is_refused
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import POOL, WHOLE, Item, deployment, node, pod, pod_spec, snapshot
@@ -55,7 +55,7 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     assert grid.cells[1][0].verdict is Verdict.STUCK
     for cell in (c for row in grid.cells for c in row if c.is_valid):
         asked = WorkloadChange(workload=WORKER, max_surge=cell.max_surge, max_unavailable=cell.max_unavailable)
-        part = rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
+        part = rollout_with_remedies.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
         assert (part.verdict, part.reason) == (cell.verdict, cell.reason)
         assert (part.peak_pods, part.lowest_ready) == (cell.peak_pods, cell.lowest_ready)
     assert grid.recreate.verdict is Verdict.COMPLETES
@@ -83,7 +83,7 @@ def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tupl
     cells = {(cell.max_surge, cell.max_unavailable): cell for row in grid.cells for cell in row}
     assert list(cells) == [(surge, unavailable) for surge in grid.surges for unavailable in grid.unavailables]
     assert [pair for pair, cell in cells.items() if cell.is_current] == [today]
-    part = rollouts.rollout(found, replace(RESTART, with_remedies=False)).workloads[0]
+    part = rollout_with_remedies.rollout(found, replace(RESTART, with_remedies=False)).workloads[0]
     assert (part.peak_pods, part.lowest_ready) == (cells[today].peak_pods, cells[today].lowest_ready)
 
 
@@ -91,7 +91,7 @@ def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tupl
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     found = snapshot(WHOLE, nodes, worker(2, gpus=1))
-    ties = rollouts.rollout(found, RESTART).ties
+    ties = rollout_with_remedies.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
     assert str(ties.sentence) == "completes wherever pods are placed (proven)"
@@ -106,7 +106,7 @@ def _hangs_on_an_old_pod(*unseen: str, seed: int = 0) -> RolloutResult:
     change = WorkloadChange(
         workload=WORKER, replicas=2, requests=FrozenMap({CPU: 1_000}), node_selector=FrozenMap({"disk": "ssd"})
     )
-    return rollouts.rollout(found, Scenario(changes=(change,), seed=seed, with_remedies=False))
+    return rollout_with_remedies.rollout(found, Scenario(changes=(change,), seed=seed, with_remedies=False))
 
 
 @pytest.mark.parametrize("seed", [0, 4])  # it is stuck, and completes
@@ -128,7 +128,7 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": speaks_of}}}
     loner = pod_spec() | {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     found = snapshot(WHOLE, nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
-    ties = rollouts.rollout(found, RESTART).ties
+    ties = rollout_with_remedies.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
 
@@ -216,7 +216,7 @@ def test_larger_pods_that_find_room_wherever_they_go_are_proven(nodes: int, othe
         "spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2500m"}}}]}}}
     }
     change = WorkloadChange(workload=WORKER, patch=json.dumps(larger))
-    ties = rollouts.rollout(found, Scenario(changes=(change,), runs=6)).ties
+    ties = rollout_with_remedies.rollout(found, Scenario(changes=(change,), runs=6)).ties
     assert ties is not None
     assert ties.proven is is_sure
 
@@ -251,7 +251,7 @@ def test_pods_of_different_sizes_are_sampled() -> None:
     runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
     assert not any(holds_in_every_placement(run, both) for run in runs if run.choices)
     changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
-    ties = rollouts.rollout(found, Scenario(changes=changes, runs=20)).ties
+    ties = rollout_with_remedies.rollout(found, Scenario(changes=changes, runs=20)).ties
     assert ties is not None
     assert (ties.proven, ties.runs) == (False, 20)
     assert ties.completed_runs == sum(run.completed for run in runs)
@@ -277,9 +277,9 @@ def learnt(*startups: int, restarts: int = 0) -> Snapshot:
 
 
 def test_start_up_is_the_median_of_the_pods() -> None:
-    part = rollouts.rollout(learnt(20, 40, 600), RESTART).workloads[0]
+    part = rollout_with_remedies.rollout(learnt(20, 40, 600), RESTART).workloads[0]
     assert (part.startup_seconds, part.startup_source, part.termination_seconds) == (40, "learnt from 3 pods", 30)
-    restarted = rollouts.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
+    restarted = rollout_with_remedies.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
     assert (restarted.startup_seconds, restarted.startup_source) == (DEFAULT_STARTUP_SECONDS, "default")
 
 
@@ -291,12 +291,12 @@ def test_given_seconds_win_and_waits_come_on_top() -> None:
 
 
 def test_a_step_lasts_as_long_as_the_slowest_in_it() -> None:
-    part = rollouts.rollout(learnt(20, 20), RESTART).workloads[0]
+    part = rollout_with_remedies.rollout(learnt(20, 20), RESTART).workloads[0]
     # a new pod starts (20), another beside the old one that goes (30), the last old one goes (30)
     assert part.seconds == 20 + 30 + 30
     assert not part.exceeds_deadline
     slow = WorkloadChange(workload=WORKER, startup_seconds=601)
-    assert rollouts.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
+    assert rollout_with_remedies.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -317,6 +317,6 @@ def test_a_step_that_waits_for_others_lasts_as_long_as_theirs() -> None:
     """The demo's ml-worker with a node more, which takes 300 s to come: for 30 s batch/trainer, whom it preempts, goes; then six times 101 s to start and 30 s to
     end: 816 s. It said 887, the first step as one of its own starts."""
     asked = WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=1, max_unavailable=0)
-    answer = rollouts.rollout(demo.read(), Scenario(changes=(asked,)))
+    answer = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(asked,)))
     (more,) = [one for one in answer.remedies if one.kind is RemedyKind.ADD_NODE]
     assert more.seconds == 300 + 30 + 6 * (101 + 30)

@@ -16,14 +16,14 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Presence, Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Presence, Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
-from planner.rollout.concurrent_rollouts import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
+from planner.rollout.interfering_rollouts import _lost, beside
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
-from planner.rollout.tie_breaks import holds_in_every_placement
+from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Inputs

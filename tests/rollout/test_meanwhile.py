@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed, too_large
 from planner.inventory.change import WorkloadChange, document_of
-from planner.kubernetes.pod_autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
-from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, brought_within, lowest, moves_between, settled
+from planner.kubernetes.object_records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings, first_answer
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.custom_strategies import rolling_way
+from planner.rollout.argo_and_lws_strategies import rolling_way
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.race_doubts import OtherClocks, on_other_clocks
 from planner.serve.admission_review import Silence, WebhookReview, read_request, review
@@ -56,7 +56,7 @@ def waiting(name: str, **spec: Any) -> Item:
 def ask(*items: Item | list[Item], **change: Any) -> RolloutResult:
     found = snapshot(WHOLE, *items)
     asked = WorkloadChange(workload=WORKER, **change)
-    return rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+    return rollout_with_remedies.rollout(found, Scenario(changes=(asked,), with_remedies=False))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_where_not_all_was_asked_for_nobody_knows_of_quotas_and_jobs() -> None:
         ([limits, *jobs.values()], "ResourceQuotas refuse pods"),
         ([quota, limits, jobs["CronJob"]], "Jobs make pods"),
     ):
-        found = rollouts.rollout(snapshot(*items, more), scenario)
+        found = rollout_with_remedies.rollout(snapshot(*items, more), scenario)
         assert found.verdict is Verdict.COMPLETES
         assert found.ties is not None
         assert str(found.ties.sentence) == said.format(lacking)
@@ -266,7 +266,7 @@ def test_where_not_all_was_asked_for_nobody_knows_of_quotas_and_jobs() -> None:
         whole = ask(*items, more).ties
         assert whole is not None
         assert whole.proven
-    full = rollouts.rollout(snapshot(node("gpu-0", gpus=1), *items[1:]), scenario)
+    full = rollout_with_remedies.rollout(snapshot(node("gpu-0", gpus=1), *items[1:]), scenario)
     assert (full.verdict, full.ties and full.ties.proven) == (Verdict.STUCK, True)
 
 
@@ -288,7 +288,7 @@ def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
     refused = replace(found, presence=FrozenMap({**found.presence, HPA: Presence.REFUSED}))
     for replicas, verdict in ((3, Verdict.UNKNOWN), (None, Verdict.COMPLETES)):
         asked = WorkloadChange(workload=WORKER, replicas=replicas)
-        answer = rollouts.rollout(refused, Scenario(changes=(asked,)))
+        answer = rollout_with_remedies.rollout(refused, Scenario(changes=(asked,)))
         assert answer.verdict is verdict
         assert (
             answer.ties is None or not answer.ties.proven
@@ -298,7 +298,7 @@ def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
 def test_of_a_part_of_a_list_no_kind_is_missing() -> None:
     found = snapshot(node("gpu-0", gpus=4), *deployment("worker", ["gpu-0"], pod_spec(gpus=1)))
     partly = replace(found, presence=FrozenMap({**found.presence, "ResourceQuota": Presence.PARTIAL}))
-    answer = rollouts.rollout(partly, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    answer = rollout_with_remedies.rollout(partly, Scenario(changes=(WorkloadChange(workload=WORKER),)))
     (fix,) = [str(one.fix) for one in answer.findings if "part of the ResourceQuotas" in str(one.what)]
     assert fix == "Take the snapshot again, whole"
 
@@ -425,7 +425,9 @@ def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
     found, key = demo.read(), "Deployment/prod/llm-serve"
     calm = rolling_way((0, 1)).strategy
     cluster = replace(found, workloads=tuple(replace(w, strategy=calm) if w.key == key else w for w in found.workloads))
-    at_cli = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, max_surge=0, max_unavailable=1),)))
+    at_cli = rollout_with_remedies.rollout(
+        found, Scenario(changes=(WorkloadChange(workload=key, max_surge=0, max_unavailable=1),))
+    )
     workload = cluster.workload(key)
     assert workload is not None
     said, _ = at_webhook(cluster, plain(document_of(workload)))

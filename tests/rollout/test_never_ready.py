@@ -10,12 +10,12 @@ import pytest
 
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.pods import killed_after_seconds
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.pod_properties import killed_after_seconds
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec
@@ -53,7 +53,7 @@ def worker(
 
 def asked(found: Snapshot, **change: Any) -> RolloutResult:
     request = WorkloadChange(workload=WORKER, **change)
-    return rollouts.rollout(found, Scenario(changes=(request,), runs=5, with_remedies=False))
+    return rollout_with_remedies.rollout(found, Scenario(changes=(request,), runs=5, with_remedies=False))
 
 
 def doubted(found: RolloutResult) -> list[str]:

@@ -10,8 +10,8 @@ import pytest
 
 from planner.capacity.gate_result import GatedWorkload
 from planner.kubernetes.composite_kinds import spark_application
-from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.pod_template_kinds import templated
 from planner.questions.gate import GateSettings, answer
 from planner.rollout.answers import Verdict
 from tests.capacity.teams import GPU, node, read

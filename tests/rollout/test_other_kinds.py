@@ -13,8 +13,8 @@ import pytest
 
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.controllers.argo_counts import closest
 from planner.rollout.in_flight import in_flight

@@ -12,10 +12,10 @@ import pytest
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.patch_and_undo import applied
-from planner.kubernetes.patches import merge, with_whole_lists
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.strategic_merge_patch import merge, with_whole_lists
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
-from planner.rollout.custom_strategies import own_strategies
+from planner.rollout.argo_and_lws_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_choice import Weights
 from tests.conformance.comparison import cases

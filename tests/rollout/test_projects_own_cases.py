@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from planner.inventory.referenced_pod_templates import Runtimes
-from planner.kubernetes.pod_templates import found_sets, templated, untold_places
+from planner.kubernetes.pod_template_kinds import found_sets, templated, untold_places
 from planner.questions.gate import GateSettings, answer
 from planner.rollout.answers import Reason, Verdict
 from tests.builders.objects import read_items

@@ -10,17 +10,17 @@ from typing import Any, Final
 import pytest
 
 import headroom_planner as headroom
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.cli import gate_formats, main
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings
 from planner.questions.question import EXIT, Inputs
 from planner.questions.where import WhereSettings
 from planner.remedies.make_room import RoomRequest, make_room
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.gate_policy import FAILING, Failing, GatePolicy, read_policy
 from planner.rollout.kueue_evictions import GROWTH_BESIDE

@@ -8,19 +8,19 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.questions import gate, plan, where
 from planner.questions.gate import GateSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
 from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
-from planner.remedies.measures import MeasureKind
+from planner.remedies.plan_actions import MeasureKind
 from planner.remedies.player import PlanOutcome
-from planner.remedies.rollout_plans import least
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
+from planner.remedies.single_rollout_plans import least
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -381,8 +381,8 @@ def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -
         played.append(revision)
         return least(cluster, revision, *given)
 
-    monkeypatch.setattr("planner.remedies.plan_state.find_remedies", ways)
-    monkeypatch.setattr("planner.remedies.plan_search.least", search)
+    monkeypatch.setattr("planner.remedies.readiness_plan_state.find_remedies", ways)
+    monkeypatch.setattr("planner.remedies.costless_action_search.least", search)
     full = read([node("n", 2), *served_items(3, 1, 0)[1:]])
     found = plan.answer(full, PlanSettings(least_ready_percent=100))
     assert [one.kind for one in found.measures] == [MeasureKind.NODES]

@@ -12,7 +12,7 @@ import pytest
 
 from planner.capacity.kueue_queues import queues
 from planner.kubernetes.kueue_managed_pods import of_rules
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings
 from planner.questions.where import WhereSettings

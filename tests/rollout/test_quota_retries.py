@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.prepared_change import Scenario

@@ -11,11 +11,11 @@ import yaml
 from planner.ground.quantity import parse
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.remedies import rollouts
-from planner.remedies.certificate import certificate
+from planner.kubernetes.object_records import FrozenMap, Snapshot
+from planner.remedies import rollout_with_remedies
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.levers import quota as quotas
+from planner.remedies.pareto_plans_report import certificate
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
@@ -27,7 +27,7 @@ from tests.rollout.test_meanwhile import scaled
 
 
 def ask(found: Snapshot, key: str = WORKER, **change: object) -> RolloutResult:
-    return rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
+    return rollout_with_remedies.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
 
 
 def worker(*nodes: str, spec: Item | None = None, surge: int = 1, unavailable: int = 0) -> list[Item]:
@@ -73,9 +73,11 @@ def test_every_patch_parses_applies_and_completes(found: Snapshot, key: str) -> 
         before = found.workload(key)
         assert before is not None
         apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))
-        again = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),)))
+        again = rollout_with_remedies.rollout(
+            found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),))
+        )
         after = apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))[0]
-        rolled = rollouts.rollout(
+        rolled = rollout_with_remedies.rollout(
             replace(found, workloads=tuple(after if w.key == key else w for w in found.workloads)),
             Scenario(changes=(WorkloadChange(workload=key),)),
         )
@@ -244,13 +246,15 @@ def test_nobody_nobody_sees_is_beside_a_way_out() -> None:
     worker = deployment("worker", ["a"], pod_spec(gpus=2), strategy=rolling(1, 0))
     for ready, ways in ((True, True), (False, False)):
         pods = stateful_set("set", ["b"], pod_spec(gpus=1), ready=[ready])[1:]
-        found = rollouts.rollout(snapshot(nodes, worker, pods), Scenario(changes=(WorkloadChange(workload=WORKER),)))
+        found = rollout_with_remedies.rollout(
+            snapshot(nodes, worker, pods), Scenario(changes=(WorkloadChange(workload=WORKER),))
+        )
         assert found.verdict is Verdict.STUCK
         assert bool(found.remedies) is ways
 
 
 def test_what_brings_nodes_by_itself_has_no_size_to_be_set() -> None:
-    found = rollouts.rollout(eks.snapshot(), Scenario(changes=(WorkloadChange(workload=eks.INFERENCE),)))
+    found = rollout_with_remedies.rollout(eks.snapshot(), Scenario(changes=(WorkloadChange(workload=eks.INFERENCE),)))
     (added,) = [one for one in found.remedies if one.kind is RemedyKind.ADD_NODE]
     assert added.command.startswith("# Karpenter adds nodes to NodePool gpu while pods wait")
 
@@ -258,7 +262,7 @@ def test_what_brings_nodes_by_itself_has_no_size_to_be_set() -> None:
 def test_of_a_daemon_set_as_many_are_wanted_as_there_are_nodes() -> None:
     """Its status says nothing, as that of a new one."""
     found = snapshot(node("a"), node("b"), daemon_set("agent", ["a", "b"], pod_spec()))
-    answer = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload="DaemonSet/ml/agent"),)))
+    answer = rollout_with_remedies.rollout(found, Scenario(changes=(WorkloadChange(workload="DaemonSet/ml/agent"),)))
     assert answer.workloads[0].replicas == 2
 
 

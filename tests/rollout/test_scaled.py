@@ -10,7 +10,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS
-from planner.kubernetes.records import EMPTY, Snapshot
+from planner.kubernetes.object_records import EMPTY, Snapshot
 from planner.questions import gate, peak
 from planner.questions import rollout as rollout_question
 from planner.questions.gate import GateSettings

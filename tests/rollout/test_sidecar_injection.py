@@ -13,7 +13,7 @@ import pytest
 
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.sidecar_injection import PROXY, SidecarInjection
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.remedies.make_room import RoomRequest, make_room
 from planner.rollout.admission import Admission
 from planner.rollout.answers import RolloutResult, Verdict
@@ -64,7 +64,7 @@ def worker(spec: Item, *, labels: Item | None = None, annotations: Item | None =
 
 def rolled(*items: Item | list[Item]) -> RolloutResult:
     asked = WorkloadChange(workload=WORKER)
-    return rollouts.rollout(snapshot(WHOLE, *items), Scenario(changes=(asked,), with_remedies=False))
+    return rollout_with_remedies.rollout(snapshot(WHOLE, *items), Scenario(changes=(asked,), with_remedies=False))
 
 
 def proxy_of(*items: Item | list[Item]) -> dict[str, int] | None:

@@ -20,14 +20,14 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot, Taint
+from planner.kubernetes.object_records import Snapshot, Taint
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Inputs
-from planner.remedies import rollouts
-from planner.remedies.certificate import certificate
+from planner.remedies import rollout_with_remedies
 from planner.remedies.lever_ranges import Lever
+from planner.remedies.pareto_plans_report import certificate
 from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.silent_nodes import evictions, toleration_seconds
@@ -56,7 +56,7 @@ def recorded(name: str) -> tuple[Snapshot, str, str]:
 def asked(found: Snapshot, key: str = WORKER, then: str = "", patch: str = "", runs: int = 5) -> RolloutResult:
     change = WorkloadChange(workload=key, patch=patch, new_revision=not patch)
     scenario = Scenario(changes=(change,), runs=runs, with_remedies=False)
-    return rollouts.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
+    return rollout_with_remedies.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
 
 
 def silent(name: str, gpus: int = 1, *, is_tainted: bool = True, **more: Any) -> Item:
@@ -101,7 +101,7 @@ def test_who_waits_for_a_pod_that_cannot_end_is_stuck_and_hears_what_would_end_i
     name_of_pod = by_force.rpartition("/")[2]
     assert forced.command == f"kubectl delete pod {name_of_pod} -n ml --force --grace-period=0"
     scenario = Scenario(changes=(WorkloadChange(workload=key, patch=patch, new_revision=False),), runs=5)
-    ways = {way.kind: way for way in rollouts.rollout(found, scenario).remedies}
+    ways = {way.kind: way for way in rollout_with_remedies.rollout(found, scenario).remedies}
     again, deleted = ways[RemedyKind.NODE_BACK], ways[RemedyKind.FORCE_DELETE]
     assert [step.commands[0] for step in deleted.steps][-1] == forced.command
     assert [step.commands[0] for step in again.steps][-1].startswith("# get node b to answer again")

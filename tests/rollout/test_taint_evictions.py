@@ -15,12 +15,12 @@ from planner.capacity.timed_cluster_events import LaterEvents
 from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import NotKnownError
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot, Taint
+from planner.kubernetes.object_records import Snapshot, Taint
 from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Inputs
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Effect
 from planner.rollout.prepared_change import Scenario
@@ -46,7 +46,7 @@ def tainted(name: str, gpus: int = 1, effect: str = "NoExecute") -> Item:
 
 def asked(found: Snapshot, key: str = WORKER, then: str = "") -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False)
-    return rollouts.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
+    return rollout_with_remedies.rollout(found, scenario, beside=LaterEvents(later=parse_later(then)))
 
 
 def tolerant(*tolerations: Item, gpus: int = 1) -> Item:

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from planner.ground.well_known_names import LAST_APPLIED
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.operator_update_rules import RULES, UpdateEffect
-from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
 from tests.builders.objects import read_items

@@ -18,10 +18,10 @@ from planner.capacity.what_if_syntax import parse_later
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.serve.admission_review import Silence, WebhookReview, read_request, review

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.feature_gates import (
@@ -23,10 +23,10 @@ from planner.kubernetes.feature_gates import (
     minor_of,
     not_recorded,
 )
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

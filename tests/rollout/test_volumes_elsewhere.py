@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.remedies.certificate import ALL, certificate
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.rollouts import rollout
+from planner.remedies.pareto_plans_report import ALL, certificate
+from planner.remedies.rollout_with_remedies import rollout
 from planner.remedies.ways_out import VOLUME_CURES
 from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario

@@ -15,14 +15,21 @@ from planner.capacity.what_if_syntax import parse_later
 from planner.cli import main
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Extremes, RolloutResult, Verdict
 from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.prepared_change import Scenario, compiled, pod_times_of
 from planner.rollout.rollout_summary import glance, restarted
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy_grid import play_cell
-from planner.rollout.tie_breaks import PLACEMENTS, extremes, fewest_ready, keeps_on_nodes, keeps_ready, sample
+from planner.rollout.tie_break_sensitivity import (
+    PLACEMENTS,
+    extremes,
+    fewest_ready,
+    keeps_on_nodes,
+    keeps_ready,
+    sample,
+)
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec
 from tests.collection.clusters import whole

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from planner.capacity.free_capacity import capacity
+from planner.capacity.capacity_answer import capacity
 from planner.cli import main
 from planner.ground.errors import ChangeError
 from planner.ground.well_known_names import CPU, MEMORY, NVIDIA_GPU
@@ -14,7 +14,7 @@ from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.node_memory import cluster_memory
 from planner.inventory import cluster_oddities
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.records import Container, FrozenMap, PodSpec
+from planner.kubernetes.object_records import Container, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests, requested_gpus
 from planner.kubernetes.surge_and_unavailable import parse_share, rolling_limits, scaled_value
 from planner.scheduling.cluster import Cluster

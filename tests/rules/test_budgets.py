@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.inventory import cluster_oddities
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import free_capacity as capacity_left
-from planner.capacity import overview as overviews
+from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.change_comparison import what_if
 from planner.capacity.fragmentation import fragments
@@ -20,12 +20,12 @@ from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.history import snapshot_rows
 from planner.inventory.cluster_oddities import check
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Inputs
 from planner.questions.what_if import QUESTION as WHAT_IF
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.template_node import bare_copy
 from planner.serve import cluster_metrics as metrics
 from planner.sources import demo
 from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapshot

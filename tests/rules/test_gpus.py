@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import free_capacity as capacity_left
-from planner.capacity import overview as overviews
+from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_inventory import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
@@ -18,14 +18,14 @@ from planner.history import snapshot_rows
 from planner.inventory.change import WorkloadChange
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import Unit, unit
-from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.node_properties import Sharing, is_virtual, physical_gpus
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
 from planner.questions.question import NOTHING, Inputs
 from planner.questions.rollout import RolloutSettings
 from planner.rollout import strategy_grid as grids
 from planner.rollout.answers import Verdict
-from planner.rollout.certain_course import certain_course
+from planner.rollout.closed_form_rollout import certain_course
 from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster

@@ -13,12 +13,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from planner.capacity.overview import on_todays_nodes
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.rollout_readiness import on_todays_nodes
 from planner.cli import main
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.inventory.snapshot_parser import Part, build_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, overview, rollout
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict

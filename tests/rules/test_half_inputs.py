@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
@@ -26,8 +26,8 @@ from planner.ground.records import replace
 from planner.history.snapshot_rows import rows_of
 from planner.inventory import cluster_oddities
 from planner.inventory.input_report import how_to_add, told, unseen
-from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.workload_kinds import DEPLOYMENT, NODE, POD
 from planner.questions import INDEX, capacity, gate, question_called, rollout, where
 from planner.questions.capacity import CapacitySettings
 from planner.questions.gate import GateSettings

@@ -15,9 +15,9 @@ from planner.ground.errors import NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.change import document_of
-from planner.kubernetes import kinds
+from planner.kubernetes import workload_kinds
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.owners import held_below, unjudged
-from planner.kubernetes.records import Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import findings, gate, overview, rollout, seats
 from planner.questions.gate import GateSettings
@@ -83,7 +83,7 @@ def test_it_has_one_of_each_kind_and_its_pods(cluster: Snapshot) -> None:
     there = {(one.kind, one.api_group) for one in cluster.unplayed}
     bases = {"ClusterServingRuntime"}  # a namespaced one stands for both
     assert {(one.kind, one.group) for one in LISTED.values() if one.kind not in bases} - there == NOT_THERE
-    assert {one.kind for one in cluster.workloads} == {kind.name for kind in kinds.WORKLOADS}
+    assert {one.kind for one in cluster.workloads} == {kind.name for kind in workload_kinds.WORKLOADS}
     held = held_below(cluster)
     for one in cluster.unplayed:
         if one.pods and one.kind not in ("CronWorkflow", "RayCronJob"):  # these sleep

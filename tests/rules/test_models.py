@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.capacity.gpu_inventory import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape
@@ -15,15 +15,15 @@ from planner.ground.records import replace
 from planner.history.daily_series import Period, days_of_gpus
 from planner.history.snapshot_rows import Answered, rows_of
 from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, group_beginnings, seller_of
-from planner.kubernetes.nodes import gpu_model, provisioning_model
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
-from planner.pricing.bill import bill
+from planner.kubernetes.node_properties import gpu_model, provisioning_model
+from planner.kubernetes.object_records import FrozenMap, Node, Snapshot
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import PriceReason, Provisioning
+from planner.pricing.projected_bill import bill
 from planner.questions import capacity, fleet, overview, seats
 from planner.questions.question import Inputs
 from planner.scheduling.cluster import Cluster
-from planner.serve.processes import stored_answers
+from planner.serve.processes import answers_for_store
 from planner.sources.prices import embedded_book, load_book
 from planner.sources.store import Store
 from tests.builders.objects import ACCELERATOR, GPU, deployment, node, pod_spec, snapshot
@@ -75,7 +75,7 @@ OLD = {"n0": "h100", "n1": "H100", "n2": "nvidia-h100-80gb", "n3": "NVIDIA-H100-
 
 def write(store: Store, given: Snapshot, *, is_old: bool) -> None:
     """As today's version writes, or as one did that kept each label's own word and knew no machine types."""
-    answers: tuple[Answered, ...] = stored_answers.answers(given, Inputs(book=embedded_book()), ("overview",))
+    answers: tuple[Answered, ...] = answers_for_store.answers(given, Inputs(book=embedded_book()), ("overview",))
     rows = rows_of(given, answers, written_by="test")
     if is_old:
         whole = next(row for row in rows["pools"] if row["resource"] == GPU)

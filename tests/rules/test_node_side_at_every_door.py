@@ -16,7 +16,7 @@ import pytest
 from planner.cli import mcp
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, overview, plan, rollout
 from planner.questions.gate import GateSettings
 from planner.questions.question import Inputs, document

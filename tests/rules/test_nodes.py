@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.history.snapshot_rows import rows_of
-from planner.kubernetes.nodes import is_gke, out_of_use
+from planner.kubernetes.node_properties import is_gke, out_of_use
 from planner.rollout.admission import tolerates_extended_resources
 from planner.spot.termination_notice import Provider, window_of
 from tests.builders.objects import node, snapshot

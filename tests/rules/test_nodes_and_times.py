@@ -12,15 +12,15 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.capacity import growth
+from planner.capacity import scale_up_simulation
 from planner.capacity.node_pools import pools
 from planner.capacity.strategy_prices import SETTINGS as STRATEGY_SETTINGS
 from planner.cli import main
 from planner.ground.records import replace
 from planner.health.restarts.container_observations import Population, cases
 from planner.health.restarts.report import restarts
-from planner.kubernetes.nodes import arrival_seconds
-from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot
+from planner.kubernetes.node_properties import arrival_seconds
+from planner.kubernetes.object_records import ContainerState, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.node_price import price_node
 from planner.pricing.price_book import Provisioning
 from planner.pricing.strategy_cost import SpareTerms
@@ -32,7 +32,7 @@ from planner.spot import savings_inputs as spot_inputs
 from planner.spot.assumptions import SETTINGS, Assumptions
 from planner.spot.suitability import Suitability, check_workload
 from planner.spot.suitability_checks import Check
-from planner.ui import capacity_inputs
+from planner.ui import pool_limit_inputs
 from tests.pages.visiting import visit
 from tests.spot import clusters
 
@@ -166,7 +166,7 @@ def test_growth_and_savings_wait_as_long_for_the_same_node(has_gpus: bool) -> No
     found = clusters.cluster(of, node)
     (pool,) = pools(Cluster(found), ())
     wait = spot_inputs.derive(found, BOOK, of.key).values["node_start_seconds"]
-    assert wait == growth.arrival_of(pool) == arrival_seconds(has_gpus=has_gpus)
+    assert wait == scale_up_simulation.arrival_of(pool) == arrival_seconds(has_gpus=has_gpus)
 
 
 # ── how far pools grow ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,14 +175,14 @@ def test_the_demos_pools_end_where_its_file_says_for_page_and_command(capsys: py
         main(["capacity", "demo", "--output", "json"])
     document = json.loads(capsys.readouterr().out)
     command = {one["pool"]["name"]: one["pool"]["maximum"] for one in document["result"]["pools"]}
-    page = {one.name: one.maximum for one in capacity_inputs.stated(demo.read())}
+    page = {one.name: one.maximum for one in pool_limit_inputs.stated(demo.read())}
     assert command["gpu-a100"] == page["gpu-a100"] == 2
     assert {name: command[name] for name in page} == page
 
 
 def test_another_cluster_of_that_name_gets_no_limits() -> None:
-    assert capacity_inputs.stated(replace(demo.read(), digest="another")) == ()
-    assert capacity_inputs.stated(replace(demo.read(), source="cluster.json")) == ()
+    assert pool_limit_inputs.stated(replace(demo.read(), digest="another")) == ()
+    assert pool_limit_inputs.stated(replace(demo.read(), source="cluster.json")) == ()
 
 
 # ── use over time ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ import pytest
 
 from planner.cli import main
 from planner.ground.errors import HeadroomError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.question import Fact, Inputs
 from planner.sources.cluster_argument import read_cluster

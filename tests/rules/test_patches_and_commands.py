@@ -18,11 +18,11 @@ from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.what_if import MemoryChange
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import name_validation, shell_commands
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
-from planner.remedies import rollouts
+from planner.remedies import rollout_with_remedies
 from planner.remedies.patch_outcome import put
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared_change import Scenario
@@ -79,7 +79,7 @@ def test_memory_restarts_drift_and_rollout_get_one_answer_to_one_patch() -> None
     memory = memory_question.memory_what_if(found, settings, change, settings)
     adopted = drift_question.adopt(found, suggested)
     asked = WorkloadChange(workload=cure.workload, patch=json.dumps(value.patch))
-    direct = rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+    direct = rollout_with_remedies.rollout(found, Scenario(changes=(asked,), with_remedies=False))
     assert cure.rollout == memory.rollout == adopted.rollout == direct
     assert cure.command == memory.command == adopted.command
     assert cure.patch_yaml == adopted.patch_yaml
@@ -185,7 +185,7 @@ def ways_out(name: str) -> list[Remedy]:
         snapshot(gpu, other, mine("", surge=0)),
         snapshot(node("n-0", gpus=2), mine("n-0"), limit),
     ]
-    answers = [rollouts.rollout(one, Scenario(changes=(WorkloadChange(workload=own),))) for one in stuck]
+    answers = [rollout_with_remedies.rollout(one, Scenario(changes=(WorkloadChange(workload=own),))) for one in stuck]
     return [remedy for answer in answers for remedy in answer.remedies]
 
 

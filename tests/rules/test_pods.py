@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.capacity_answer import capacity
 from planner.capacity.change_comparison import what_if
-from planner.capacity.free_capacity import capacity
-from planner.capacity.overview import overview
+from planner.capacity.rollout_readiness import overview
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory import cluster_oddities
-from planner.kubernetes.pods import LATE_SECONDS, ends_late, node_data, stays
+from planner.kubernetes.object_records import Snapshot
+from planner.kubernetes.pod_properties import LATE_SECONDS, ends_late, node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class
-from planner.kubernetes.records import Snapshot
 from planner.questions import fleet
 from planner.rollout.admission import quota_covers
 from planner.scheduling.cluster import Cluster
-from planner.spot.repack import Packing
+from planner.spot.node_consolidation import Packing
 from planner.spot.suitability import check_workload
 from planner.spot.suitability_checks import Check
 from tests.builders.drains import drain

@@ -6,7 +6,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.inventory import cluster_oddities
-from planner.kubernetes.records import PriorityClass, Snapshot, Workload
+from planner.kubernetes.object_records import PriorityClass, Snapshot, Workload
 from planner.rollout.admission import Admission
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape

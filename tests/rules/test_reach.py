@@ -10,7 +10,7 @@ import pytest
 
 from planner.cli.gate_formats import github, junit, markdown, sarif, text
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.sources.node_pool_files import read_bytes, stated
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity.unlisted_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.pool_settings import PoolSettings
+from planner.questions.pool_limit_settings import PoolSettings
 from planner.questions.question import Inputs
 from planner.rollout.gate_policy import GatePolicy, read_policy
 from planner.serve.admission_review import Silence, WebhookReview, read_request, review

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import gate, rollout
 from planner.questions.gate import GateSettings

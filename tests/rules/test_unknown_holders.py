@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from planner.capacity.what_if_syntax import parse_change
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, findings, make_room, overview, rollout, seats, survive, what_if
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, workload

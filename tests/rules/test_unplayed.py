@@ -12,9 +12,9 @@ from planner.inventory.records.unplayed_objects import read_unplayed
 from planner.kubernetes.accelerators import is_of_extender
 from planner.kubernetes.kinds_without_pods import makes_no_pods
 from planner.kubernetes.kueue_managed_pods import named_queue
+from planner.kubernetes.object_records import EMPTY, FrozenMap, PodSpec, Template
 from planner.kubernetes.owners import HeldPods, held_below, unjudged, workload_keys
-from planner.kubernetes.pod_templates import TEMPLATED, templated
-from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Template
+from planner.kubernetes.pod_template_kinds import TEMPLATED, templated
 from planner.kubernetes.unknown_kind_requests import untold
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload

@@ -16,7 +16,7 @@ from planner.capacity.survival import Scope, notes
 from planner.capacity.what_if_syntax import parse_changes
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import certificate, gate, make_room, overview, plan, rollout, survive, what_if
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import Verdict

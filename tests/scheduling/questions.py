@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.kubernetes.records import LabelSelector
+from planner.kubernetes.object_records import LabelSelector
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import fails, feasible_nodes, reasons_for, scores_on
 from planner.scheduling.pod import LivePod

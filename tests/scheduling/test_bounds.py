@@ -6,7 +6,7 @@ import pytest
 
 from planner.capacity.seats import seats
 from planner.ground.errors import InputError
-from planner.kubernetes.records import EMPTY
+from planner.kubernetes.object_records import EMPTY
 from planner.questions.seats import SeatsSettings, answer
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.kubernetes.records import Device, FrozenMap, Version
+from planner.kubernetes.object_records import Device, FrozenMap, Version
 from planner.scheduling.cel_errors import CelError, NotEvaluated
 from planner.scheduling.device_selectors import satisfies
 

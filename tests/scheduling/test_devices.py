@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.records import EMPTY, CapacityPolicy, Device, FrozenMap
+from planner.kubernetes.object_records import EMPTY, CapacityPolicy, Device, FrozenMap
 from planner.rollout.run import Revision
 from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import Cluster

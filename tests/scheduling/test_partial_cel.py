@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.scheduling.known_fields import ABSENT, UNKNOWN, ClosedFields, OpenList, Outcome
-from planner.scheduling.partial_cel import condition
+from planner.scheduling.cel_with_unknowns import condition
+from planner.scheduling.partially_known_objects import ABSENT, UNKNOWN, ClosedFields, OpenList, Outcome
 from tests.seen import each
 
 OBJECT: dict[str, Any] = {

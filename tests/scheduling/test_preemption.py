@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.kubernetes.records import FrozenMap, LabelSelector
+from planner.kubernetes.object_records import FrozenMap, LabelSelector
 from planner.scheduling.scheduler import Budget, histogram
 from tests.builders.objects import Item, pod, pod_spec
 from tests.scheduling.questions import Question, nodes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.records import FrozenMap, LabelSelector
+from planner.kubernetes.object_records import FrozenMap, LabelSelector
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.node_score_classes import Ranking, ranking
 from planner.scheduling.scores import resource_scores, total_scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground.records import replace
-from planner.kubernetes.records import ClaimTemplate
+from planner.kubernetes.object_records import ClaimTemplate
 from planner.rollout.admission import volume_claim_usage
 from planner.scheduling.volume_placement import class_name_of
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot

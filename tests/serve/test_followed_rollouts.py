@@ -15,7 +15,7 @@ from planner.history.prediction_outcomes import Judgement
 from planner.history.predictions import COUNTED_DAYS, Door, PredictedRollout, RolloutEnd, line_of, read_journal
 from planner.inventory import wire
 from planner.inventory.live_lists import Picture, WatchedChanges
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, observe
 from planner.serve import prediction_recorder

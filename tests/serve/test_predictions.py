@@ -34,7 +34,7 @@ from planner.history.predictions import (
     read_journal,
 )
 from planner.inventory.live_lists import WatchedChanges
-from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse
 from planner.rollout.past_rollouts import PastCourse

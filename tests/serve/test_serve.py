@@ -22,7 +22,7 @@ from starlette.requests import Request
 from planner.cli import serve
 from planner.cli.cluster_argument import read_cluster
 from planner.ground.errors import InputError, SourceError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.serve import admission_review as admission
 from planner.serve import review_processes, webhook

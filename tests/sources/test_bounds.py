@@ -22,7 +22,7 @@ from planner.ground.records import replace
 from planner.inventory import archives, input_report
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.reading_limits import LIMITS as READING
-from planner.kubernetes.records import Severity, Snapshot
+from planner.kubernetes.object_records import Severity, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import bounded_reading, cluster_argument, cluster_dumps, kubernetes_api, node_pool_files, prices
 from planner.sources.api_server_connection import Connection

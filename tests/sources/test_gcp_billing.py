@@ -9,7 +9,7 @@ import pytest
 
 from planner.ground.errors import SourceError
 from planner.pricing.gcp_skus import Sku
-from planner.pricing.price_refresh import check_coverage, compare_catalogue
+from planner.pricing.price_refresh_rules import check_coverage, compare_catalogue
 from planner.sources.gcp_billing import list_skus
 from planner.sources.prices import embedded_book
 from tests.ports import dead

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from planner.ground.errors import InputError
-from planner.kubernetes.records import Presence
-from planner.sources import cluster_argument, cluster_dumps, demo, pod_logs
+from planner.kubernetes.object_records import Presence
+from planner.sources import cluster_argument, cluster_dumps, demo, pod_log_folder
 from tests.inventory.objects import a_list, named, node, pod, workload
 
 LIST = a_list(node(), pod(), workload())
@@ -82,7 +82,7 @@ def test_a_broken_file_of_a_dump_is_named_and_the_others_are_read(dump: Path) ->
 
 
 def test_logs_that_are_too_much_cost_only_the_logs(dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_logs, "LARGEST_BYTES", 3)
+    monkeypatch.setattr(pod_log_folder, "LARGEST_BYTES", 3)
     snapshot = cluster_dumps.read(dump)
     assert len(snapshot.pods) == 1
     assert snapshot.logs == ()

@@ -13,7 +13,7 @@ from kubernetes import client
 from kubernetes.config import kube_config
 
 from planner.ground.errors import SourceError
-from planner.kubernetes.records import Presence, Severity
+from planner.kubernetes.object_records import Presence, Severity
 from planner.sources import cluster_argument, cluster_dumps, kubeconfig, kubernetes_api
 from planner.sources.api_server_connection import Connection
 from planner.sources.kubernetes_api import ATTEMPTS, Api

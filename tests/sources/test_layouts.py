@@ -10,7 +10,7 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.inventory import input_report
-from planner.kubernetes.records import Presence, Severity, Snapshot
+from planner.kubernetes.object_records import Presence, Severity, Snapshot
 from planner.sources import bounded_reading, cluster_argument, cluster_dumps
 from tests.builders.objects import read_items
 from tests.inventory.objects import a_list, named, node, pod, workload

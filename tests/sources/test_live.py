@@ -23,7 +23,7 @@ from kubernetes import client
 from planner.ground.errors import SourceError
 from planner.inventory import input_report, snapshot_delta, wire
 from planner.inventory.live_lists import Picture
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.object_records import Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import doctor
 from planner.sources import kubernetes_api, kubernetes_watch, watched_cluster

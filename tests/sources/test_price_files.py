@@ -7,7 +7,7 @@ import pytest
 from planner.ground.errors import InputError, SourceError
 from planner.pricing.machine_price import gpu_hour_price
 from planner.pricing.price_book import Component, Provisioning, UnitKey, UnitPrice
-from planner.pricing.price_tables import format_units
+from planner.pricing.price_table_parser import format_units
 from planner.sources.prices import (
     embedded_book,
     load_book,

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from planner.ground.errors import SourceError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import idle
 from planner.questions.idle import IdleSettings
 from planner.questions.question import Inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.prometheus_gpus import gpu_use
-from planner.sources.prometheus_nodes import nodes_before
+from planner.sources.prometheus_node_lifetimes import nodes_before
 from planner.sources.prometheus_usage import Bounds, Prometheus
 from planner.spot.fitted_node_lifetimes import own_history, spells_of
 from tests.sources.nodes_and_gpus import END, HOUR, START, metrics

@@ -30,7 +30,7 @@ from planner.history.snapshot_rows import Answered, Rows, rows_of
 from planner.history.store_queries import METRICS, sound
 from planner.inventory.past_durations import PastDuration
 from planner.inventory.spot_node_lifetimes import NodeEvent, NodeSign
-from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
+from planner.kubernetes.object_records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources import store as stores

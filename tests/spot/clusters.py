@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground.well_known_names import NVIDIA_GPU
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     CommandForm,
     Container,
     FrozenMap,

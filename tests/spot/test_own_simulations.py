@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, detail_of
 from planner.sources import demo

@@ -13,11 +13,11 @@ import yaml
 from planner.cli import main
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.clouds import BOUGHT, CLOUDS
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.questions.savings import SavingsSettings, answer, detail_of
 from planner.remedies.patch_outcome import refusal
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings

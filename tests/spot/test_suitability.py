@@ -9,8 +9,7 @@ import yaml
 
 from planner.ground.records import replace
 from planner.kubernetes.clouds import CLOUDS
-from planner.kubernetes.pods import LearntStart, learn_start
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     EMPTY,
     CommandForm,
     Container,
@@ -25,6 +24,7 @@ from planner.kubernetes.records import (
     Volume,
     Workload,
 )
+from planner.kubernetes.pod_properties import LearntStart, learn_start
 from planner.sources import demo
 from planner.spot import suitability_checks
 from planner.spot.assumptions import Capacity, Work

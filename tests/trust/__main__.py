@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from planner.ground.tables import as_text
+from planner.ground.table_formats import as_text
 from tests.deploy import kubectl
 from tests.deploy.applying import compared
 from tests.fuzz.__main__ import INPUTS

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from planner.cli import dashboard
+from planner.cli import dashboard_server
 from planner.cli.app import STREAMLIT
 from planner.sources import demo
 from tests.bench import crowd
@@ -16,4 +16,6 @@ PROGRAM = ("-m", "tests.trust.crowded_app")
 if __name__ == "__main__":
     os.environ.update(STREAMLIT)
     demo.EMBEDDED[demo.LARGE_NAME] = lambda: crowd.snapshot(208)
-    sys.exit(dashboard.run(partial(dashboard.load, Path.cwd()), "localhost", int(sys.argv[1]), browser=False))
+    sys.exit(
+        dashboard_server.run(partial(dashboard_server.load, Path.cwd()), "localhost", int(sys.argv[1]), browser=False)
+    )

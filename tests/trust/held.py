@@ -17,8 +17,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from planner.ground.tables import as_text
-from planner.kubernetes.records import Workload
+from planner.ground.table_formats import as_text
+from planner.kubernetes.object_records import Workload
 from planner.sources import demo
 from tests.bench.webhook import PATH, connect, serving, update
 from tests.trust.people import percentile

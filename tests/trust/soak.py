@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.ground.tables import as_text
+from planner.ground.table_formats import as_text
 from tests.bench import live
 from tests.running_app import RunningApp, on, running_app
 from tests.trust.people import Visits, hold, percentile, resident_mib

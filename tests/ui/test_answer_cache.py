@@ -12,14 +12,14 @@ import pytest
 from planner.ground.progress import tell, told_to
 from planner.ground.records import replace
 from planner.ground.work_budget import UnwantedError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions.overview import QUESTION
 from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Inputs
 from planner.serve.processes.process_pool import Pool
 from planner.sources import demo
-from planner.ui import answer_cache, cache
-from planner.ui.answer_cache import NOTHING, Answers
+from planner.ui import least_used_cache, shared_answers
+from planner.ui.least_used_cache import NOTHING, Answers
 
 
 def test_the_least_used_is_forgotten_first() -> None:
@@ -33,7 +33,7 @@ def test_the_least_used_is_forgotten_first() -> None:
 
 def test_an_answer_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(answer_cache, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
+    monkeypatch.setattr(least_used_cache, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
     kept = Answers(most=2, seconds=60)
     kept.worked_out("a", lambda: 1, lambda: True)
     now[0] = 159.0
@@ -122,6 +122,6 @@ def test_work_with_progress_is_stopped_as_any_other() -> None:
 def test_an_answer_that_is_kept_is_known_to_every_session() -> None:
     question: Any = replace(cast("Any", QUESTION), answer=counts)
     snapshot = demo.read()
-    assert cache.known(question, snapshot, Counted(up_to=1), NO_INPUTS) is None
-    assert cache.answer(counts, snapshot, Counted(up_to=1), NO_INPUTS) == 1
-    assert cache.known(question, snapshot, Counted(up_to=1), NO_INPUTS) == 1
+    assert shared_answers.known(question, snapshot, Counted(up_to=1), NO_INPUTS) is None
+    assert shared_answers.answer(counts, snapshot, Counted(up_to=1), NO_INPUTS) == 1
+    assert shared_answers.known(question, snapshot, Counted(up_to=1), NO_INPUTS) == 1

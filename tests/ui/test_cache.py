@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import rollout
+from planner.kubernetes.object_records import Snapshot
+from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
-from planner.ui import cache
+from planner.ui import shared_answers
 
 SCENARIO = Scenario(changes=(WorkloadChange(workload="Deployment/prod/llm-serve", replicas=1_000),), runs=1)
 
@@ -29,18 +29,20 @@ def test_a_page_that_was_left_stops_its_work(monkeypatch: pytest.MonkeyPatch) ->
         if looks == 2:
             raise Ended
 
-    monkeypatch.setattr(cache, "get_script_run_ctx", lambda *, suppress_warning: SimpleNamespace(yield_check=look))
+    monkeypatch.setattr(
+        shared_answers, "get_script_run_ctx", lambda *, suppress_warning: SimpleNamespace(yield_check=look)
+    )
     snapshot: Snapshot = demo.read()
     with pytest.raises(Ended):
-        cache.answer(rollout, snapshot, SCENARIO)
+        shared_answers.answer(rollout, snapshot, SCENARIO)
     assert looks == 2
-    assert cache.answer(rollout, snapshot, SCENARIO).verdict  # nothing half done was kept
+    assert shared_answers.answer(rollout, snapshot, SCENARIO).verdict  # nothing half done was kept
 
 
 def test_an_answer_that_is_kept_is_as_it_would_come_from_a_process() -> None:
     """Where pods are is worked out when it is read, from the engine's run, which holds a snapshot that may be old by then."""
-    assert type(cache.answer(rollout, demo.read(), SCENARIO).placement) is tuple
+    assert type(shared_answers.answer(rollout, demo.read(), SCENARIO).placement) is tuple
 
 
 def test_without_a_page_everything_is_wanted() -> None:
-    assert cache.is_wanted()
+    assert shared_answers.is_wanted()

@@ -5,12 +5,12 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
 from planner.inventory import cluster_oddities
-from planner.ui import findings, session
+from planner.ui import findings, session_cluster
 from tests.builders.objects import node, read_items
 
 
 def _page() -> None:
-    from planner.kubernetes.records import Finding, Severity
+    from planner.kubernetes.object_records import Finding, Severity
     from planner.ui import findings
 
     evil = "item 1 of [x](http://elsewhere.example) *left* out"
@@ -30,7 +30,7 @@ def test_names_out_of_files_never_become_markup_with_or_without_an_object() -> N
 
 
 def _crowd() -> None:
-    from planner.kubernetes.records import Finding, Severity
+    from planner.kubernetes.object_records import Finding, Severity
     from planner.ui import findings
 
     def found(code: str, number: int) -> list[Finding]:
@@ -59,7 +59,7 @@ def test_a_page_says_of_a_snapshots_age_what_the_clock_does(
 ) -> None:
     """Whenever it is asked: one of this moment was "9 min 30 s ahead" in the last minutes of each ten."""
     snapshot = replace(read_items([node("n")]), taken_at=clock - age)
-    monkeypatch.setattr(session, "is_demo", lambda: False)
+    monkeypatch.setattr(session_cluster, "is_demo", lambda: False)
     monkeypatch.setattr("planner.ui.findings.time.time", lambda: clock)
     asked, right = findings.age(snapshot), cluster_oddities.check_age(snapshot, clock)
     assert [(one.code, one.severity) for one in asked] == [(one.code, one.severity) for one in right]

@@ -14,8 +14,8 @@ import streamlit as st
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_handler
 
-from planner.ui import frontend
-from planner.ui.frontend import Frontend
+from planner.ui import streamlit_static_files
+from planner.ui.streamlit_static_files import Frontend
 from planner.ui.web_security import content_security_policy
 
 STATIC = Path(st.__file__).parent / "static"
@@ -87,14 +87,14 @@ def test_who_asks_for_the_headers_gets_those_of_the_answer(path: str) -> None:
 
 def test_another_release_of_streamlit_answers_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "index.html").write_text("<html><head></head></html>")
-    monkeypatch.setattr(frontend, "_STATIC", tmp_path)
-    asking = frontend.page.__wrapped__  # what another test asked for is remembered
+    monkeypatch.setattr(streamlit_static_files, "_STATIC", tmp_path)
+    asking = streamlit_static_files.page.__wrapped__  # what another test asked for is remembered
     assert "modulepreload" not in asking()
     (tmp_path / "manifest.json").write_text('{"a": {"file": "static/js/a.js", "isDynamicEntry": true}}')
     assert "modulepreload" not in asking()
     (tmp_path / "index.html").unlink()
     assert asking() == ""
-    monkeypatch.setattr(frontend, "page", asking)
+    monkeypatch.setattr(streamlit_static_files, "page", asking)
     assert asked("/rollout") == []
 
 
@@ -109,7 +109,7 @@ TAKEN = {  # RFC 9110, 12.5.3
 @pytest.mark.parametrize(("taken", "is_packed"), TAKEN.items())
 @pytest.mark.parametrize("path", ["/rollout", LARGEST])
 def test_what_gzip_makes_smaller_is_packed_for_a_browser_that_takes_it(path: str, taken: str, is_packed: bool) -> None:
-    whole = frontend.page().encode() if path == "/rollout" else (STATIC / path[1:]).read_bytes()
+    whole = streamlit_static_files.page().encode() if path == "/rollout" else (STATIC / path[1:]).read_bytes()
     start, body = asked(path, accept_encoding=taken)
     told = dict(start["headers"])
     assert (told.get(b"content-encoding") == b"gzip") == is_packed
@@ -154,7 +154,7 @@ def test_paths_begin_with_the_base_path() -> None:
 
 
 def test_the_page_is_streamlits_and_asks_for_what_is_there() -> None:
-    theirs, ours = (STATIC / "index.html").read_text(encoding="utf-8"), frontend.page()
+    theirs, ours = (STATIC / "index.html").read_text(encoding="utf-8"), streamlit_static_files.page()
     added = ours
     for line in map(str.strip, theirs.splitlines()):
         assert line in ours
@@ -162,11 +162,13 @@ def test_the_page_is_streamlits_and_asks_for_what_is_there() -> None:
     files = re.findall(r'<link rel="modulepreload" crossorigin href="\./(static/[^"]+)">', ours)
     assert len(files) == len(set(files)) > len(re.findall("modulepreload", theirs))
     assert all((STATIC / file).is_file() for file in files)
-    for name in frontend._ON_EVERY_PAGE:  # one of another name in another release would be asked for late, unseen
+    for name in (
+        streamlit_static_files._ON_EVERY_PAGE
+    ):  # one of another name in another release would be asked for late, unseen
         assert any(file.startswith(f"static/js/{name}.") for file in files), name
     assert len(added) < 6_000
 
 
 def test_its_script_is_let_through_and_theirs_too() -> None:
-    policy = content_security_policy(frontend.page())
+    policy = content_security_policy(streamlit_static_files.page())
     assert policy.count("'sha256-") == len(re.findall("<script>", (STATIC / "index.html").read_text())) + 1

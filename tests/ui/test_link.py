@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.ground.settings import settings_of
+from planner.ground.setting_declarations import settings_of
 from planner.questions.rollout import RolloutSettings
 from planner.ui.link import EVERYWHERE
 from tests.pages.visiting import said, visit

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.serve.processes import process_pool
 from planner.sources import demo, watched_cluster
 from planner.ui import live_view

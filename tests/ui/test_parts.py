@@ -10,7 +10,7 @@ import pytest
 from planner.figures import review_first_page
 from planner.ground.errors import InputError
 from planner.sources import prices
-from planner.ui import prices as session_prices
+from planner.ui import session_prices
 from tests.pages.visiting import said, visit
 
 

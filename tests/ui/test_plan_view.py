@@ -8,10 +8,10 @@ def _page() -> None:
 
     from planner.ground.words import Text
     from planner.questions.plan import PlanSettings
-    from planner.remedies.measures import Measure, MeasureKind
-    from planner.remedies.plan import PlanAnswer
+    from planner.remedies.plan_actions import Measure, MeasureKind
+    from planner.remedies.readiness_planner import PlanAnswer
     from planner.sources import demo
-    from planner.ui import plan_view
+    from planner.ui import unblock_all_dialog
 
     def measure(team: int, patch: str) -> Measure:
         key = f"Deployment/team-{team}/serve"
@@ -26,7 +26,7 @@ def _page() -> None:
         sentence=Text("so it is"), total=37, ready_now=0, ready_free=37, ready_all=37, unknown=0, measures=measures,
         order=(), left=(), nodes=0, usd_per_month=0.0, usd_per_rollout=0.0,
     )  # fmt: skip
-    plan_view.show(demo.read(), found, PlanSettings(), st.container())
+    unblock_all_dialog.show(demo.read(), found, PlanSettings(), st.container())
 
 
 def test_the_same_change_of_many_is_one_card_and_what_has_none_is_in_the_downloads() -> None:

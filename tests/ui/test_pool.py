@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from planner.capacity import overview as overviews
+from planner.capacity import rollout_readiness as overviews
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import replace
 from planner.ground.work_budget import UnwantedError, current
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings
 from planner.questions.overview import OverviewSettings

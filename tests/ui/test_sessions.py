@@ -11,11 +11,11 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
 from planner.questions.question import Inputs
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import demo
-from planner.ui import cache, session, uploads
+from planner.ui import session_cluster, shared_answers, uploads
 from tests.pages.visiting import said, visit
 
 _CHANGES: dict[str, Any] = {
@@ -62,8 +62,8 @@ def _digests(snapshot: Snapshot, given: Inputs) -> str:
 def test_clusters_to_compare_with_are_in_the_key_whole() -> None:
     base = demo.read()
     bare = replace(base, logs=())
-    with_logs = cache.answer(_digests, base, Inputs(others=(base,)))
-    without = cache.answer(_digests, base, Inputs(others=(bare,)))
+    with_logs = shared_answers.answer(_digests, base, Inputs(others=(base,)))
+    without = shared_answers.answer(_digests, base, Inputs(others=(bare,)))
     assert with_logs != without
 
 
@@ -85,7 +85,7 @@ def test_uploads_that_were_read_are_let_go(monkeypatch: pytest.MonkeyPatch) -> N
     kept.add_file("me", record)
     kept.add_file("another", record)
     run = SimpleNamespace(session_id="me", uploaded_file_mgr=kept)
-    monkeypatch.setattr(session, "get_script_run_ctx", lambda **_: run)
-    session.forget([UploadedFile(record, kept.get_upload_urls("me", ["cluster.json"])[0])])  # type: ignore[arg-type]
+    monkeypatch.setattr(session_cluster, "get_script_run_ctx", lambda **_: run)
+    session_cluster.forget([UploadedFile(record, kept.get_upload_urls("me", ["cluster.json"])[0])])  # type: ignore[arg-type]
     assert kept.get_files("me", ["f"]) == []
     assert len(kept.get_files("another", ["f"])) == 1

@@ -6,7 +6,7 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
-from planner.ground.tables import Rows
+from planner.ground.table_formats import Rows
 from planner.ui.tables import broken, fitted
 
 ROWS: Rows = [

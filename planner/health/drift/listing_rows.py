@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.ground.tables import Row
+from planner.ground.table_formats import Row
 from planner.health.drift.model import DriftReport, ServiceDrift
 from planner.health.drift.model import Row as DriftRow
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from planner.ground import well_known_names
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.settings import setting
+from planner.ground.setting_declarations import setting
 from planner.ground.words import Text
 from planner.health.memory.request_suggestions import Suggestion
 

@@ -13,7 +13,7 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import format_amount
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, begin_with, choice, count, listing, ratio, short_name, written
-from planner.health.drift.compared_values import image_version, probe_text, rows_of
+from planner.health.drift.comparison_matrix import image_version, probe_text, rows_of
 from planner.health.drift.model import (
     MEASURED,
     PRODUCTION_WORDS,
@@ -34,7 +34,7 @@ from planner.health.drift.service_workloads import (
 from planner.health.memory.request_suggestions import Suggestion, suggest
 from planner.health.restarts.model import Cause
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import Container, Finding, Severity, Snapshot
+from planner.kubernetes.object_records import Container, Finding, Severity, Snapshot
 
 MOST_SERVICES = 500
 

@@ -19,9 +19,9 @@ from planner.health.restarts.container_observations import image_repository
 from planner.health.restarts.model import Loop
 from planner.health.restarts.report import restarts
 from planner.inventory.usage import Usage, usage_now
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.object_records import Container, Node, Pod, Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
+from planner.kubernetes.workload_kinds import NODE, POD
 
 
 class EnvironmentMember(Record):

@@ -18,6 +18,7 @@ from typing import Final
 from planner.ground.records import Record
 from planner.ground.well_known_names import MEMORY
 from planner.health.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
+from planner.kubernetes.object_records import Container, Pod
 from planner.kubernetes.qos import (
     QosClass,
     container_request,
@@ -28,7 +29,6 @@ from planner.kubernetes.qos import (
     pod_limit,
     pod_qos_class,
 )
-from planner.kubernetes.records import Container, Pod
 from planner.kubernetes.requests import pod_request
 
 PAGE_BYTES: Final = 4096  # os.Getpagesize() on amd64, and on arm64 as GKE, EKS and AKS ship it

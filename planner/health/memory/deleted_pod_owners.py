@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from planner.inventory.usage import Usage
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot, Workload
 
 
 def pod_name_pattern(workload: Workload) -> re.Pattern[str]:

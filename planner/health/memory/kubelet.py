@@ -18,8 +18,8 @@ from planner.ground import well_known_names
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.quantity import format_amount, parse
 from planner.ground.records import Record
-from planner.ground.settings import setting
-from planner.kubernetes.records import Node
+from planner.ground.setting_declarations import setting
+from planner.kubernetes.object_records import Node
 
 _PERCENT = re.compile(r"\d+(\.\d+)?%\Z", re.ASCII)
 

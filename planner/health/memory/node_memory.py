@@ -19,7 +19,8 @@ from planner.health.memory.kubelet import KubeletSettings, NodeMemory, node_memo
 from planner.health.memory.oom import badness, kill_order, share_per_mille
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.node_properties import node_pool
+from planner.kubernetes.object_records import Node, Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import (
     QosClass,
@@ -30,7 +31,6 @@ from planner.kubernetes.qos import (
     ranked_request,
     running_containers,
 )
-from planner.kubernetes.records import Node, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 
 

@@ -31,8 +31,8 @@ from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
 from planner.inventory.change_validation import check_resources
 from planner.inventory.usage import Usage
-from planner.kubernetes.patches import Object, container_patch
-from planner.kubernetes.records import Container, FrozenMap
+from planner.kubernetes.object_records import Container, FrozenMap
+from planner.kubernetes.strategic_merge_patch import Object, container_patch
 
 MARGIN_PERCENT = 15
 OOM_BUMP_PERCENT = 20

@@ -15,10 +15,10 @@ from planner.ground.well_known_names import MEMORY
 from planner.ground.words import count, measured_bytes, written
 from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.health.memory.node_memory import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
-from planner.kubernetes.kinds import NODE
+from planner.kubernetes.object_records import Finding, Severity, Snapshot
 from planner.kubernetes.priorities import HIGHEST_USER_PRIORITY
 from planner.kubernetes.qos import QosClass
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.workload_kinds import NODE
 
 NEAR_LIMIT_PERCENT: Final = 90  # the "within 10% of limit"
 FAR_OVER_REQUEST: Final = 2  # a limit this many times the request is "far over": the pod lives on borrowed memory

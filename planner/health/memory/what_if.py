@@ -15,10 +15,10 @@ from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import measured_bytes
 from planner.health.memory.node_memory import ClusterMemory, ContainerMemory, NodeReport, PodMemory
-from planner.kubernetes.kinds import NODE
+from planner.kubernetes.object_records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.patches import Object, container_patch
-from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
+from planner.kubernetes.strategic_merge_patch import Object, container_patch
+from planner.kubernetes.workload_kinds import NODE
 
 _RESOURCES = (MEMORY, CPU)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from planner.ground.records import replace
 from planner.ground.words import count, listing, plural
 from planner.health.restarts.causes_children import dying_children, killed_children, task_limit
+from planner.health.restarts.causes_kubelet_and_nodes import is_refused, node_lost, probes, refused
 from planner.health.restarts.causes_memory import out_of_memory, runtime_memory
-from planner.health.restarts.causes_nodes import is_refused, node_lost, probes, refused
 from planner.health.restarts.causes_start import (
     bad_command,
     config,

@@ -10,7 +10,7 @@ from planner.health.restarts.container_case import TroubledCase, counted, diagno
 from planner.health.restarts.container_pressure import names
 from planner.health.restarts.known_messages import Sign
 from planner.health.restarts.model import Confidence, Diagnosis
-from planner.kubernetes.records import EMPTY
+from planner.kubernetes.object_records import EMPTY
 
 
 def out_of_memory(question: TroubledCase) -> Diagnosis | None:

@@ -18,7 +18,7 @@ from planner.health.restarts.container_case import (
     status,
 )
 from planner.health.restarts.known_messages import GPU_PROGRAMS, Sign
-from planner.health.restarts.log_lines import template
+from planner.health.restarts.log_line_templates import template
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.status_messages import outcome_of_message, quoted, with_message
 from planner.kubernetes.status_reasons import outcome_of

@@ -12,10 +12,10 @@ from planner.ground.words import count
 from planner.health.restarts.container_observations import ContainerCase
 from planner.health.restarts.container_pressure import Pressure
 from planner.health.restarts.known_messages import Hit
-from planner.health.restarts.log_lines import last_words, template
+from planner.health.restarts.log_line_templates import last_words, template
 from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Peers
 from planner.health.restarts.status_messages import with_message
-from planner.kubernetes.records import EMPTY, Event
+from planner.kubernetes.object_records import EMPTY, Event
 from planner.kubernetes.status_reasons import Place
 
 SAME_MOMENT_SECONDS = 300.0

@@ -11,13 +11,13 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.health.restarts import known_messages as signs_of
 from planner.health.restarts.known_messages import Sign, Signs
-from planner.health.restarts.log_lines import Digest, content, digest
+from planner.health.restarts.log_line_templates import Digest, content, digest
 from planner.health.restarts.model import Peers
 from planner.inventory.usage import Usage, usage_now
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.object_records import Container, ContainerState, Event, Node, Pod, PodLog, Presence, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Presence, Snapshot
+from planner.kubernetes.pod_properties import start_seconds
+from planner.kubernetes.workload_kinds import NODE, POD
 
 SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story

@@ -11,13 +11,13 @@ from typing import Final
 from planner.ground.records import replace
 from planner.ground.words import Text, count, short_name
 from planner.health.memory.deleted_pod_owners import Makers
-from planner.health.restarts.causes_nodes import eviction
+from planner.health.restarts.causes_kubelet_and_nodes import eviction
 from planner.health.restarts.container_case import OUTCOMES, diagnosis
-from planner.health.restarts.log_lines import template
+from planner.health.restarts.log_line_templates import template
 from planner.health.restarts.model import Activity, Cause, Evidence, EvidenceSource, Loop
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import Event, Snapshot
+from planner.kubernetes.object_records import Event, Snapshot
 from planner.kubernetes.status_reasons import outcome_of
+from planner.kubernetes.workload_kinds import POD
 
 _OUTCOMES: Final = {
     "Evicted": "gone.evicted",

@@ -13,7 +13,7 @@ from statistics import median
 
 from planner.ground.data_files import table_beside
 from planner.ground.records import Record
-from planner.health.restarts.log_lines import template, written_at
+from planner.health.restarts.log_line_templates import template, written_at
 
 
 class Sign(StrEnum):

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from planner.ground.records import Record, replace
 from planner.ground.words import count, duration, listing
-from planner.health.restarts.causes_nodes import is_refused
+from planner.health.restarts.causes_kubelet_and_nodes import is_refused
 from planner.health.restarts.container_observations import ContainerCase
 from planner.health.restarts.model import Activity, Diagnosis
-from planner.kubernetes.records import Pod
+from planner.kubernetes.object_records import Pod
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from planner.health.restarts.causes import is_troubled
 from planner.health.restarts.container_observations import ContainerCase, Population, cases
 from planner.health.restarts.log_limits import LIMITS
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 
 
 class WantedLog(NamedTuple):

@@ -11,7 +11,7 @@ from planner.ground.well_known_names import MEMORY
 from planner.ground.words import Text, count, duration, listing, short_name
 from planner.health.memory.deleted_pod_owners import usages_by_workload
 from planner.health.memory.request_suggestions import Suggestion, suggest
-from planner.health.restarts import noise
+from planner.health.restarts import log_noise
 from planner.health.restarts.causes import diagnose, is_troubled
 from planner.health.restarts.container_case import TroubledCase, rank
 from planner.health.restarts.container_observations import ContainerCase, Population, cases
@@ -20,7 +20,7 @@ from planner.health.restarts.deleted_pods import gone
 from planner.health.restarts.kubelet_refusal_loops import LOOPING_SECONDS, Refusals, refusals
 from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.inventory.usage import Usage, usage_now
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.object_records import Finding, Presence, Severity, Snapshot
 
 RECENT_SECONDS = 86_400.0
 VAGUE = frozenset({Cause.ERROR_EXIT, Cause.KILLED, Cause.UNKNOWN})
@@ -124,7 +124,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
         seen_bytes=working_set,
         peers=peers,
         suggestion=_suggestion(clearest, diagnosis, population, used),
-        lines=noise.judge(failing, population),
+        lines=log_noise.judge(failing, population),
         has_log=any(case.has_log for case in failing),
         sentence=Text(),
     )

@@ -10,7 +10,7 @@ from planner.ground.well_known_names import MEMORY
 from planner.ground.words import count, measured_bytes
 from planner.health.memory.request_suggestions import Suggestion
 from planner.health.restarts.model import Loop
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.requests import pod_requests
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 
 from planner.ground.data_files import table_beside
-from planner.inventory.secret_masking import masked
+from planner.inventory.log_secret_masking import masked
 
 _LINES: Final = table_beside(__name__, "status_messages.tsv").decode().splitlines()
 _PATTERNS: Final = tuple(

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from planner.ground.records import replace
-from planner.inventory.records.field_paths import METADATA, FieldPath, Many, RecordLayout, at, each, of
 from planner.inventory.records.read_context import Shared
-from planner.kubernetes import records as model
+from planner.inventory.records.record_layouts import METADATA, FieldPath, Many, RecordLayout, at, each, of
+from planner.kubernetes import object_records as model
 
 
 def _always(value: str) -> FieldPath:

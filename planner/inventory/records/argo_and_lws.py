@@ -24,9 +24,9 @@ from planner.kubernetes.argo_and_lws_rollouts import (
     Groups,
     Progress,
 )
-from planner.kubernetes.kinds import BLUE_GREEN, CANARY, ROLLING_UPDATE, Kind
-from planner.kubernetes.records import Strategy
+from planner.kubernetes.object_records import Strategy
 from planner.kubernetes.surge_and_unavailable import check_share
+from planner.kubernetes.workload_kinds import BLUE_GREEN, CANARY, ROLLING_UPDATE, Kind
 
 _ZERO: Final = (0, "0", "0%")
 _NO_STEP: Final = "unknown"

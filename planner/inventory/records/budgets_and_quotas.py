@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.ground import quantity
 from planner.inventory import wire
-from planner.inventory.records.field_paths import RecordLayout, at, each
 from planner.inventory.records.read_context import Shared
-from planner.kubernetes import records as model
-from planner.kubernetes.records import FrozenMap
+from planner.inventory.records.record_layouts import RecordLayout, at, each
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import FrozenMap
 
 BUDGET = RecordLayout(
     model.PodDisruptionBudget,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.inventory import wire
-from planner.inventory.records.field_paths import CREATED, OWNER, RecordLayout, at, each, of
 from planner.inventory.records.read_context import Shared, amount, amount_or_none, given
+from planner.inventory.records.record_layouts import CREATED, OWNER, RecordLayout, at, each, of
 from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
-from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import EMPTY, FrozenMap
 
 
 def _cel(_: Shared, selectors: list[wire.DeviceSelector]) -> tuple[str, ...]:

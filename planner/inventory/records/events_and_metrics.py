@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.inventory import wire
-from planner.inventory.records.field_paths import ByHand, RecordLayout, at
+from planner.inventory.log_secret_masking import said
 from planner.inventory.records.read_context import Shared, go_duration, metadata_of
-from planner.inventory.secret_masking import said
-from planner.kubernetes import records as model
+from planner.inventory.records.record_layouts import ByHand, RecordLayout, at
+from planner.kubernetes import object_records as model
 
 _NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
 

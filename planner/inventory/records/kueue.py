@@ -11,7 +11,9 @@ from typing import Any
 from planner.ground import quantity
 from planner.ground.well_known_names import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
 from planner.inventory import wire
-from planner.inventory.records.field_paths import (
+from planner.inventory.records.pods import cut, known_spec
+from planner.inventory.records.read_context import Shared, amount, amount_or_none, annotations_of, given, read_owner
+from planner.inventory.records.record_layouts import (
     CONDITIONS,
     CREATED,
     METADATA,
@@ -23,11 +25,9 @@ from planner.inventory.records.field_paths import (
     is_there,
     of,
 )
-from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.read_context import Shared, amount, amount_or_none, annotations_of, given, read_owner
-from planner.kubernetes import records as model
-from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import FrozenMap
+from planner.kubernetes.workload_kinds import POD
 
 _OLD_POLICIES = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 _TOLD = list[wire.TypedCondition]

@@ -8,10 +8,10 @@ kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.
 from __future__ import annotations
 
 from planner.inventory import wire
-from planner.inventory.records.field_paths import CONDITIONS, DELETING, LABELS, RecordLayout, at, of
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared
-from planner.kubernetes import records as model
+from planner.inventory.records.record_layouts import CONDITIONS, DELETING, LABELS, RecordLayout, at, of
+from planner.kubernetes import object_records as model
 
 
 def _spec(shared: Shared, spec: wire.PodSpec | None) -> model.PodSpec:

@@ -8,12 +8,12 @@ from planner.ground import typed_json
 from planner.ground.well_known_names import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
 from planner.inventory import wire
 from planner.inventory.kubelet_configuration import of_arguments
-from planner.inventory.records.field_paths import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of
 from planner.inventory.records.read_context import Shared, annotations_of
+from planner.inventory.records.record_layouts import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of
 from planner.inventory.records.selectors import read_taints
 from planner.kubernetes import name_validation
-from planner.kubernetes import records as model
-from planner.kubernetes.records import FrozenMap, Labels
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import FrozenMap, Labels
 
 
 class _Card(msgspec.Struct):

@@ -14,6 +14,7 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.container_entrypoint import read_start, slept_seconds, start_of, written_start
+from planner.inventory.log_secret_masking import said, without_login
 from planner.inventory.records.read_context import (
     ReadObject,
     Shared,
@@ -32,12 +33,11 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.secret_masking import said, without_login
-from planner.inventory.template_digests import is_sealed
+from planner.inventory.redacted_value_digests import is_sealed
 from planner.kubernetes import name_validation
-from planner.kubernetes import records as model
-from planner.kubernetes.pods import system_directory
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Labels
+from planner.kubernetes.pod_properties import system_directory
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
 from planner.kubernetes.status_reasons import RUNTIME_MESSAGES

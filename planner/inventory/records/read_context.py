@@ -15,8 +15,8 @@ from planner.ground.records import Record
 from planner.inventory import wire
 from planner.inventory.reading_limits import LIMITS
 from planner.kubernetes import name_validation
-from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Labels
 
 T = TypeVar("T")
 W = TypeVar("W")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.inventory import wire
 from planner.inventory.records.read_context import Shared
-from planner.kubernetes import records as model
+from planner.kubernetes import object_records as model
 
 
 def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.LabelSelector | None:

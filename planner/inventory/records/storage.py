@@ -10,7 +10,8 @@ from planner.ground.well_known_names import (
     SELECTED_NODE,
 )
 from planner.inventory import wire
-from planner.inventory.records.field_paths import (
+from planner.inventory.records.read_context import Shared, amount_or_none, annotations_of
+from planner.inventory.records.record_layouts import (
     CREATED,
     DELETING,
     LABELS,
@@ -21,10 +22,9 @@ from planner.inventory.records.field_paths import (
     is_there,
     of,
 )
-from planner.inventory.records.read_context import Shared, amount_or_none, annotations_of
 from planner.inventory.records.selectors import read_selector, read_terms
-from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import EMPTY, FrozenMap
 
 
 def read_claim_template(

@@ -12,17 +12,17 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
-from planner.inventory.flux_releases import flux_release
+from planner.inventory.flux_timeouts import flux_release
 from planner.inventory.last_applied import applied_part
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.workloads import read_template
+from planner.inventory.redacted_value_digests import leaves
 from planner.inventory.referenced_pod_templates import runtime_of
-from planner.inventory.template_digests import leaves
-from planner.kubernetes import records as model
+from planner.kubernetes import object_records as model
 from planner.kubernetes.composite_kinds import FoundSet
 from planner.kubernetes.operator_update_rules import NOT_MODELLED, text_at
-from planner.kubernetes.pod_templates import Templated, found_sets, group_count, templated
-from planner.kubernetes.pod_templates import is_suspended as is_idle
+from planner.kubernetes.pod_template_kinds import Templated, found_sets, group_count, templated
+from planner.kubernetes.pod_template_kinds import is_suspended as is_idle
 from planner.kubernetes.unknown_kind_requests import untold
 
 _NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})

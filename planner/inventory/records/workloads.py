@@ -21,17 +21,19 @@ from planner.ground.well_known_names import (
 )
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
+from planner.inventory.log_secret_masking import said
 from planner.inventory.records import argo_and_lws
-from planner.inventory.records.field_paths import METADATA, ByHand, RecordLayout, of
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared, annotations_of, given, metadata_of, read_owner
+from planner.inventory.records.record_layouts import METADATA, ByHand, RecordLayout, of
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.secret_masking import said
-from planner.inventory.template_digests import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
+from planner.inventory.redacted_value_digests import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
 from planner.kubernetes import name_validation
-from planner.kubernetes import records as model
-from planner.kubernetes.kinds import (
+from planner.kubernetes import object_records as model
+from planner.kubernetes.object_records import FrozenMap, Labels
+from planner.kubernetes.surge_and_unavailable import check_share
+from planner.kubernetes.workload_kinds import (
     CANARY,
     DAEMON_SET,
     DEPLOYMENT,
@@ -41,8 +43,6 @@ from planner.kubernetes.kinds import (
     STATEFUL_SET,
     Kind,
 )
-from planner.kubernetes.records import FrozenMap, Labels
-from planner.kubernetes.surge_and_unavailable import check_share
 
 Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values
 DEFAULT_REVISION_HISTORY_LIMIT = 10

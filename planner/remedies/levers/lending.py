@@ -15,21 +15,21 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import listing
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled
+from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.strategy import ONE_BY_ONE, position_of
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import scale, scale_back
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.room_when_empty import has_room
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.verdict import rivals, workload_of
+from planner.rollout.stuck_diagnosis import rivals, workload_of
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape, shape_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground.records import Record, replace
-from planner.kubernetes.records import Strategy, Template, Workload
+from planner.kubernetes.object_records import Strategy, Template, Workload
 from planner.rollout.answers import RemedyKind, Step
 from planner.rollout.run import Revision
 from planner.rollout.silent_nodes import answering
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
+from planner.scheduling.scripted_event import Happening
 
 
 class LeverPosition(Record, eq=False):

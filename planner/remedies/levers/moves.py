@@ -14,9 +14,9 @@ from planner.capacity.moves_plan import MovesPlan
 from planner.ground.records import Record
 from planner.ground.words import listing, short_name
 from planner.kubernetes import shell_commands
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.object_records import Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Pod, Snapshot
+from planner.kubernetes.workload_kinds import kind_in
 from planner.remedies import limits
 from planner.rollout.answers import Step
 from planner.rollout.ownership import workloads_by_key

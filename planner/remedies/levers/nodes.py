@@ -21,20 +21,20 @@ from planner.ground.words import Text, plural
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes import shell_commands
 from planner.kubernetes.clouds import brings_of, clouds_of
-from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool, pool_label
-from planner.kubernetes.records import Amounts, FrozenMap, Node
+from planner.kubernetes.node_properties import arrival_seconds, gpu_count, node_pool, pool_label
+from planner.kubernetes.object_records import Amounts, FrozenMap, Node
+from planner.kubernetes.workload_kinds import DEPLOYMENT
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.room_when_empty import kept_nodes
 from planner.rollout.run import Revision, Run
 from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape
+from planner.scheduling.template_node import empty_copy
 
 
 # ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────

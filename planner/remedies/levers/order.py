@@ -10,7 +10,7 @@ from planner.ground.words import duration, listing, plural, short_name
 from planner.kubernetes import shell_commands
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import PATIENCE, SCALE_SECONDS
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight

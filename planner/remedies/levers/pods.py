@@ -16,18 +16,18 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.ground.words import listing, plural
 from planner.kubernetes import shell_commands
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.object_records import Workload
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Workload
+from planner.kubernetes.workload_kinds import kind_in
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import SCALE_SECONDS
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.silent_node_cures import silent_node_cures
-from planner.rollout.verdict import Impasse, volume_waits
+from planner.rollout.stuck_diagnosis import Impasse, volume_waits
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.cluster_event import Happening
+from planner.scheduling.scripted_event import Happening
 
 _STEP_SECONDS: Final = 60  # between the end of the stuck rollout and what is done then, and from one to the next
 

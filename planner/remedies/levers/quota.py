@@ -8,10 +8,10 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.words import listing, plural
 from planner.kubernetes import shell_commands
-from planner.kubernetes.records import FrozenMap, ResourceQuota, Snapshot
+from planner.kubernetes.object_records import FrozenMap, ResourceQuota, Snapshot
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.rollout.admission import usage
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.run import Run

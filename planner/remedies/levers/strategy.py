@@ -13,21 +13,21 @@ from typing import Any, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.kubernetes.disruption_budgets import kept_ready
-from planner.kubernetes.kinds import ROLLING_UPDATE
-from planner.kubernetes.records import Strategy, Workload
+from planner.kubernetes.object_records import Strategy, Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import ROLLING_UPDATE
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
+from planner.rollout.argo_and_lws_strategies import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.controllers.statefulset import takes_max_unavailable
-from planner.rollout.custom_strategies import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.run import Revision
 from planner.rollout.strategy_choice import Weights, choose
 from planner.rollout.strategy_grid import axis, play_cell
-from planner.rollout.tie_breaks import is_too_large_for_its_node
+from planner.rollout.tie_break_sensitivity import is_too_large_for_its_node
 from planner.scheduling.cluster import Cluster
 
 ONE_BY_ONE = rolling_way((0, 1))
@@ -83,7 +83,7 @@ def few(workload: Workload, replicas: int, least_ready: int, *, is_full: bool) -
     `least_ready`: of `replicas` pods; `is_full`: not one more pod finds room, so that no surge by itself does.
     """
     if workload.traits.is_custom:
-        return []  # its steps are its own to say: `planner.rollout.custom_strategies`
+        return []  # its steps are its own to say: `planner.rollout.argo_and_lws_strategies`
     may_miss = replicas - least_ready
     missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
     surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))

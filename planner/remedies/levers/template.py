@@ -16,14 +16,14 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.well_known_names import HOSTNAME
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.patches import Object
-from planner.kubernetes.records import FrozenMap, PodSpec, Workload
+from planner.kubernetes.object_records import FrozenMap, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.strategic_merge_patch import Object
 from planner.remedies.levers.lever_position import LeverPosition
-from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.run import Revision, Run
-from planner.rollout.verdict import Impasse, volume_waits
+from planner.rollout.stuck_diagnosis import Impasse, volume_waits
 from planner.scheduling.filters import Fails, fails
 
 

@@ -10,8 +10,8 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.patch_and_undo import MANIFEST, applied, taken_back
 from planner.kubernetes import shell_commands
-from planner.kubernetes.patches import Object
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.strategic_merge_patch import Object
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.rollout.answers import RolloutResult, Step
 from planner.rollout.run import Revision, Run

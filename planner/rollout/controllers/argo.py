@@ -19,7 +19,7 @@ from planner.ground.well_known_names import (
     ROLLOUTS_SCALE_DOWN_DEADLINE,
 )
 from planner.kubernetes.argo_and_lws_rollouts import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
-from planner.kubernetes.records import ReplicaSet, Workload
+from planner.kubernetes.object_records import ReplicaSet, Workload
 from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.replicaset_owner import OverSets

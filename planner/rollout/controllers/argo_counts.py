@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.ground.records import Record
 from planner.kubernetes.argo_and_lws_rollouts import Canary, CanaryStep
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 
 

@@ -20,8 +20,7 @@ from planner.ground.well_known_names import (
     TAINT_UNREACHABLE,
     TAINT_UNSCHEDULABLE,
 )
-from planner.kubernetes.kinds import ON_DELETE
-from planner.kubernetes.records import (  # fmt: skip
+from planner.kubernetes.object_records import (  # fmt: skip
     FrozenMap,
     NodeAffinity,
     NodeSelectorTerm,
@@ -32,6 +31,7 @@ from planner.kubernetes.records import (  # fmt: skip
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import ON_DELETE
 from planner.rollout.controllers.revisions import OverRevisions, newest, unused_revision, used_again
 from planner.rollout.silent_nodes import UNREACHABLE
 from planner.rollout.simulation import Simulation

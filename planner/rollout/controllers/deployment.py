@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_AT, REVISION
-from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.object_records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
+from planner.kubernetes.workload_kinds import RECREATE, ROLLING_UPDATE
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.replicaset_owner import OverSets
 from planner.rollout.ownership import sets_again, sets_by_owner

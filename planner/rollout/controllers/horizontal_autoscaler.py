@@ -1,15 +1,15 @@
 """HorizontalPodAutoscaler, as far as it needs no metrics: replicas outside its bounds are brought within them.
 
 It looks every 15 s; here it looks once in a moment, when the others have nothing left to do for now. What metrics make of
-the replicas in between isn't played (`planner.kubernetes.pod_autoscalers.moves_between` says how far that may go).
+the replicas in between isn't played (`planner.kubernetes.autoscaler_replica_bounds.moves_between` says how far that may go).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner.kubernetes.pod_autoscalers import autoscalers_of, brought_within
-from planner.kubernetes.records import HorizontalPodAutoscaler
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, brought_within
+from planner.kubernetes.object_records import HorizontalPodAutoscaler
 from planner.rollout.clock import QUIET_MS, Controller
 from planner.rollout.controllers.protocol import ScaledController, is_scaled
 from planner.rollout.simulation import Simulation

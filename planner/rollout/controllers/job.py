@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.kubernetes.jobs import fails, wanted_pods
-from planner.kubernetes.records import EMPTY, ReplicaSet, Workload
+from planner.kubernetes.object_records import EMPTY, ReplicaSet, Workload
 from planner.rollout.clock import Controller
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation

@@ -31,8 +31,7 @@ from planner.ground.well_known_names import (
     LWS_WORKER_INDEX,
 )
 from planner.kubernetes.argo_and_lws_rollouts import AFTER_START, LEADER_READY, RECREATES_GROUP, Groups
-from planner.kubernetes.kinds import POD, ROLLING_UPDATE, STATEFUL_SET
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     FrozenMap,
     Labels,
     LabelSelector,
@@ -45,6 +44,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.surge_and_unavailable import scaled_value
+from planner.kubernetes.workload_kinds import POD, ROLLING_UPDATE, STATEFUL_SET
 from planner.rollout.clock import Controller
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.revisions import NEW_REVISION

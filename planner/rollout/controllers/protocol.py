@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol, TypeGuard
 
 from planner.ground.records import replace
-from planner.kubernetes.records import Workload
+from planner.kubernetes.object_records import Workload
 from planner.rollout.clock import Controller
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from planner.ground.errors import ChangeError
 from planner.ground.words import with_article
-from planner.kubernetes import kinds
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Workload
+from planner.kubernetes import workload_kinds
+from planner.kubernetes.object_records import Workload
+from planner.kubernetes.workload_kinds import kind_in
 from planner.rollout.clock import Controller
 from planner.rollout.controllers.argo import ArgoController
 from planner.rollout.controllers.daemonset import DaemonSetController
@@ -31,11 +31,11 @@ class _Start(Protocol):
 
 
 _CONTROLLERS: dict[str, _Start] = {
-    kinds.DEPLOYMENT.name: DeploymentController,
-    kinds.STATEFUL_SET.name: StatefulSetController.start,
-    kinds.DAEMON_SET.name: DaemonSetController,
-    kinds.ROLLOUT.name: ArgoController,
-    kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController,
+    workload_kinds.DEPLOYMENT.name: DeploymentController,
+    workload_kinds.STATEFUL_SET.name: StatefulSetController.start,
+    workload_kinds.DAEMON_SET.name: DaemonSetController,
+    workload_kinds.ROLLOUT.name: ArgoController,
+    workload_kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController,
 }
 
 
@@ -55,14 +55,14 @@ def start(
         raise ChangeError(
             f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
             where=workload.key,
-            fix=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
+            fix=f"Delete it and make it anew, or pick a {workload_kinds.ROLLING_TEXT}",
         )
     if workload.traits.has_replicas:
         simulation.scales[workload.key] = (workload.key, workload.replicas)
     return controller_type(simulation, workload, before=before, has_new_template=has_new_template)
 
 
-TAKE_CHANGES = (kinds.DEPLOYMENT.name, kinds.STATEFUL_SET.name, kinds.DAEMON_SET.name)
+TAKE_CHANGES = (workload_kinds.DEPLOYMENT.name, workload_kinds.STATEFUL_SET.name, workload_kinds.DAEMON_SET.name)
 """Kinds of which a second change is played while the first is carried out."""
 
 

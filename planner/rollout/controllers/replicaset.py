@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS, MAX_REPLICAS
-from planner.kubernetes.records import FrozenMap, ReplicaSet
+from planner.kubernetes.object_records import FrozenMap, ReplicaSet
 from planner.rollout.clock import LONGEST_RETRY_MS, Controller
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.pods_by_state import AVAILABLE, BOUND, ENDING, READY, Tally

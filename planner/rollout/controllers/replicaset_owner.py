@@ -6,8 +6,8 @@ from itertools import chain, count
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import DESIRED_REPLICAS, REVISION
-from planner.kubernetes.kinds import REPLICA_SET
-from planner.kubernetes.records import FrozenMap, Owner, ReplicaSet, Workload
+from planner.kubernetes.object_records import FrozenMap, Owner, ReplicaSet, Workload
+from planner.kubernetes.workload_kinds import REPLICA_SET
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.replicaset import ReplicaSetController

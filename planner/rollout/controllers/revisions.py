@@ -18,7 +18,7 @@ from planner.ground.well_known_names import (
     STATEFULSET_POD_NAME,
     ZONE,
 )
-from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
+from planner.kubernetes.object_records import Pod, PodSpec, Template, Volume, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
-from planner.kubernetes.kinds import ON_DELETE
-from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
+from planner.kubernetes.object_records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
 from planner.kubernetes.surge_and_unavailable import scaled_value
+from planner.kubernetes.workload_kinds import ON_DELETE
 from planner.rollout.admission import volume_claim_usage
 from planner.rollout.controllers.ordinals import Ordinals
 from planner.rollout.controllers.revisions import OverRevisions, unused_revision, used_again

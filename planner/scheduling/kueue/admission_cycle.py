@@ -12,7 +12,7 @@ from functools import reduce
 from math import inf
 from typing import NamedTuple
 
-from planner.kubernetes.records import FrozenMap, QueuedSet
+from planner.kubernetes.object_records import FrozenMap, QueuedSet
 from planner.scheduling.kueue.cohort_tree import (
     AdmittedWorkload,
     BorrowedShare,

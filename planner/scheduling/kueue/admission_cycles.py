@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.kubernetes.kueue_managed_pods import FAIR_SINCE
-from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Presence, QueuedWorkload, Snapshot
+from planner.kubernetes.object_records import ClusterQueue, Labels, LabelSelector, Presence, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.admission_cycle import CycleEntry, CycleStatus, QuotaState, nominate, reserves, run
 from planner.scheduling.kueue.cohort_tree import FlavorResource

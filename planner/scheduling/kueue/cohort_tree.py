@@ -10,7 +10,7 @@ from math import ceil, inf
 from typing import Final, NamedTuple
 
 from planner.ground.records import Record, replace
-from planner.kubernetes.records import ClusterQueue, FlavorQuota, QuotaGroup
+from planner.kubernetes.object_records import ClusterQueue, FlavorQuota, QuotaGroup
 
 FlavorResource = tuple[str, str]
 """Name of a ResourceFlavor and of a resource."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     ClusterQueue,
     FrozenMap,
     NodeAffinity,

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from planner.ground.records import Record
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import PodSpec, QueuedSet
+from planner.kubernetes.object_records import PodSpec, QueuedSet
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Use
 

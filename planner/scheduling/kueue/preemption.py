@@ -18,7 +18,7 @@ from planner.scheduling.kueue.cohort_tree import (
     Use,
     lowest_that_fits,
 )
-from planner.scheduling.kueue.fair_sharing import fair_targets
+from planner.scheduling.kueue.fair_sharing_preemption import fair_targets
 from planner.scheduling.kueue.pending_workload import Possible, PreemptionTarget, Wanting
 from planner.scheduling.kueue.preemption_candidates import (
     IN_QUEUE,

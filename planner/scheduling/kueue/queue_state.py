@@ -10,7 +10,7 @@ from math import inf
 from typing import Final
 
 from planner.ground.records import replace
-from planner.kubernetes.records import QueuedWorkload, Snapshot
+from planner.kubernetes.object_records import QueuedWorkload, Snapshot
 from planner.scheduling.kueue.admission_cycle import QuotaState
 from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Queue, QuotaNode, Tree
 from planner.scheduling.kueue.flavor_assignment import Flavors

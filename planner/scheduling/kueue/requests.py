@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planner.ground.records import replace
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.records import FrozenMap, LimitRange, PodSpec, QueuedWorkload, RuntimeClass, Snapshot
+from planner.kubernetes.object_records import FrozenMap, LimitRange, PodSpec, QueuedWorkload, RuntimeClass, Snapshot
 from planner.kubernetes.requests import with_defaults
 
 

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from planner.ground.records import replace
 from planner.ground.well_known_names import HOSTNAME
-from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.records import Node, Pod, QueuedSet, ResourceFlavor
+from planner.kubernetes.node_properties import is_ready
+from planner.kubernetes.object_records import Node, Pod, QueuedSet, ResourceFlavor
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.kueue.cohort_tree import Queue

@@ -13,7 +13,7 @@ from typing import Any
 
 from planner.inventory import snapshot_delta
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
 
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 from planner.ground import progress
 from planner.ground.errors import HeadroomError
 from planner.ground.work_budget import UnwantedError
-from planner.inventory import snapshot_delta, template_digests
-from planner.kubernetes.records import Snapshot
+from planner.inventory import redacted_value_digests, snapshot_delta
+from planner.kubernetes.object_records import Snapshot
 from planner.serve.processes import child_process
 from planner.serve.processes.process_limits import LIMITS
 from planner.serve.processes.snapshot_fingerprint import key_in_pool, pack
@@ -77,7 +77,7 @@ class Holder:
         shared: Packed | None = None,
         is_logged: bool = True,
     ) -> None:
-        self._begun = template_digests.key(), niceness, most_bytes
+        self._begun = redacted_value_digests.key(), niceness, most_bytes
         self._shared, self._is_logged = shared, is_logged
         self._begin()
 

@@ -153,12 +153,12 @@ def serve(connection: Connection) -> None:
 
 
 def _begun(key: bytes, niceness: int, most_bytes: int) -> HeldValues:
-    from planner.inventory import template_digests
+    from planner.inventory import redacted_value_digests
     from planner.sources import accelerator_file
 
     if sys.platform != "win32":
         os.nice(niceness)
-    template_digests.use_key(key)
+    redacted_value_digests.use_key(key)
     accelerator_file.use()
     return HeldValues(most_bytes)
 

@@ -13,7 +13,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.history import snapshot_bytes
 from planner.history.snapshot_rows import fact_row
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.object_records import Snapshot
 from planner.pricing.price_book import PriceBook
 from planner.questions import plan, rollout, savings
 from planner.questions.plan import PlanSettings

@@ -16,11 +16,11 @@ from planner.ground.records import replace
 from planner.inventory.records.read_context import Shared
 from planner.inventory.snapshot_parser import read_object
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import QueuedSet, Snapshot
+from planner.kubernetes.object_records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.admission_cycle import CycleStatus, QuotaState, run
 from planner.scheduling.kueue.admission_cycles import over_its_limit
-from planner.scheduling.kueue.fair_sharing import STRATEGIES
+from planner.scheduling.kueue.fair_sharing_preemption import STRATEGIES
 from planner.scheduling.kueue.flavor_assignment import Assigner, fewer
 from planner.scheduling.kueue.pending_workload import Mode, Possible, Wanting, asked_of
 from planner.scheduling.kueue.preemption import targets

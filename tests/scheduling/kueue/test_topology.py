@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.records import (
+from planner.kubernetes.object_records import (
     Container,
     FrozenMap,
     Node,
