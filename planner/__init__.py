@@ -1,1 +1,1 @@
-"""Headroom: told before you apply whether a Kubernetes rollout will finish. `planner.questions.rollout` is the way in."""
+"""Headroom: know before you apply whether a Kubernetes rollout will finish. Start at `planner.questions.rollout`."""

@@ -1,1 +1,1 @@
-"""What is left: node pools, headroom, what still fits, what growth and other changes would bring."""
+"""Capacity: node pools, headroom, what still fits, and the effect of scale-ups and other changes."""

@@ -1,4 +1,4 @@
-"""What there is, what is left of it, and what still fits: everything about a cluster's room in one record."""
+"""The answer of *capacity*: pools, GPUs, free resources, what still fits and findings of one cluster, in one record."""
 
 from __future__ import annotations
 

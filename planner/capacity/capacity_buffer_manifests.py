@@ -1,4 +1,4 @@
-"""Manifests that keep nodes spare: a CapacityBuffer for a cluster autoscaler that knows it, or a Deployment of placeholders.
+"""Writes manifests that keep nodes spare: a CapacityBuffer if supported, else a placeholder Deployment.
 
 Either asks for a pod as large as an empty node of the pool, which gives way to every other. Sources: kubernetes/autoscaler
 `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`; a priority below -10 wouldn't make cluster-autoscaler

@@ -1,4 +1,4 @@
-"""Room that an autoscaler keeps, or was asked for: CapacityBuffers and ProvisioningRequests, as cluster-autoscaler takes them.
+"""Spare room that an autoscaler keeps or that a user requested: CapacityBuffers and ProvisioningRequests.
 
 A buffer's pods are in no cluster: kube-scheduler gives their room to any pod, and cluster-autoscaler, which has them wait
 beside the real ones in each loop, then brings nodes for them. For pods that consume a ProvisioningRequest it brings none: it brings them

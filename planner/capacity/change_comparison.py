@@ -1,4 +1,4 @@
-"""A cluster after changes beside today's: what is left, what fits, who could be rolled out, what it costs."""
+"""Compares a cluster after what-if changes with today's: free capacity, what fits, rollout verdicts, cost."""
 
 from __future__ import annotations
 

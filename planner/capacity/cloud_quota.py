@@ -1,4 +1,4 @@
-"""Whether the cloud lets the account have the nodes that a pool would grow by: its quotas, beside the pool's own maximum."""
+"""Whether the cloud's quotas allow the nodes by which a pool would grow, beside the pool's own maximum."""
 
 from __future__ import annotations
 

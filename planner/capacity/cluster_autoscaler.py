@@ -1,4 +1,4 @@
-"""What cluster-autoscaler adds for the pods that wait: one scale-up, as its main loop decides it.
+"""Simulates one scale-up of cluster-autoscaler for pending pods, as its main loop decides it.
 
 Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go` `ScaleUp`,
 `core/podlistprocessor/filter_out_schedulable.go` and `filter_out_expendable.go`, `estimator/binpacking_estimator.go`,

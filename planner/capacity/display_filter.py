@@ -1,4 +1,4 @@
-"""What a filter lets through: one rule for every page, command and table.
+"""The display filter: which namespaces, pools and GPU models a page, command or table shows.
 
 A filter changes nothing that is worked out: placements, prices and verdicts are the whole cluster's. It says which
 workloads, pods, nodes and findings are listed, and a list of fewer says so (`Kept.said`).

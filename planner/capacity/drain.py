@@ -1,4 +1,4 @@
-"""Emptying nodes as ``kubectl drain --ignore-daemonsets`` does: cordon, then evictions that disruption budgets may refuse.
+"""Simulates ``kubectl drain --ignore-daemonsets``: cordon, then evictions that disruption budgets may refuse.
 
 How evictions go on is `planner.capacity.eviction_simulation`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """

@@ -1,4 +1,4 @@
-"""The lightest of some pods that leave enough room behind: a small covering problem with several resources, solved by branching.
+"""Finds the cheapest set of pods whose eviction frees enough room: a covering problem, solved by branching.
 
 Pods that weigh and give the same are one kind. What is still lacking most is covered first, by each kind that helps; a branch
 ends where what it can't do without is no lighter than what was found.

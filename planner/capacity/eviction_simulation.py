@@ -1,4 +1,4 @@
-"""Pods evicted through the Eviction API until nothing moves: budgets may refuse, controllers make new pods meanwhile.
+"""Simulates evictions through the Eviction API: budgets may refuse, controllers replace evicted pods.
 
 Evictions are asked for in the order of namespace and name, and again each tick while anything moves. What a budget allows is
 `planner.kubernetes.disruption_budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.

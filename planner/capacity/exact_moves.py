@@ -1,4 +1,4 @@
-"""The fewest moves exactly, by a solver of integer programs (HiGHS), where a case is small enough.
+"""Finds the fewest pod moves exactly with an integer program solver (HiGHS), if the case is small enough.
 
 It knows amounts and which nodes a pod may be on, no rules between pods: its answer is a bound for any plan, and a plan where the
 engine confirms it. First as many waiting pods of the highest priority start as can, then of the next, then the moves are as

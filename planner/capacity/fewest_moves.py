@@ -1,4 +1,4 @@
-"""Which pods have to move so that others find room: the lightest that a search finds, and a bound that no plan is below.
+"""Searches for the fewest pod moves that make room for other pods, with a lower bound for every plan.
 
 The search gives the waiting pods, the highest priority first, each the node from which the lightest pods have to leave
 (`eviction_set_solver`), where these find another place by all of kube-scheduler's filters. The bound counts less than is asked of a real

@@ -1,4 +1,4 @@
-"""Several clusters side by side: their lines, GPUs by model over all of them, the same workload in several."""
+"""Several clusters side by side: a line each, GPUs by model over all of them, and workloads that run in several."""
 
 from __future__ import annotations
 

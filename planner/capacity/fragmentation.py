@@ -1,4 +1,4 @@
-"""Free GPUs (`unheld`: none on nodes out of use) that the observed mix of pods can't use, and why.
+"""Stranded GPUs: free GPUs (`unheld`: none on nodes out of use) that the usual mix of pods can't use, and why.
 
 Two measures. *Stranded*: free GPUs left on a node when it takes as many pods of one observed kind as it can, whichever
 kind uses most. *Fragmented*: the expected free GPUs that a pod drawn from the mix can't use, F(M) of Weng et al.,

@@ -1,4 +1,4 @@
-"""What is left of each resource and pool, and what still fits."""
+"""Free resources by cluster and by node pool: total, requested, free, and how many more pods of each shape fit."""
 
 from __future__ import annotations
 

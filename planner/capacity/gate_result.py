@@ -1,4 +1,4 @@
-"""What one workload of a change comes to, held against a policy: verdicts, GPUs, money."""
+"""The gate's result for one workload of a change, judged by a policy: verdict, GPUs, money."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster has of GPUs, in one table and one sentence: whole ones, slices, shares and devices through DRA, each apart.
+"""The GPUs of a cluster in a table and a sentence: whole GPUs, slices, time-shares and DRA devices, each apart.
 
 Every answer that tells how many GPUs there are, are held or are free takes them from here. Nothing is added that isn't alike: a
 quarter of a card's time is no GPU, and two of them are none either.

@@ -1,4 +1,4 @@
-"""What a stuck rollout comes to once pools grow, and what autoscalers bring to one that completes."""
+"""Rollouts with scale-ups: a stuck rollout once pools grow, and the nodes that a completing rollout triggers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many more pods of a shape fit: placed one after another by the real scheduler's rules until one can't be.
+"""How many more pods of a shape fit: places pods one by one with kube-scheduler's rules until one doesn't fit.
 
 On the nodes alone the number is that of kubernetes-sigs/cluster-capacity: pods that wait stay out of it, and counting stops at
 the first pod that can't be bound at once. How many fit is what quotas and admission let in of it. What more would go by preempting others,

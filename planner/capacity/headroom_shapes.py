@@ -1,4 +1,4 @@
-"""The pods that headroom is counted in: every workload's own, standard ones, and one typed in."""
+"""The pod shapes that headroom is counted for: every workload's own, standard shapes, and a typed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Groups of nodes that may be there though the input does not list them: where a rollout would complete with one, it isn't known that it is stuck.
+"""Node groups that may exist though the input doesn't list them. If a rollout would complete with such a group, its
+verdict is not known instead of stuck.
 
 A snapshot shows nodes, not pools at zero, nor the zones in which a pool may have nodes, nor all that a cloud writes on a new node.
 """

@@ -1,4 +1,4 @@
-"""What Karpenter brings for the pods that wait: machines of the types that its NodePools allow.
+"""Simulates Karpenter's scale-up for pending pods: new nodes of the instance types that its NodePools allow.
 
 Source: karpenter (v1.13) `pkg/controllers/provisioning/scheduling/scheduler.go` `Solve`, `add`, `addToNewNodeClaim`,
 `filterByRemainingResources`, `subtractMax`; `nodeclaim.go` `CanAdd`; `queue.go`; `pkg/utils/nodepool/nodepool.go` `OrderByWeight`.

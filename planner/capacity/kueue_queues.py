@@ -1,4 +1,4 @@
-"""Kueue's queues as people ask about them: what each uses, why each workload is pending, what would admit it, and what moving quota does."""
+"""Kueue's queues: what each uses, why each workload is pending, what would admit it, the effect of moved quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods may be moved so that others find room: those that a controller makes anew, at no loss but the time it takes."""
+"""Which pods may be moved to make room: those that a controller recreates, at no loss but time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves in stages: which nodes are cordoned meanwhile and which pods are evicted, and what the engine makes of it.
+"""Stages of pod moves: which nodes are cordoned, which pods are evicted in each, and the result in a simulation.
 
 Where there is room to spare, the nodes that waiting pods are to have are cordoned all along, so that what moves goes
 elsewhere; they are opened kind by kind, the smallest waiting pods' first, so that none takes a larger one's place. Else each pod

@@ -1,5 +1,5 @@
-"""What a new node of each pool may be like, for a pod: by zone, by what the pod tells places apart by, and by machine where that is chosen for
-the pod. Asked by the ways out that add nodes, and by what a strategy's spare GPUs cost.
+"""The kinds of new node that each pool can add: by zone, by the topology keys that a pod uses, and by machine type if
+the pod decides it. The remedies that add nodes use them, and the price of a strategy's spare GPUs.
 """
 
 from __future__ import annotations

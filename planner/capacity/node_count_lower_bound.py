@@ -1,4 +1,4 @@
-"""What no plan can do without: the nodes that a workload's pods need at least, beside those who run and can't be asked to go.
+"""A lower bound of the nodes that a workload's pods need beside pods that can't be moved or preempted.
 
 At the end of a rollout all its pods are on nodes, and the lender has his again. Counted are amounts and static filters alone, with
 everybody who may go left out: whom the workload may push out, who may push it out again once he was scaled down for it, who may end or be

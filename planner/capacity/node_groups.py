@@ -1,4 +1,4 @@
-"""What an autoscaler sees of a pool: a group of nodes a zone, with a node as the next one would be.
+"""Node groups as an autoscaler sees them: one a pool and zone, each with a template of its next node.
 
 Source: kubernetes/autoscaler `cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go`: a group's template is a
 real node of it where there is one, else what the provider guesses from the machine type.

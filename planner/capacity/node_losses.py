@@ -1,4 +1,4 @@
-"""Nodes lost at once, played or counted: which pods come back elsewhere and when, which are preempted for them, which stay pending.
+"""Simulates or counts the loss of nodes: which pods start elsewhere and when, which are preempted, which stay pending.
 
 The nodes are gone with all that is on them, as when a machine dies and its Node object is deleted; no budget is asked. The time
 counts from there: a node that only stops answering keeps its pods for as long as they tolerate that, 300 s where nothing else is

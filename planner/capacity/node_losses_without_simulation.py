@@ -1,4 +1,4 @@
-"""Losses of nodes that are counted instead of played: where neither an order nor a choice among nodes can make a difference.
+"""Counts the outcome of node losses if neither pod order nor the choice among nodes can matter.
 
 A pod that is made anew takes room on one node. So a pod surely comes back where it has as many nodes as pods are made, or a node
 that holds all of them together, and more of those than others could keep it off; and it surely waits where no node takes it as

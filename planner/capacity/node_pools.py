@@ -1,4 +1,4 @@
-"""Node pools: what their nodes have in common, and how far they may grow, with who says so.
+"""Node pools: what their nodes have in common, how far they may grow, and the source of that limit.
 
 A pool is what GKE calls a node pool, EKS a node group, Karpenter a NodePool, AKS an agent pool; nodes without such a
 label are grouped by machine type and GPU model.

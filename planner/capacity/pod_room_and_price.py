@@ -1,4 +1,4 @@
-"""Room for pods of one kind in a cluster, and what one of them costs there."""
+"""How many pods of one shape fit a cluster, and what one of them costs there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whether an autoscaler tried to add nodes lately: to a pool, and couldn't, so that its maximum isn't reached doesn't help; or for
-pods that still wait, so that nodes are on their way which no snapshot shows.
+"""Recent scale-up attempts of an autoscaler, read from Events: pools whose last attempt failed, and scale-ups for
+pending pods whose new nodes aren't in the snapshot yet.
 
 Sources: cluster-autoscaler `core/scaleup/orchestrator/executor.go` (FailedToScaleUpGroup), `clusterstate/clusterstate.go`
 (ScaleUpTimedOut), both about its status ConfigMap, the group's name in the message; GKE's FailedScaleUp about the pod

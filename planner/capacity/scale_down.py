@@ -1,4 +1,4 @@
-"""Which nodes go again once a rollout is done: those of the pools that grew on which no pod is any more, or few.
+"""Which nodes the autoscaler removes after a rollout: empty or hardly used nodes of the pools that grew.
 
 cluster-autoscaler takes a node away that was unneeded for ``--scale-down-unneeded-time``, not before ``--scale-down-delay-after-add``
 (both 10 minutes) after it added the last one, and never below the pool's minimum. Unneeded is a node used below 0.5, with pods that

@@ -1,4 +1,4 @@
-"""What autoscalers would bring: the third verdict of a rollout that finds no room today.
+"""Simulates the scale-ups of autoscalers for a rollout that is stuck on today's nodes: verdict, new nodes, limits.
 
 The rollout is played until nothing moves; then cluster-autoscaler (`cluster_autoscaler`) and Karpenter (`karpenter`) are asked what
 they add for all pods that wait, whosever they are; the nodes come, and the rollout goes on, until it completes or they add

@@ -1,4 +1,4 @@
-"""The cluster as a map: each node's seats by who holds them, the pods that are pending outside, and what a lost node leaves outside.
+"""The cluster as a map of GPU seats: seats by workload, pending pods, and the pods that a lost node leaves pending.
 
 A seat is one GPU; of CPU and memory it is as much as lets the largest node have at most `LIMITS.squares_of_a_node` of them.
 """

@@ -1,4 +1,4 @@
-"""Which workload holds each GPU, and of which workloads one more pod would fit."""
+"""Which workload holds each GPU (seat), and of which workloads one more pod fits a node."""
 
 from __future__ import annotations
 

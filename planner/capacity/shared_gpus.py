@@ -1,4 +1,4 @@
-"""Physical and shared GPUs kept apart: MIG slices, time-sharing, MPS, shared replicas, devices through DRA.
+"""Supply of physical and shared GPUs, counted apart: MIG slices, time-sharing, MPS, shared replicas, DRA devices.
 
 How a node offers its GPUs is `planner.kubernetes.node_properties.sharing`.
 """

@@ -1,4 +1,4 @@
-"""Films of what was played: a rollout, nodes that are drained or lost, pods that are moved (`planner.rollout.film`)."""
+"""Films of simulations: a rollout, drained or lost nodes, moved pods (`planner.rollout.film`)."""
 
 from __future__ import annotations
 

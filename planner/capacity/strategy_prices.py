@@ -1,4 +1,4 @@
-"""What each strategy's spare GPUs cost."""
+"""The price of the spare GPUs that each strategy needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every strategy of a rollout needs of spare GPUs, before prices.
+"""How many spare GPUs each strategy of a rollout needs, before prices.
 
 How many are spare. A cell that completes today uses what room there is: its peak beyond what the workload holds between
 rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but none has to be kept for

@@ -1,4 +1,4 @@
-"""What an autoscaler that is awake brings to each strategy, though it completes without: a column beside its price."""
+"""Scale-ups that each rollout strategy triggers although it completes without them, priced for the strategy grid."""
 
 from __future__ import annotations
 

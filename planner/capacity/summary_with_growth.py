@@ -1,4 +1,4 @@
-"""One workload's rollout in short, with the nodes that autoscalers bring: what the list of all, and the webhook, say of it."""
+"""A rollout's summary including scale-ups, for the list of all workloads and for the webhook."""
 
 from __future__ import annotations
 

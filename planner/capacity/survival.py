@@ -1,5 +1,5 @@
-"""What one loss would break: each node, zone, NVLink or rack domain, and each pool's spot nodes lost at once; how many nodes of a
-pool may be lost together; and the least spare that prevents it.
+"""What breaks if a node, a zone, an NVLink or rack domain, or a pool's spot nodes fail; how many nodes of a pool may
+fail together; and the least spare capacity that prevents it.
 
 Nodes that are alike and carry pods that are alike are asked once. Spare nodes are there before the loss, and pods that wait
 today take them first. The spare is the cheapest that the search found, not proven to be the least.

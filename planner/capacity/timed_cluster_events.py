@@ -1,4 +1,4 @@
-"""Events beside a rollout: changes of the cluster, each at its time, and how late each may come.
+"""Timed events during a rollout: the time of each, and how late each may come without changing the verdict.
 
 What changes a workload is a revision that comes later and has a verdict of its own; the rest happens to the cluster
 (`planner.scheduling.scripted_event`).

@@ -1,4 +1,4 @@
-"""Nodes that come unasked: a rollout that needs none gets some, since an autoscaler is awake while its pods wait.
+"""Scale-ups that a rollout triggers although it completes without them: its pods are pending for a while.
 
 A successor waits while its predecessor terminates. cluster-autoscaler leaves new pods alone until the oldest is 2 s old (30 s where it
 asks for GPUs). After that it adds nodes for all that wait: they come too late to be of use, and go again after 10 minutes.

@@ -1,4 +1,4 @@
-"""The cluster after changes: nodes added, drained, deleted, upgraded, tainted, a zone gone, a workload resized, a Job done.
+"""Applies what-if changes: nodes added, drained, deleted, upgraded, tainted, a zone lost, a workload resized.
 
 Each change is made on what the one before left, and the cluster comes to rest after each: pods that wait are tried
 again, controllers replace what is gone.

@@ -1,5 +1,6 @@
-"""Changes of a cluster as people write them: short texts that make a list, a link and a command line argument. One may come
-some time after another change: ``2m:add:gpu-t4=1``."""
+"""Parses what-if changes as people write them, in lists, links and command line arguments. A change may come some time
+after another: ``2m:add:gpu-t4=1``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of this room: how much is counted, played or looked for, and what happens beyond. Of the ways out, `planner.remedies.limits`."""
+"""Limits of capacity work: how much is counted, simulated or searched. `planner.remedies.limits` has remedies'."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The ``headroom`` command: a module of this package for each subcommand that has words of its own, imported when it is asked
-for; a question without one has a command that is made from it (`plain`).
+"""The ``headroom`` command. A subcommand with words of its own is a module here, imported when it runs; any other is
+made from its question (`question_commands`).
 
 Every command ends with a status of `planner.ground.exit_status`.
 """

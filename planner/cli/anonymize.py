@@ -1,4 +1,4 @@
-"""``headroom store anonymize``: the cluster under other names, to be shown to others."""
+"""``headroom store anonymize``: writes the cluster under other names, to share it."""
 
 from __future__ import annotations
 

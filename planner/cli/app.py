@@ -1,4 +1,4 @@
-"""``headroom app``: the dashboard, from wherever Headroom is installed."""
+"""``headroom app``: starts the dashboard, wherever Headroom is installed."""
 
 from __future__ import annotations
 

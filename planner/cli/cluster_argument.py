@@ -1,4 +1,4 @@
-"""CLUSTER for every command: read, and what could not be used of it said on standard error."""
+"""The argument CLUSTER of every command: reads it, and reports on standard error what could not be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom completion``: what a shell reads to complete commands and options."""
+"""``headroom completion``: prints the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in a cluster for the shell's completion: read once of each file, and kept in the user's cache for the next key."""
+"""Names in a cluster for shell completion: read once a file, then from the user's cache."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a command prints reaches a terminal: names, reasons and log lines out of a cluster must not move its cursor, set its
-title or talk to it. Everything printed passes here, from wherever.
+"""Removes terminal control characters from everything that a command prints: names, reasons and log lines of a cluster
+must not move the cursor, set the title or talk to the terminal.
 """
 
 from __future__ import annotations

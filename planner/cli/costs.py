@@ -1,4 +1,4 @@
-"""``headroom costs``: the made command, and what was really billed beside its answer."""
+"""``headroom costs``: the generated command, plus the billed costs beside its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard's server: the same that answers reviews, with the same bounds. ``headroom app`` begins it as a process."""
+"""The dashboard's server process, which ``headroom app`` starts, with the limits of the server of reviews."""
 
 from __future__ import annotations
 

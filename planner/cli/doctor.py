@@ -1,4 +1,4 @@
-"""``headroom doctor``: the made command, and the shell's line for those who may not run Headroom where the cluster is."""
+"""``headroom doctor``: the generated command, plus a shell command for users who can't run Headroom there."""
 
 from __future__ import annotations
 

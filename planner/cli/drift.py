@@ -1,4 +1,4 @@
-"""``headroom diff --between``: the made command, with a table of its environments side by side for each service."""
+"""``headroom diff --between``: the generated command, plus a table of each service's environments side by side."""
 
 from __future__ import annotations
 

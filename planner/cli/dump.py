@@ -1,4 +1,4 @@
-"""``headroom dump``: a cluster as one file that every command reads."""
+"""``headroom dump``: writes a cluster to one file that every command reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom gate``: may this change be merged? For pipelines, with an exit status and the formats they read."""
+"""``headroom gate``: may this change be merged? For pipelines, with an exit status and machine-readable formats."""
 
 from __future__ import annotations
 

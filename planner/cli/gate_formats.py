@@ -1,4 +1,4 @@
-"""The gate's answer for those who read it: a pipeline's log, its test report, its code scanning, a pull request.
+"""Writes the gate's answer for a pipeline's log, a test report (JUnit), code scanning (SARIF), a pull request.
 
 Names come out of clusters and manifests: each format escapes what its reader would obey.
 """

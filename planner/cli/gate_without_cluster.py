@@ -1,4 +1,4 @@
-"""The gate's answer without a cluster, for those who read it: what room each rollout needs, and the manifest that needs none."""
+"""Writes the gate's answer without a cluster: the room that each rollout needs, and a manifest that needs none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m planner.cli.healthcheck``: whether the Headroom of this container answers; for an image's HEALTHCHECK."""
+"""``python -m planner.cli.healthcheck``: checks that Headroom answers in this container, for an image's HEALTHCHECK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands take beside CLUSTER, as options and as what was read: limits of pools, prices, use over time."""
+"""Options for inputs beside CLUSTER, and how they are read: pool limits, prices, use over time."""
 
 from __future__ import annotations
 

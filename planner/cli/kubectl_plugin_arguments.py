@@ -1,4 +1,4 @@
-"""``kubectl headroom``: the same commands, with kubectl's own options; CLUSTER may be left out.
+"""``kubectl headroom``: the same commands with kubectl's own options. CLUSTER may be omitted.
 
 ``--context``, ``--kubeconfig`` and ``-n`` may stand anywhere, as with kubectl. A workload that is named without its namespace
 is of ``-n``, else of the context's; so is an object in a manifest that names none. A list is of ``-n``, else of all

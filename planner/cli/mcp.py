@@ -1,4 +1,4 @@
-"""``headroom serve --mcp``: the questions as tools for agents, by the Model Context Protocol.
+"""``headroom serve --mcp``: questions as tools for agents, over the Model Context Protocol.
 
 An agent reads every tool's schema before its first question, so there are few tools, each with its questions as actions, and settings
 are described when they are asked for. An answer is its sentence and a few lines; with ``details`` the versioned document comes too.

@@ -1,4 +1,4 @@
-"""``headroom memory``: the made command, and what else is read of use; of a workload what a change would do."""
+"""``headroom memory``: the generated command, plus use over time and the effect of a change of one workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a command, made from a question's record of settings."""
+"""Makes a command's options from a question's settings record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every command prints: one set of formats, and a choice of rows for those that are tables."""
+"""How every command prints: its formats, and a choice of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long answer on a terminal goes through a pager, from its first line on; a short one, a pipe's and a file's are printed as they are.
+"""Sends a long answer on a terminal through a pager. A short answer, a pipe or a file is printed as it is.
 
 While a command answers, what it prints on a terminal is held back, and its warnings after that: so the answer stands first there.
 """

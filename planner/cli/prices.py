@@ -1,4 +1,4 @@
-"""``headroom costs --price-list``: what the price book says, and reading today's prices."""
+"""``headroom costs --price-list``: shows the price book, and refreshes its prices."""
 
 from __future__ import annotations
 

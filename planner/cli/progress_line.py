@@ -1,5 +1,6 @@
-"""A line on the terminal while something takes more than a second; it goes as soon as anything is printed, and comes again
-when what is being done next is said."""
+"""A progress line on the terminal for work longer than a second. It disappears before anything is printed, and returns
+with the next step.
+"""
 
 from __future__ import annotations
 

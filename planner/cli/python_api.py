@@ -1,4 +1,4 @@
-"""Headroom for who writes Python: a cluster is read, a question is asked, and the answer is a frozen record.
+"""Headroom's Python API: read a cluster, ask a question, get a frozen record.
 
 Made from the index of questions, as the commands are: a function a question, its settings by their names::
 

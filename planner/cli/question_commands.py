@@ -1,4 +1,4 @@
-"""Commands that are made of a question: it takes a cluster, the question's settings and what it wants, and shows its sheet."""
+"""Makes a command from a question: takes a cluster and the question's settings and inputs, and prints its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom report``: the capacity review as a file to hand on."""
+"""``headroom report``: writes the capacity review to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom restarts``: the made command, and where else the logs of containers are."""
+"""``headroom restarts``: the generated command, plus other sources of container logs."""
 
 from __future__ import annotations
 

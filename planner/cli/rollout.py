@@ -1,4 +1,4 @@
-"""``headroom rollout``: will this change finish, why not, and what would help."""
+"""``headroom rollout``: will this change finish, if not why, and what would help?"""
 
 from __future__ import annotations
 

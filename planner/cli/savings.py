@@ -1,4 +1,4 @@
-"""``headroom spot``: the made command, and where one's own spot nodes are remembered."""
+"""``headroom spot``: the generated command, plus the history of the user's own spot nodes."""
 
 from __future__ import annotations
 

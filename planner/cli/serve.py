@@ -1,4 +1,4 @@
-"""``headroom serve``: a warning at ``kubectl apply``, and metrics."""
+"""``headroom serve``: warns at ``kubectl apply`` (admission webhook), and serves metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom store``: what is in a store of history, asked with SQL, and kept small."""
+"""``headroom store``: lists, queries with SQL, and compacts a store of history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom store snapshot``: keep clusters, and what was answered about them, in a store."""
+"""``headroom store snapshot``: keeps clusters and the answers about them in a store."""
 
 from __future__ import annotations
 

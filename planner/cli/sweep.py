@@ -1,4 +1,4 @@
-"""``headroom store sweep``: every workload of many snapshots, on all cores or a Dask cluster, into a store."""
+"""``headroom store sweep``: answers about all workloads of many snapshots, on all cores or Dask, into a store."""
 
 from __future__ import annotations
 

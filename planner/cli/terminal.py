@@ -1,5 +1,6 @@
-"""Words on a terminal: wrapped to its width, coloured where it is one and NO_COLOR isn't set. A pipe gets whole
-lines; commands are never wrapped, so that they can be copied."""
+"""Text on a terminal: wrapped to its width, colored if it is a terminal and NO_COLOR isn't set. A pipe gets whole
+lines. Commands are never wrapped, so that they can be copied.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom store trends``: what a store's days say, or with ``--predictions`` how often predictions were right."""
+"""``headroom store trends``: trends of a store's days, or with ``--predictions`` how often predictions were right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a newcomer types wrongly, and what to type instead: hints beside click's errors about commands, arguments and options."""
+"""Hints for typical mistakes on the command line, beside click's errors: what to type instead."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Results → what a page or a report draws, one form a module, each with its words for who doesn't see it."""
+"""Figures: what a page or a report draws from results, one form a module, each with a text alternative."""

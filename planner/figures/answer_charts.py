@@ -1,4 +1,4 @@
-"""The chart of an answer as bars: one a row, its parts end to end. One place for the pages, the report and the caller from Python."""
+"""The chart of an answer as stacked bars, one a row, for the pages, the report and Python callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a film: what a browser needs to draw it, and the script that does (`film.js`, `film.css`).
+"""The film of a run: the browser's data, and the script that draws it (`film.js`, `film.css`).
 
 One script for the page and for the report; why it isn't Plotly's frames: docs/decisions/0022.
 """

@@ -1,4 +1,4 @@
-"""The capacity review as one HTML file: words, tables and charts, with everything in it. It asks no other server.
+"""The capacity review as one self-contained HTML file: text, tables and charts. It loads nothing from a server.
 
 The page says so itself: its Content-Security-Policy lets no request out, so that neither a name out of a cluster nor a chart
 can make one.

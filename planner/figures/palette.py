@@ -1,4 +1,4 @@
-"""Colours of figures: Okabe and Ito (2008), told apart by people with any colour vision, and what each stands for.
+"""Colors of figures after Okabe and Ito (2008), distinct for people with any color vision, and what each means.
 
 The same list is ``chartCategoricalColors`` in `.streamlit/config.toml`; a test compares the two. A colour never stands
 alone: a name, a glyph or a pattern is beside it.

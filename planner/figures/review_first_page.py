@@ -1,5 +1,6 @@
-"""The capacity review's first page, to be read in a meeting: what is stuck, what waits, what one loss breaks, money; each in a
-sentence with the next step."""
+"""The capacity review's first page, for a meeting: what is stuck, pending, at risk of one loss, and its cost; each a
+sentence with the next step.
+"""
 
 from __future__ import annotations
 

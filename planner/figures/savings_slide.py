@@ -1,4 +1,4 @@
-"""One slide for a manager: what can be saved, step by step, as a page of HTML that asks nobody for anything."""
+"""One slide for a manager: savings step by step, as a self-contained page of HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map of seats, on a page: what a browser needs to draw it, and the script that does (`seat_map.js`, `seat_map.css`)."""
+"""The seat map on a page: the browser's data, and the script that draws it (`seat_map.js`, `seat_map.css`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every maxSurge × maxUnavailable: what a browser needs to draw it as the control that chooses one (`strategy_grid.js`, `strategy_grid.css`)."""
+"""The grid of maxSurge × maxUnavailable: data for the control that draws it (`strategy_grid.js`, `strategy_grid.css`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names out of a cluster, as text of a figure."""
+"""Makes names of a cluster safe and short as text of a figure."""
 
 from __future__ import annotations
 

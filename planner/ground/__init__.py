@@ -1,1 +1,1 @@
-"""What every room stands on: words and amounts, settings, tables, errors and exit statuses, a budget of work. No Kubernetes."""
+"""What every package stands on: words, amounts, settings, tables, errors, exit statuses, budgets. No Kubernetes."""

@@ -1,4 +1,4 @@
-"""What is shown of an answer, described once: key figures, and listings with their columns.
+"""Declares what is shown of an answer: key figures, and listings with their columns.
 
 The terminal, pages, CSV, Markdown, facts (and with them metrics and a store's tables) are made from these; nothing of an
 answer is named twice. What a program reads is raw, and a column's name says its unit (``usd_per_month``); what people read is

@@ -1,4 +1,4 @@
-"""Tables that stand in a file beside their module, and are a part of it as its code is."""
+"""Reads tables from data files that lie beside their module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one family of errors that reaches a user: what is wrong, where, and how to fix it."""
+"""The exceptions that reach a user: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 

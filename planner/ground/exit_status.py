@@ -1,4 +1,4 @@
-"""The exit status of every command: one table, and which of several statuses a command ends with."""
+"""Exit statuses of every command in one table, and which of several statuses wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, which scans all that is kept again and again while much is made."""
+"""Controls Python's cyclic garbage collector, which scans kept objects repeatedly while many are created."""
 
 from __future__ import annotations
 

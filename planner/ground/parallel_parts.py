@@ -1,4 +1,4 @@
-"""Work in parts that don't need one another: one after another, or over processes where the caller brings a way."""
+"""Runs independent parts of work: one after another, or in processes if the caller provides them."""
 
 from __future__ import annotations
 

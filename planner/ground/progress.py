@@ -1,4 +1,4 @@
-"""What a long question is doing, told to a listener: a page's progress line, a terminal's."""
+"""Reports the progress of a long question to a listener: a page's progress line or a terminal's."""
 
 from __future__ import annotations
 

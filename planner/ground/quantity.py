@@ -1,4 +1,4 @@
-"""Kubernetes quantities as exact integers: millicores, bytes, devices.
+"""Parses Kubernetes quantities into exact integers (millicores, bytes, devices), and formats them.
 
 Source: apimachinery `pkg/api/resource/quantity.go` (grammar, rounding up) and
 `pkg/apis/core/validation` (requests may not be negative).

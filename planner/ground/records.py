@@ -1,4 +1,4 @@
-"""Records: frozen values, compared by what they hold, with fields given by name.
+"""The base of all records: frozen values, equal if their fields are equal, with keyword fields.
 
 A `Record` is made by msgspec and is a dataclass to readers, compares, replaces or asks `dataclasses.fields`, and to
 mypy; a class and an instance cost a tenth of the standard library's. A start of ``headroom`` makes some 600 classes and reading

@@ -1,4 +1,4 @@
-"""How a setting is declared: once, as a field of a question's record, with its label, unit, bounds, default and help.
+"""How a question declares a setting: a record's field with label, unit, bounds, default and help.
 
 The command's option, the page's widget, the link's parameter and the `settings` of the JSON document are made from it::
 

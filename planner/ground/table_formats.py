@@ -1,4 +1,4 @@
-"""Rows of named values as text for a terminal, as CSV and as Markdown: one writer for commands, reports and pages.
+"""Writes rows of named values as text for a terminal, as CSV, as JSON and as Markdown, for commands, reports and pages.
 
 Cells hold numbers, texts, yes or no, lists of texts, or None where a value isn't known. Names, images and messages come
 out of clusters and files, so every form takes away what the place that reads it would obey: a terminal's control

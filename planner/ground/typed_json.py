@@ -1,4 +1,4 @@
-"""JSON, and the plain values of JSON or YAML, made into the types that are asked for: the one door to msgspec's typed reading.
+"""Decodes JSON, or plain values of JSON or YAML, into typed values. Only this module calls msgspec's decoders.
 
 msgspec (0.22, `StructInfo_Convert`) works a type out at its first use, Python code runs meanwhile, and another thread that reads
 the same type then finds fields that aren't there yet: the process ends. Here a type is worked out once, by one thread; others wait.

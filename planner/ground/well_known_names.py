@@ -1,4 +1,4 @@
-"""Every outside name the planner knows, spelt once: label keys, resource names, annotation keys."""
+"""Every label key, resource name and annotation key that the planner knows, spelled once."""
 
 from __future__ import annotations
 

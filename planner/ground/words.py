@@ -1,4 +1,4 @@
-"""Numbers, names and lists as people read them: one spelling for sentences, tables, pages and commands."""
+"""Formats numbers, names and lists as people read them, the same for sentences, tables, pages and commands."""
 
 from __future__ import annotations
 

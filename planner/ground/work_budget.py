@@ -1,4 +1,4 @@
-"""How much work a question may cost, and whether a caller still wants its answer.
+"""A budget for a question's work, and whether its caller still wants the answer.
 
 Work is counted, not timed, so that the same question has the same answer on every machine; a unit is about a
 microsecond of one core. What a question may cost is generous, and stated: about two minutes.

@@ -1,4 +1,4 @@
-"""What is wrong with each workload or node, in one row: what restarts, what memory risks, what drifts between environments."""
+"""Troubles of each workload or node in one row: restarts, memory risks, drift between environments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What many snapshots say that one doesn't, and what a store of them holds: names, schema, rows, manifest; trends; the
-commitments that past use would have paid for.
+"""History over many snapshots: the store's schema, names and manifest, trends, and commitments that past use would have
+paid for.
 
 `planner.sources.store` reads and writes a store; nothing here touches a disk.
 """

@@ -1,4 +1,4 @@
-"""A snapshot that can be shown to others: every name replaced, each always by the same one, and nothing else changed.
+"""Anonymizes a snapshot: replaces every name, each always by the same new one, and changes nothing else.
 
 Every text is a name, but for digests, what labels of clouds say (zones, machine types, GPU models) and sentences. A name is
 taken apart at ``-``, ``.``, ``/``, ``:`` and ``@``; each part gets another one wherever it stands, so that a pod's name still

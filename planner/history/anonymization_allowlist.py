@@ -1,5 +1,5 @@
-"""Words that have no owner: Kubernetes' own, of clouds and of what writes events (``anonymization_allowlist.json``). `anonymization` keeps these and
-renames the rest. Reasons of statuses stand in `planner.kubernetes.status_reasons`.
+"""Words that anonymization keeps: Kubernetes' own, clouds' and event writers' (``anonymization_allowlist.json``).
+`anonymization` renames all others. Reasons of statuses are in `planner.kubernetes.status_reasons`.
 
 Sources: kubernetes `staging/src/k8s.io/api` (enumerations, condition types and reasons), `pkg/kubelet/events/event.go`,
 `pkg/kubelet/images/types.go`, `pkg/scheduler/framework/plugins/*` (`ErrReason…`), `pkg/controller/*` (events).

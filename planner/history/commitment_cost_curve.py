@@ -1,4 +1,4 @@
-"""What commitments would have cost on the use that was: the level that costs least, and what it risks.
+"""The cost of each commitment level for past use: the cheapest level, and its risk.
 
 A commitment is paid every hour, used or not; what is used above it is bought as before. So the k-th GPU is worth committing
 when it was used for a larger share of the hours than the commitment costs of the price that is paid otherwise. That price

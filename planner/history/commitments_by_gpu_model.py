@@ -1,4 +1,4 @@
-"""Levels of commitments against the use that was."""
+"""The cheapest 1- and 3-year commitment levels by GPU model, for past use."""
 
 from __future__ import annotations
 

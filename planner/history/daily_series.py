@@ -1,4 +1,4 @@
-"""A store's snapshots day by day."""
+"""Series of a store's snapshots by day: GPUs, money, verdicts."""
 
 from __future__ import annotations
 

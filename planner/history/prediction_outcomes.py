@@ -1,4 +1,4 @@
-"""What came of a rollout that was predicted, from the course that a watch saw; and whether the prediction was right.
+"""The outcome of a predicted rollout, from the course that a watch saw, and whether the prediction was right.
 
 A rollout is *completed* by its status (``observedGeneration``, then as many updated and available pods as it shall have, for a Deployment the
 condition ``Progressing`` with ``NewReplicaSetAvailable``), *stuck* once its deadline passed (``ProgressDeadlineExceeded``; kinds without one: 10

@@ -1,4 +1,4 @@
-"""How often predictions were right: verdicts, times, Ready pods, nodes and preempted pods, each held against what came.
+"""How often predictions were right: verdicts, times, Ready pods, nodes and preempted pods against outcomes.
 
 A share over placements is scored as Brier does (*Verification of forecasts expressed in terms of probability*, 1950): the mean square of its
 distance from what came, 0 at best. A band is scored by its coverage: 8 of 10 rollouts shall end in it.

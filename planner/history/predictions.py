@@ -1,4 +1,4 @@
-"""What was said of rollouts before they began, and what came: records, kept as lines of a journal.
+"""Records of predicted rollouts and their outcomes, kept as lines of a journal.
 
 A line is JSON, of a prediction or of an outcome. A later line of the same rollout stands for the earlier ones: the webhook's prediction is
 written before the API server gets its answer, and again once its numbers are worked out; a rollout that is stuck may be cured later.

@@ -1,4 +1,4 @@
-"""The tables of a store, as data (``schema.json``): what any engine that reads Parquet finds in its columns.
+"""The schema of a store's tables, as data (``schema.json``), for any engine that reads Parquet.
 
 ``docs/store.md`` is made of this. A release may add columns and tables; a column that is there keeps its name, type and
 meaning as long as `FORMAT` keeps its number.

@@ -1,4 +1,4 @@
-"""A whole snapshot as bytes: JSON with a version, so that what is kept today is read by later releases.
+"""Encodes a whole snapshot as bytes and back: JSON with a version that later releases can read.
 
 Kept is what a snapshot holds, without log lines: they are a program's words, and may hold anything. Environment values,
 arguments and Secrets are in no snapshot; the digests that stand for them in pod templates tell that two were equal in the

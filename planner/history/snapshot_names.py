@@ -1,4 +1,4 @@
-"""How clusters, days and snapshots are named in a store, and ``store:URL#cluster@time`` on a command line."""
+"""Names of clusters, days and snapshots in a store, and the argument ``store:URL#cluster@time``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot and the answers about it as the rows of `planner.history.schema`."""
+"""Turns a snapshot and its answers into rows of the tables in `planner.history.schema`."""
 
 from __future__ import annotations
 

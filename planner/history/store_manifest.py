@@ -1,4 +1,4 @@
-"""The manifest: which files of a store count.
+"""The manifest of a store: which of its files count.
 
 Every write puts files of its own under names that no other uses, and then one entry that names them: what no entry
 names was never written. An entry holds parts (a snapshot's id, or a sweep's unit of work); the same part has the same

@@ -1,4 +1,4 @@
-"""What is read of a store for trends and commitments: few numbers of many snapshots, and the SQL that finds them."""
+"""SQL queries of a store for trends and commitments: few numbers from many snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When something that grows is full: a band of weeks from a stated model, or that there is no trend.
+"""Fits a trend to a growing quantity, and says when it is full: a band of weeks, or no trend.
 
 **The model.** A day's value is a straight line in time, plus one step for weekends, plus an error that remembers the day
 before: ``e(d) = phi e(d-1) + sqrt(1-phi²) s z``. With phi near 1 that is a random walk, so that a walk which merely drifted

@@ -1,1 +1,1 @@
-"""What exists: the snapshot's records, how they are parsed, and checks on them."""
+"""The inventory: parses a cluster's objects into a snapshot's records, and checks them."""

@@ -1,4 +1,4 @@
-"""What the API server says to the objects of a manifest before any controller sees them: the version isn't served, a field isn't known.
+"""Checks a manifest's objects as the API server does first: is the API version served, is every field known?
 
 Sources: Kubernetes' *Deprecated API Migration Guide*; `planner.inventory.field_validation` for fields.
 """

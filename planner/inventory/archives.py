@@ -1,4 +1,4 @@
-"""Bytes that hold other files: gzip, xz, bzip2, zstd, lz4, tar and zip, read forwards and within one bound.
+"""Reads packed bytes (gzip, xz, bzip2, zstd, lz4, tar, zip) forward, with one limit for all that is unpacked.
 
 Nothing is ever written: a path inside an archive is only a name for people. Links, devices and sparse files are passed
 over; what unpacks to more than the allowance, or grows as only a bomb does, is refused while it is unpacked.

@@ -1,4 +1,4 @@
-"""How the cluster's autoscaler is set up, in the words of its flags: the setting of every question that plays growth."""
+"""Settings of the cluster's autoscaler, named after its flags: a setting of every question that simulates scale-ups."""
 
 from __future__ import annotations
 

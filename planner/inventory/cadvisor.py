@@ -1,4 +1,4 @@
-"""``container_memory_*`` as a kubelet tells them: what containers hold by kind, and what the node as a whole uses.
+"""Parses a kubelet's ``container_memory_*`` metrics: memory by kind for each container and for the node.
 
 The text is what ``kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor`` prints, or a Prometheus exposition of the
 same metrics. Source of the names: google/cadvisor `docs/storage/prometheus.md`; of the format: the Prometheus project's

@@ -1,4 +1,4 @@
-"""How long a certificate holds, and from when on that has to be said."""
+"""When a TLS certificate expires, and from when on that is a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change applied to a workload: patch, replicas, strategy, requests, node selector.
+"""A change of a workload (patch, replicas, strategy, requests, node selector), and how it is applied.
 
 The patch is merged into the manifest the snapshot keeps of the workload (`Template.manifest`), which is then read anew,
 so a change gives what reading the changed object from the API server would give. What the snapshot doesn't keep

@@ -1,4 +1,4 @@
-"""What the API server refuses of a changed workload: fields that may not change, and values that don't fit together.
+"""Checks a changed workload as the API server does: immutable fields, and values that contradict each other.
 
 Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`, `pkg/apis/core/validation`
 (`ValidateResourceRequirements`), lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go`, as far as the planner keeps the fields.

@@ -1,4 +1,4 @@
-"""What a cloud lets an account have in a region, whatever its node pools may grow to.
+"""A cloud account's quotas in a region, from the cloud's own listing.
 
 Sources: cloud.google.com/compute/resource-usage (``gcloud compute regions describe``: ``quotas`` with metric, limit, usage;
 ``gcloud compute project-info describe`` the same of all regions),

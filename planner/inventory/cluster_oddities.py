@@ -1,4 +1,4 @@
-"""What is odd about a cluster, or missing for an answer: one small function a check, each giving findings.
+"""Checks a cluster for oddities and missing inputs: one small function a check, each returns findings.
 
 The checks are simple and sufficient: what they say is so, what they don't say is decided by the rooms that compute.
 Findings of one kind are gathered, so that a fault of a thousand nodes is one line.

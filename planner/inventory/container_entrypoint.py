@@ -1,4 +1,4 @@
-"""How a container's process is started: the program's name and the form, out of ``command`` and ``args``.
+"""How a container's process starts: program name and form (shell or exec), from ``command`` and ``args``.
 
 Nothing else of the command is kept: arguments and inline scripts may hold secrets.
 """

@@ -1,4 +1,4 @@
-"""What an API server refuses of an object of a custom kind, with its CustomResourceDefinition in the input.
+"""Validates custom resources as the API server does, with a CustomResourceDefinition of the input.
 
 Source: kubernetes `staging/src/k8s.io/apiextensions-apiserver` `pkg/apiserver/schema/pruning/algorithm.go` (which fields are unknown),
 `pkg/apiserver/schema/objectmeta`, `pkg/apiserver/validation`. Patterns, formats and CEL rules aren't evaluated.

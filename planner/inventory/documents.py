@@ -1,4 +1,4 @@
-"""Bytes → Kubernetes objects: JSON and YAML, Lists and single objects, several documents, sections of logs, UTF-16.
+"""Splits bytes into Kubernetes objects: JSON and YAML, Lists, several documents, log sections, UTF-16.
 
 Made for input that is not trusted: a document that is cut off gives its whole objects and a problem that says how
 many there are; bombs (compression, YAML aliases, nesting) are refused by bounds and not by memory running out. The bytes

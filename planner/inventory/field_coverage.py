@@ -1,4 +1,4 @@
-"""Every field of the specs that decide a rollout, and what Headroom does with it.
+"""How Headroom handles every field of the specs that decide a rollout.
 
 Held against the API schema of Kubernetes 1.36 by tests/inventory/test_fields.py, so that a new field can't pass
 silently; docs/rollout.md's table is made from it. Keys are the API's types; a type is listed when a field that leads to it

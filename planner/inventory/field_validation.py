@@ -1,4 +1,4 @@
-"""What an API server refuses of an object as it is written: fields that its type doesn't have, values of another type, and what is missing.
+"""Validates an object's fields as the API server does: unknown fields, wrong types, missing values.
 
 kubectl's default since 1.25 is ``--validate=strict``: the API server decodes strictly and refuses fields that it doesn't know (kubernetes
 `staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go`, `fieldValidation`; `sigs.k8s.io/json` `UnmarshalStrict`; field names keep

@@ -1,4 +1,4 @@
-"""What is worth a person's attention, in sentences by their code: ``findings.json``, a row each."""
+"""Sentences of findings by their code, from ``findings.json``: one row a code."""
 
 from __future__ import annotations
 

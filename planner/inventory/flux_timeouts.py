@@ -1,4 +1,4 @@
-"""How long Flux waits for what it applies: a HelmRelease and a Kustomization, of a manifest or a cluster.
+"""How long Flux waits for what it applies: timeouts of HelmReleases and Kustomizations.
 
 Sources: fluxcd helm-controller `api/v2/helmrelease_types.go` (`GetTimeout`: 5 minutes by default; `Upgrade.Timeout`, `DisableWait`,
 `UpgradeRemediation`; `Suspend`; `GetReleaseName`), `internal/release/name.go` (`ShortenName`); kustomize-controller

@@ -1,4 +1,4 @@
-"""An object that makes a Deployment of what it says, changed by a manifest: the Deployment is rolled out as any other.
+"""Rollouts of Deployments that an operator generates from an object of a manifest.
 
 What the manifest says of the pods is merged into the Deployment that is there, as its controller merges it into the runtime's
 containers. Only a change of one Deployment that keeps its runtime, numbers and other parts is answered; everything else isn't known.

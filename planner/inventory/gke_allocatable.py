@@ -1,4 +1,4 @@
-"""What a GKE node of a machine type has for pods, before there is one.
+"""The allocatable resources of a new GKE node by machine type.
 
 Source: cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes (2026-07), "Node allocatable resources", which
 kubernetes/autoscaler `cluster-autoscaler/cloudprovider/gce/reserved.go` reckons with too. What the kernel keeps of the memory

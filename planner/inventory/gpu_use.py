@@ -1,4 +1,4 @@
-"""How busy GPUs were seen to be, each with the pod that held it."""
+"""The record of observed GPU use, each GPU with the pod that held it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of a chart that Helm doesn't apply with the rest: its hooks.
+"""Recognizes Helm hooks: objects of a chart that Helm doesn't apply with the rest.
 
 Source: helm `pkg/release/v1/hook.go` (the events), `pkg/release/util/manifest_sorter.go` (the annotation, several joined by
 commas), `pkg/action/hooks.go` (deletion). Those before an install or upgrade are there when the rest is applied, unless they are

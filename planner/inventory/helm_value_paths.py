@@ -1,4 +1,4 @@
-"""Which value of a Helm chart a change of a manifest is: found in the text of its template, which isn't rendered.
+"""Finds the Helm chart values that set a changed field, in the text of templates, without rendering.
 
 A field is told where the template takes the whole of it from one value (``strategy: {{ toYaml .Values.strategy }}``, in a ``with`` or an ``if``
 of that value too), or each number of a rolling update from a value of its own. Whatever else decides what is rendered isn't known.

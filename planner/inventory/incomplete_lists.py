@@ -1,4 +1,4 @@
-"""Which lists of a snapshot are there in part: as reading told, and as the objects that are there tell of others.
+"""Finds incomplete lists of a snapshot: as the reader reports them, and as other objects reveal them.
 
 A list that was cut off looks like a shorter one, and a cluster of which half the pods are missing like one that is half
 empty. So readers says which kinds were cut off or left out (`planner.inventory.snapshot_parser.Part.cut`), and here the objects

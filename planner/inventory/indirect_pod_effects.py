@@ -1,4 +1,4 @@
-"""What an object that makes no pods does to pods that run, or to those that are made later: it is told, since its change "rolls nothing".
+"""How a changed object that makes no pods affects pods: those that run, and those that are created later.
 
 Sources: autoscaler `vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1/types.go` (`UpdateMode`); kubernetes `pkg/controller/tainteviction`
 (NoExecute), `pkg/controller/daemon` `NodeShouldRunDaemonPod`; karpenter `pkg/controllers/nodeclaim/disruption/drift.go`.

@@ -1,4 +1,4 @@
-"""What a snapshot lacks and its other objects tell: ReplicaSets by the pods they own.
+"""Infers missing ReplicaSets of a snapshot from the pods that they own.
 
 A Deployment names its ReplicaSets after the hash of the pod template and labels their pods with it (kubernetes
 `pkg/controller/deployment/sync.go` `getNewReplicaSet`), so that pods tell which ReplicaSets have any, and their owners.

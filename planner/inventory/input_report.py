@@ -1,4 +1,4 @@
-"""What became of everything that was given, in words: what was read, what was not, what that costs, what fetches it."""
+"""Reports on every input in words: what was read, what is missing, which answers that costs, how to add it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines that a cloud offers, as a list of them tells: what a node that isn't there yet would be."""
+"""Instance types of a cloud from a list of its offerings: the properties of a node before it exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where JSON values end in a text, and how many a list has: told without making them."""
+"""Finds where JSON values end in a text, and counts a list's values, without decoding them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind of an object that doesn't say it: items of an API answer, of ``jq .items``, of a file a tool wrote.
+"""Guesses the kind of an object that doesn't state it: items of an API answer, of ``jq .items``, of a tool's file.
 
 Told by where it says it was read (``metadata.selfLink``) or by fields that only one kind has. Source of the fields:
 k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `scheduling/v1`, `storage/v1`, `metrics.k8s.io/v1beta1`.

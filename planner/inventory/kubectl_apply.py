@@ -1,4 +1,4 @@
-"""A manifest against the snapshot: what ``kubectl apply -f`` would change, and what it would create.
+"""Applies a manifest to the snapshot as ``kubectl apply -f`` would: what it changes, and what it creates.
 
 What the manifest says of a workload is merged into what the snapshot has, as kubectl does it (`change.applied_to`): what it leaves
 out goes where the last applied configuration had it, and stays else, such as replicas set by an autoscaler. Budgets, quotas,

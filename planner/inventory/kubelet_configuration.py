@@ -1,4 +1,4 @@
-"""The configuration of kubelets, as far as an input tells it: of which node it is, and what decides there whether a pod is admitted.
+"""Kubelets' configuration from an input: its node, and the settings that decide whether a pod is admitted.
 
 Read are ``configz`` (``kubectl get --raw /api/v1/nodes/NODE/proxy/configz``; sonobuoy keeps it as ``hosts/NODE/configz.json``), a file of
 the kind KubeletConfiguration, the NodeResourceTopology that node feature discovery writes of each node, and the arguments that k3s and RKE2

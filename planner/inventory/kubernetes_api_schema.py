@@ -1,4 +1,4 @@
-"""Every field of every type of Kubernetes' own API, by version: what an API server decodes, and what it doesn't know.
+"""The schema of Kubernetes' own API by version: every type's fields, to find unknown fields.
 
 The table is packed in ``api_fields.json.gz``, which ``make fields`` makes from the schemas that PyPI's kubernetes-validate carries
 (`tests/inventory/api_fields.py`); `tests/inventory/test_api_fields.py` holds both against each other. What becomes of a field in a

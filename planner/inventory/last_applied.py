@@ -1,5 +1,5 @@
-"""Which fields of an object were applied, as far as it says so itself: what ``kubectl apply`` takes away when a manifest leaves it
-out. Paths are kept, never values.
+"""Fields of an object that were applied before (last-applied annotation, managed fields): ``kubectl apply`` removes
+them if a manifest omits them. Paths are kept, never values.
 
 Sources: kubectl's annotation ``last-applied-configuration`` (`pkg/cmd/apply/patcher.go`: its three-way merge looks there); field
 ownership of server-side apply (structured-merge-diff `fieldpath/serialize-pe.go`, apimachinery `meta/v1/types.go`

@@ -1,4 +1,4 @@
-"""What is known of a live cluster: its lists, and what watches told since, folded object by object.
+"""The lists of a live cluster, kept up to date with watch events, object by object.
 
 Nothing is asked for here and nothing waits: lists and events come in, snapshots go out. Folding an event reads that one object;
 a snapshot is put together of records that were read before, and equals that of a listing at the same moment, digest included.

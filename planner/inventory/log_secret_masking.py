@@ -1,4 +1,4 @@
-"""Secrets taken out of log lines and of what a cluster's events say: what a well-kept detector knows by its form, and what stands where a secret would.
+"""Masks secrets in log lines and event messages: a detector finds them by their form, and a placeholder replaces them.
 
 Rather too much is hidden than too little: a word lost costs a look into the log, a password shown costs a password.
 Nothing here tells whether something *is* a secret.

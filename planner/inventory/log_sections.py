@@ -1,4 +1,4 @@
-"""Sections of container logs among documents, as ``kubectl cluster-info dump`` writes them.
+"""Finds container log sections among documents, as ``kubectl cluster-info dump`` writes them.
 
 Source of the lines: kubernetes `staging/src/k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go`.
 """

@@ -1,4 +1,4 @@
-"""What a manifest says of an object that is there already, where its kind isn't rolled out: the same, or something else.
+"""Compares a manifest's object with the cluster's, for kinds that don't roll out: the same or different.
 
 ``kubectl apply`` changes what the manifest says otherwise, and takes away what it applied before and the manifest no longer
 says (kubectl `pkg/cmd/apply`, "How apply calculates differences and merges changes"). What the object says beyond that

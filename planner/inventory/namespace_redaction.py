@@ -1,4 +1,4 @@
-"""A cluster as a user sees it who may see some namespaces only: the others' load stays, their names go.
+"""Redacts a cluster for a user who may see some namespaces only: names of other namespaces go, their load stays.
 
 What is worked out has to be right, and depends on everybody's pods: they hold room, keep others away, are preempted and made
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the

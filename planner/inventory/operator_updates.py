@@ -1,4 +1,4 @@
-"""What becomes of the pods of an object that a manifest changes, where its controller isn't played step by step.
+"""What a changed custom resource does to its pods, if its controller isn't simulated step by step.
 
 The rules are `planner.kubernetes.operator_update_rules`; here they meet the object as it is and as it shall be. Only what both tell whole is
 answered: an object midway in a change of before, or one that loses pods, isn't known.

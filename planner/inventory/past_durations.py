@@ -1,4 +1,4 @@
-"""How long pods and nodes took, as far as a snapshot shows it: pods to get Ready, to end and to pull their images, nodes to come.
+"""Past durations from a snapshot: how long pods took to be Ready, to terminate and to pull images, and nodes to come.
 
 Sources: kubernetes `pkg/kubelet/images/image_manager.go` `EnsureImageExists` (``Successfully pulled image "x" in 12.3s (34s including
 waiting)``, ``Container image "x" already present on machine``; without a time before 1.20, where ``Pulling`` and ``Pulled`` tell it);

@@ -1,4 +1,4 @@
-"""How long Jobs of a kind held their quota before: runs that a store's snapshots saw begin and end, and a band of them.
+"""Past durations of Jobs that held Kueue quota, from a store's snapshots, and a band of them.
 
 Kueue's Workload says when it was admitted and, as long as it is there, when it was finished. One that was gone by the next snapshot
 ended between the two, so its length is an interval. One that was evicted, and one that goes on, is no run that ended.

@@ -1,4 +1,4 @@
-"""Text as it comes out of a terminal, an issue or a chat: color codes, prompts and Markdown's fences around documents are taken away.
+"""Cleans pasted text: removes terminal color codes, prompts and Markdown fences around documents.
 
 What is taken away leaves its line breaks, so that lines are counted as in the file. JSON holds no control characters and begins no line of
 its own with a prompt, nor does YAML at its left edge; so nothing of a document is lost.

@@ -1,4 +1,4 @@
-"""A change of a workload as one applies it: a patch, its YAML, what differs from today, and what undoes it.
+"""A workload's change as a user applies it: patch, YAML, difference from today, and the undo command.
 
 All of it is the difference of two documents, so that it holds for whatever was changed: strategy, replicas, requests, a
 patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.redacted_value_digests`) can be compared, not written: where one

@@ -1,4 +1,4 @@
-"""What the API server refuses of a pod template as it is written, beyond what the types of its fields say.
+"""Validates a pod template as the API server does, beyond the types of its fields.
 
 Fields that the planner doesn't keep are looked at in the document: they are there, as plain values or as digests.
 

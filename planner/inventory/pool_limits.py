@@ -1,4 +1,4 @@
-"""What is known of node pools beside their nodes: how far they may grow, how they are upgraded, what they reserve."""
+"""Limits and settings of node pools: how far they may grow, how they upgrade, what they reserve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of what is read: more is refused, or left out and said."""
+"""Limits of input sizes: input beyond them is refused, or omitted with a notice."""
 
 from __future__ import annotations
 

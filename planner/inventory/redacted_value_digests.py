@@ -1,4 +1,4 @@
-"""What a pod template says beyond what the snapshot keeps, as keyed digests.
+"""Keyed digests of pod template values that a snapshot doesn't keep, so that a change of them is still seen.
 
 Every value that the wire structs skip (environment, arguments, mounts, other annotations, …) becomes a digest in its place.
 So a patch can be merged into a template with values that are not held, and two templates can be compared in full. The key is

@@ -1,5 +1,5 @@
-"""Pods with a template from another object: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
-configurations that it names, or a TrainJob's, by its runtime.
+"""Pod templates that an object takes from another: a KServe model's ServingRuntime, an LLM service's configurations, a
+TrainJob's runtime.
 
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.redacted_value_digests`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.

@@ -1,4 +1,4 @@
-"""Whether objects that were given together are of one cluster: two clusters are never read as one."""
+"""Checks that objects given together are of one cluster: two clusters are never read as one."""
 
 from __future__ import annotations
 

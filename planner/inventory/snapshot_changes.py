@@ -1,4 +1,4 @@
-"""What people changed between two snapshots of a cluster: what its workloads ask for, and how many nodes its pools have."""
+"""What users changed between two snapshots: workloads' specs, and node counts of pools."""
 
 from __future__ import annotations
 

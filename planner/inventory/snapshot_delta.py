@@ -1,4 +1,4 @@
-"""One snapshot after another of the same cluster: what differs, so that who has the one before needn't be sent the whole.
+"""The difference between two snapshots of a cluster, so that a process with the older one needs only the difference.
 
 The records of two such snapshots are the same objects but for a few; what differs is the few, and where they go. A snapshot
 carries its last steps with it (`steps`), under the names that it and those before it go by.

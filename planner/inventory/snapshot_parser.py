@@ -1,5 +1,4 @@
-"""Kubernetes objects → `Snapshot`: the defaults the API server would have set, equal parts shared, nothing dropped
-silently.
+"""Parses Kubernetes objects into a `Snapshot`: API server defaults set, equal parts shared, nothing dropped silently.
 
 What an object from the API server has and what a manifest leaves out look the same afterwards (`records` has the
 rules). An object that can't be read is left out and named in `Snapshot.problems`; the others are kept.

@@ -1,4 +1,4 @@
-"""When nodes that can be taken away came and went, as far as a user looked: from snapshots, a store, or Prometheus.
+"""When spot nodes came and went, as far as it was observed: from snapshots, a store, or Prometheus.
 
 Events of nodes say the moment (`REASONS`): node-controller's RegisteredNode and RemovingNode, cloud-node-lifecycle's
 DeletingNode (kubernetes `pkg/controller/nodelifecycle`, `cloud-provider/controllers/nodelifecycle`); why, where it was on

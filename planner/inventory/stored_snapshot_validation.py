@@ -1,4 +1,4 @@
-"""What a stored snapshot may hold: the rules that the reader of a dump applies to each object, applied to records.
+"""Validates the records of a stored snapshot by the rules that a dump's objects must satisfy.
 
 A store isn't trusted (SECURITY.md). Its snapshots are records already, so that no reader looks at their names and amounts: an amount
 of 10^30 would end the arithmetic, and a name like ``$(reboot)`` would reach a script.

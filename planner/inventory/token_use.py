@@ -1,4 +1,4 @@
-"""Tokens that models served, each with the pod that served them."""
+"""The record of tokens that a model served, with the pod that served them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What containers were seen to use: from metrics-server's one moment, or from a history such as Prometheus'."""
+"""The record of containers' observed use: from metrics-server (one moment) or a history such as Prometheus'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes' JSON, cut down to the fields the planner keeps.
+"""Types of Kubernetes' JSON (wire format), reduced to the fields that the planner keeps.
 
 The decoder skips every other field without making an object of it: environment values, Secret and ConfigMap data,
 most annotations and the text of commands never become part of a record. The structs are also the content the

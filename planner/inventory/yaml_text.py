@@ -1,4 +1,4 @@
-"""YAML text → plain values, as Kubernetes reads YAML (as JSON), within bounds.
+"""Parses YAML into plain values, as Kubernetes reads YAML (as JSON), within limits.
 
 A key that is given twice counts as it was given last, as in kubectl, and is told. Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
 reading, times stay text, and keys are text. Source of the scalar rules: sigs.k8s.io/yaml (YAML 1.1's booleans,

@@ -1,1 +1,1 @@
-"""The ground floor: what Kubernetes' objects are and each of its rules, once. Nothing here reads, simulates or draws."""
+"""Kubernetes' objects and rules, each once. Nothing here reads files, simulates or draws."""

@@ -1,5 +1,5 @@
-"""What a number of an accelerator's resource is: GPUs, time slices, MIG slices, shares. Every sentence that tells a number of
-them takes its noun from here, so that a part of a card is never called one.
+"""Units of accelerator resources: GPUs, time slices, MIG slices, shares. Every sentence with such a number takes its
+noun from here, so that a part of a GPU is never called a GPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Accelerators and the labels of nodes, as tables: the only place that knows a vendor's names; the clouds' are in `clouds`.
+"""Tables of accelerators and their node labels: the only place with vendors' names; the clouds' are in `clouds`.
 
 A user's file adds to them (`extended`, `use`). Sources: the device plugins of NVIDIA (k8s-device-plugin, GPU feature
 discovery), AMD (ROCm/k8s-device-plugin), Intel (intel-device-plugins-for-kubernetes), AWS Neuron, Habana, Ascend,

@@ -1,4 +1,4 @@
-"""What the kinds of other projects say of their rollouts: an Argo Rollout's steps, a LeaderWorkerSet's groups.
+"""Rollout strategies of other projects: an Argo Rollout's steps, a LeaderWorkerSet's groups.
 
 Sources: argo-rollouts 1.9 `pkg/apis/rollouts/v1alpha1/types.go`, `utils/defaults/defaults.go`;
 lws 0.8 `api/leaderworkerset/v1/leaderworkerset_types.go`, `pkg/webhooks/leaderworkerset_webhook.go`.

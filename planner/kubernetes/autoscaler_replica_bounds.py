@@ -1,4 +1,4 @@
-"""Which replicas an autoscaler of pods sets whatever its metrics say, and between which it may move them.
+"""Replicas that a pod autoscaler sets whatever its metrics say, and the bounds between which it may move them.
 
 Source: kubernetes `pkg/controller/podautoscaler/horizontal.go` `reconcileAutoscaler`; keda
 `pkg/scaling/executor/scale_scaledobjects.go` `RequestScale`, `apis/keda/v1alpha1/scaledobject_types.go` `GetHPAMinReplicas`.

@@ -1,4 +1,4 @@
-"""A cloud is a row: what Headroom knows of each that runs Kubernetes nodes, and of tools that label them (Karpenter, kOps).
+"""A row for each cloud that runs Kubernetes nodes, and for tools that label nodes (Karpenter, kOps).
 
 Sources: the label references of GKE, EKS, Karpenter, AKS, OKE, DOKS, IBM, LKE, Scaleway, Vultr, Civo, Exoscale, ACK, CCE, TKE,
 CoreWeave, Gardener, kOps and HyperShift; kubernetes/autoscaler's ``cloudprovider/*`` (`GPULabel`); the device plugins' feature

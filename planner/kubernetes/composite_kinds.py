@@ -1,4 +1,5 @@
-"""Kinds with pods that depend on more than a path and a count: on which fields are there together, or on what runs at one time.
+"""Kinds that compose their pods from several fields (RayCluster, SparkApplication, Workflow, …): which fields exist
+together, and which pods run at one time.
 
 Sources: kserve `pkg/apis/serving/v1alpha1/llm_inference_service_types.go`, `pkg/controller/v1alpha1/llmisvc/{config_merge,
 workload_multi_node,workload_single_node}.go` (commits 01bfd238, 0217bdab); argo-workflows `workflow/controller/{operator,steps,dag,

@@ -1,4 +1,4 @@
-"""What is worked out of a value that never changes, kept beside it and no longer than it."""
+"""Caches values derived from an immutable object, beside it and as long as it lives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disruption budgets: which pods one covers, how many of them may go, and what the Eviction API answers.
+"""PodDisruptionBudgets: which pods a budget covers, how many may be evicted, and the Eviction API's answer.
 
 Sources: kubernetes 1.36 `pkg/controller/disruption/disruption.go` (`getExpectedPodCount`, `getExpectedScale`, `finders`,
 `countHealthyPods`, `updatePdbStatus`, `failSafe`), `pkg/registry/core/pod/storage/eviction.go`,

@@ -1,4 +1,4 @@
-"""Which feature gates are on by default, by Kubernetes' minor version, as far as a rule here depends on them.
+"""Feature gates by Kubernetes minor version: the defaults on which a rule here depends.
 
 What is recorded was recorded with `RECORDED`. The snapshot has no version of the API server: its nodes' newest kubelet stands for it,
 which is of the same version or an earlier one (version skew policy). The API server drops a field while its gate is off, so that an

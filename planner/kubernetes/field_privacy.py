@@ -1,4 +1,4 @@
-"""What a field of a record tells of the namespace its object is in, said on the field.
+"""What a record's field reveals of the namespace that its object is in, declared on the field.
 
 `planner.inventory.namespace_redaction` hides by it what a user may not see, `planner.history.anonymization` gives other names by it. A text of
 which nothing is said is a name and is replaced, so that a field that is added is hidden before anybody thinks of it.

@@ -1,4 +1,4 @@
-"""Job: how many pods it wants at once, and when those it lost make it fail whole.
+"""Job rules: how many pods it runs at once, and when lost pods make it fail.
 
 Source: kubernetes `pkg/controller/job/job_controller.go` `manageJob`, `syncJob`, `isPodFailed`.
 """

@@ -1,5 +1,5 @@
-"""Kinds that make no pods: what of them is applied rolls nothing out. A kind that is neither there nor among those whose
-pods are told (`kinds`, `pod_templates`) isn't known.
+"""Kinds that make no pods, so that applying them rolls nothing out. A kind neither here nor in `workload_kinds` and
+`pod_template_kinds` is unknown.
 
 In ``kinds_without_pods.txt`` a group (``-``: the core's; ``*.`` before it: all that end so) stands with ``*`` where none of its kinds makes pods, else
 with those that don't: operators put both into one group (``monitoring.coreos.com`` has ServiceMonitor and Prometheus). A sign behind a kind

@@ -1,4 +1,4 @@
-"""What is known of webhooks of clouds and common projects: ``admission_hooks.json``, a row each with its source.
+"""Known admission webhooks of clouds and common projects: ``admission_hooks.json``, one row each with its source.
 
 A webhook is known by its configuration's name and its own: one of these names alone is anybody's.
 """

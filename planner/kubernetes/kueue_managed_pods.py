@@ -1,4 +1,4 @@
-"""Pods that a queue lets in: Kueue keeps them from being scheduled until its quotas have room, and may evict others for them.
+"""Pods that Kueue manages: it keeps them gated until its quotas have room, and may evict others for them.
 
 Source: Kueue's documentation, "Run a Kubernetes Job", "Run Plain Pods" (v1beta1, v0.14): the label on the object, or on its
 pods; pods wait with the scheduling gate, jobs are suspended. Without the label an object gets its namespace's LocalQueue

@@ -1,4 +1,4 @@
-"""Names that Kubernetes takes. What it refuses can't be of a cluster, and may be meant for a shell or a page.
+"""Validates names by Kubernetes' rules. An invalid name can't be a cluster's, and may target a shell or a page.
 
 Sources: apimachinery `pkg/util/validation/validation.go` (IsDNS1123Subdomain, IsDNS1123Label, IsQualifiedName,
 IsValidLabelValue), `pkg/api/validation/generic.go` (maskTrailingDash), kubernetes `pkg/apis/core/validation`.

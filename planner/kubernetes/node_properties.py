@@ -1,4 +1,4 @@
-"""What a node says of itself: its pool and its GPU model, any operator of the cluster, and whether it takes new pods."""
+"""A node's properties from its labels and status: pool, GPU model, zone, machine type, Ready, takes new pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exists in a cluster: frozen records holding only what the planner needs.
+"""Frozen records of Kubernetes objects (pods, nodes, workloads, …) with only the fields that the planner needs.
 
 Amounts are integers in canonical units (`planner.ground.quantity`): millicores for ``cpu``, bytes for memory and storage,
 devices else. Times are seconds since the epoch (float) or None. Absent fields carry Kubernetes' own default where the

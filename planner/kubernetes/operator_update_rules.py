@@ -1,4 +1,4 @@
-"""What a change of an object that is there does to its pods, where its kind's controller isn't played step by step.
+"""Rules of operators: what a change of a custom resource does to its pods, if its controller isn't simulated.
 
 Most controllers of other projects do one of five things (`UpdateEffect`), and so each kind's row in `planner.kubernetes.pod_template_kinds` names
 one of the rules in ``operator_update_rules.json``. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its

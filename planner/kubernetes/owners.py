@@ -1,4 +1,4 @@
-"""Who a pod belongs to: from the pod by its controlling owners up to the workload a person would name."""
+"""Finds the owner of a pod: up its controlling owners to the workload that a user would name."""
 
 from __future__ import annotations
 

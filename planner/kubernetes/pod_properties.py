@@ -1,5 +1,6 @@
-"""What a pod's own fields say of its place: whether it waits for one, may leave it, what it has on its node's disk, and how long it took
-to become Ready."""
+"""Properties of a pod from its own fields: whether it is pending or may leave its node, data on the node's disk, time
+until Ready.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pod Security Standards: what the levels baseline and restricted forbid of a pod, in the API server's words.
+"""Pod Security Standards: what the levels baseline and restricted forbid, in the API server's words.
 
 Source: kubernetes `staging/src/k8s.io/pod-security-admission/policy/check_*.go` of 1.36. AppArmor's annotations of before
 1.30 are not kept, so not looked at.

@@ -1,4 +1,4 @@
-"""Kinds with pods that their own fields tell: where each has its pod templates, and how many pods of each.
+"""Kinds with pod templates in their fields (operators' pod sets): where they are, and how many pods each makes.
 
 A kind is added by its row in ``pod_templates.json``: a word with a star stands for the list of words that is called so there, and a
 `note` is for people. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet

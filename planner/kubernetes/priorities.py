@@ -1,4 +1,4 @@
-"""The priority a pod is admitted with.
+"""The priority with which a pod is admitted.
 
 Source: kubernetes `plugin/pkg/admission/priority/admission.go` (`admitPod`, `getDefaultPriorityClass`) and
 `pkg/apis/scheduling/v1/helpers.go` (the classes that exist in every cluster, listed or not).

@@ -1,4 +1,4 @@
-"""The QoS class of a pod, and what a pod requests and may use as the kubelet adds it up.
+"""The QoS class of a pod, and its requests and limits as the kubelet sums them.
 
 Sources: kubernetes 1.36 `pkg/apis/core/v1/helper/qos/qos.go` (`ComputePodQOS`), `pkg/kubelet/types/pod_update.go`
 (`IsCriticalPod`, `IsNodeCriticalPod`), `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`,

@@ -1,4 +1,4 @@
-"""What a pod asks of a node: requests summed as kube-scheduler sums them.
+"""A pod's resource requests as kube-scheduler sums them.
 
 Source: component-helpers `resource/helpers.go` (`PodRequests`, `AggregateContainerRequests`); defaults of
 `NonMissingContainerRequests` from kubernetes `pkg/scheduler/util/pod_resources.go` (100 millicores, 200 MiB).

@@ -1,4 +1,4 @@
-"""Label, node and taint matching: pure predicates over records.
+"""Matches labels, nodes and taints: pure predicates over records.
 
 Sources: apimachinery `pkg/labels/selector.go`; component-helpers `scheduling/corev1/nodeaffinity`;
 component-helpers `scheduling/corev1/helpers.go` (`TolerationsTolerateTaint`). Gt and Lt are known to node selectors only.

@@ -1,4 +1,4 @@
-"""Commands for a user to copy into a shell. Each word is quoted: names come from files that anybody may have written.
+"""Builds shell commands for a user to copy. Each word is quoted: names come from untrusted files.
 
 kubectl is given ``kind/name``, so that a name can't pass for an option either.
 """

@@ -1,4 +1,4 @@
-"""Istio's sidecar injector: the proxy that it adds to a pod, which asks for CPU and memory beside the pod's own containers.
+"""Istio's sidecar injector: the proxy container that it adds to a pod, with CPU and memory requests.
 
 Sources: istio `pkg/kube/inject/inject.go` `injectRequired` (who gets one), `manifests/charts/istio-control/istio-discovery/files/
 injection-template.yaml` (its resources: by annotations where the pod has one of them, else `global.proxy.resources`),

@@ -1,4 +1,4 @@
-"""Reasons that the kubelet, container runtimes and controllers write into a pod's status (``status_reasons.tsv``).
+"""Reasons in pod statuses, by the kubelet, container runtimes and controllers (``status_reasons.tsv``).
 
 One table, each row with its source in Kubernetes: `restarts` explains by it, `inventory` reads by it which messages of ended
 containers are the runtime's, and anonymous snapshots keep its words. A reason without a row is quoted as it is.

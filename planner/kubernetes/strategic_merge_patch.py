@@ -1,4 +1,4 @@
-"""Strategic merge patches on plain values, as the API server applies them to workloads.
+"""Applies strategic merge patches to plain values, as the API server does for workloads.
 
 Lists of objects are merged by a key where Kubernetes' types say so, and replaced otherwise; null deletes; ``$patch``,
 ``$retainKeys`` and ``$setElementOrder`` direct.

@@ -1,4 +1,4 @@
-"""maxSurge and maxUnavailable as the controllers round them.
+"""Computes maxSurge and maxUnavailable, rounded as the controllers round them.
 
 Sources: kubernetes `pkg/controller/deployment/util/deployment_util.go` `ResolveFenceposts`, `MaxUnavailable`;
 `pkg/controller/daemon/util` `SurgeCount`, `UnavailableCount`; `pkg/controller/statefulset/stateful_set_utils.go`

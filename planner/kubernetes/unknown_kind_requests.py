@@ -1,4 +1,4 @@
-"""What an object of a kind that isn't known asks for, as far as its own fields show: accelerators, and pod templates.
+"""What an object of an unknown kind requests, as far as its fields show: accelerators, pod templates, gangs.
 
 Such a field is a resource's name with a number (``limits: {nvidia.com/gpu: 8}``), a number of GPUs without a name (Dynamo's
 ``limits: {gpu: "8"}``), or a name beside its number (Spark's ``gpu: {name, quantity}``, KubeVirt's ``deviceName``).

@@ -1,5 +1,4 @@
-"""What an object says that its kind's row doesn't list: a field, an annotation or a label that may change how many pods there are, or who
-places them where."""
+"""Finds fields, annotations and labels that a kind's row doesn't list and that may change pods or placement."""
 
 from __future__ import annotations
 

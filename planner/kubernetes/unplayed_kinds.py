@@ -1,4 +1,4 @@
-"""The lists of objects that aren't played: what the API server, kubectl and a ClusterRole call each.
+"""The kinds that aren't simulated: their names for the API server, kubectl and a ClusterRole.
 
 They are made of the rows of `planner.kubernetes.pod_template_kinds`, so a kind that gets a row there is listed, watched, allowed and reviewed
 without a line elsewhere. Most clusters have few of them: a group that the server doesn't have isn't asked for.

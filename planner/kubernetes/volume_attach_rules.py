@@ -1,4 +1,4 @@
-"""Which volumes Kubernetes attaches to a node before a pod there starts, and which it attaches to one node only.
+"""Which volumes Kubernetes attaches to a node before a pod starts there, and which it attaches to one node at a time.
 
 Sources: kubernetes `pkg/volume/csi/csi_plugin.go` `CanAttach`, `skipAttach`; `pkg/volume/util/util.go` `IsMultiAttachAllowed`;
 `staging/src/k8s.io/csi-translation-lib/plugins` `TranslateInTreeInlineVolumeToCSI`; `pkg/volume/flexvolume/plugin.go` `NewFlexVolumePlugin`,

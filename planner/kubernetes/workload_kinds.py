@@ -1,4 +1,5 @@
-"""The kinds that make pods, a row each: all that tells one from another. No other names a kind.
+"""The workload kinds (Deployment, StatefulSet, DaemonSet, Job, …), one row each with everything in which they differ.
+Other modules name no kind.
 
 A kind is added by its row in ``kinds.json`` (a `note` there is for people), its name here, its controller in
 `planner.rollout.controllers` and that one's line in the registry.

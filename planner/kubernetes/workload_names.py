@@ -1,4 +1,4 @@
-"""Workloads by the names that people type: ``prod/llm-serve``, ``llm-serve``, ``deployment/llm-serve`` with ``-n prod``.
+"""Resolves typed workload names: ``prod/llm-serve``, ``llm-serve``, ``deployment/llm-serve`` with ``-n prod``.
 
 The name stands for a workload where it fits exactly one. A kind is written as kubectl takes it: in any case, singular, plural or short.
 """

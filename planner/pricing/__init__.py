@@ -1,1 +1,1 @@
-"""What it costs: the price book and the mapping from nodes and SKUs to prices."""
+"""Prices: the price book, and the mapping from nodes and SKUs to prices."""

@@ -1,4 +1,4 @@
-"""What nodes that are added cost, at every door: bought as their pool buys, for one rollout, or all month where pods stay on them."""
+"""The price of added nodes in every answer: bought as their pool buys, for one rollout or for a whole month."""
 
 from __future__ import annotations
 

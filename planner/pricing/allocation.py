@@ -1,4 +1,4 @@
-"""Who the bill is for: each node's price shared out over what its pods request of it, the rest idle.
+"""Allocates the bill: each node's price is shared among its pods' requests; the rest is idle.
 
 A node's effective price (after negotiated discounts and sustained use) is split into GPUs, CPU and memory
 (`planner.pricing.node_pool_costs`). Of each part a pod bears the share of the node's allocatable amount that it requests, of GPUs that are

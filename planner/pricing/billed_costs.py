@@ -1,4 +1,4 @@
-"""What was really billed, beside what the price list says: an invoice's lines joined with the cluster's nodes.
+"""Compares a cloud invoice with list prices: joins the invoice's lines with the cluster's nodes.
 
 Read are rows of FOCUS (https://focus.finops.org, any vendor; effective cost, else billed), Google's billing export (BigQuery's detailed usage
 cost, as JSON, Parquet, or CSV with its fields' names), AWS' CUR 2.0 (and the older one), Azure's cost details and OpenCost's ``/allocation`` answer (JSON). A line belongs to a node by its resource:

@@ -1,4 +1,4 @@
-"""Amounts shared out to the cent: what is shown adds up to the sum that is shown, exactly."""
+"""Rounds shares of an amount to cents so that the shown shares add up to the shown sum exactly."""
 
 from __future__ import annotations
 

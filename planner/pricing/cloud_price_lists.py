@@ -1,4 +1,4 @@
-"""Price lists of other clouds: a line a machine type and way of buying, a column a region, read only where a price is asked for.
+"""Price lists of other clouds: one line a machine type and purchase option, one column a region.
 
 The lists that come with the planner are on-demand prices; those that a refresh writes have spot prices too. Their header is
 ``machine_type,way,vcpus,memory_gib,gpu_model,gpu_count,as_of`` and then regions. Empty cells are prices that aren't known.

@@ -1,4 +1,4 @@
-"""Spend-based (flexible) commitments of Compute Engine: so much an hour on vCPUs and memory of any family, region and project.
+"""Prices of Compute Engine's spend-based (flexible) commitments: USD an hour on vCPUs and memory.
 
 They take 28% off the price on demand for 1 year and 46% for 3, of most families for general purpose and computing; nothing off GPUs, local
 SSDs and shared cores, and no sustained use is taken off what they cover. Sources: Google, "Compute flexible CUDs"

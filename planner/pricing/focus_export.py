@@ -1,4 +1,4 @@
-"""The bill as rows of FOCUS, the FinOps Open Cost and Usage Specification, version 1.2: https://focus.finops.org/
+"""Exports the bill as rows of FOCUS 1.2, the FinOps cost specification: https://focus.finops.org/
 
 A row is a node's charge for one holder of it, over a month of 730 hours at the state of the snapshot: a projection, and `x_Projection`
 says so. Billing and charge period are the calendar month of the snapshot (UTC). `tests/pricing/focus` has the

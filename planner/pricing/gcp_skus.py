@@ -1,4 +1,4 @@
-"""SKUs of the Cloud Billing Catalog, read as unit prices: what each one prices, or why it is left out.
+"""Reads SKUs of the Cloud Billing Catalog as unit prices: what each prices, or why it is skipped.
 
 The catalogue has no SKU for a machine type, and no field that says what a SKU is: only its description does. A
 description is matched as a whole, from its start to `` running in`` or `` attached to``; anything else, such as looking

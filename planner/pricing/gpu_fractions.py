@@ -1,5 +1,5 @@
-"""What part of a node's GPUs pods hold, by size: a MIG slice by its compute slices, a vGPU by the larger of cores and memory, what is
-shared in equal turns by their number.
+"""The share of a node's GPUs that a pod holds, by size: a MIG slice by compute slices, a vGPU by the larger of cores
+and memory, a shared GPU in equal parts.
 
 A bill that counted slices of two sizes alike let ``3g.20gb`` bear half of what two ``1g.5gb`` bear (OpenCost #3828, HAMi #3073).
 """

@@ -1,4 +1,4 @@
-"""How much of a machine's price its GPUs are, where the price is one number: solved, not assumed.
+"""The GPUs' share of a machine's price if the price is a single number: solved from several machines, not assumed.
 
 The sizes of a family differ in GPUs, vCPUs and memory: price = GPUs × g + host, by least squares. g4dn of AWS: one T4 with 4 vCPUs
 and 16 GiB is 0.526, with 8 and 32 GiB 0.752; so that the T4 is 0.300, and four of them with 48 and 192 GiB are 3.912, as listed.

@@ -1,4 +1,4 @@
-"""GPUs that pods hold and don't use: their owners and their cost. Apart from these, GPUs that nothing asked for."""
+"""GPUs that pods reserve but don't use: their owners and cost. Apart from these, GPUs that no pod requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one machine costs an hour: looked up, or added up from unit prices, or "no price" with the reason.
+"""The price of one machine an hour: looked up, or summed from unit prices, or "no price" with the reason.
 
 In order: the user's own price; unit prices newer than the book's row (a refresh); the row of the book; unit prices of
 the family, for predefined types without a row and for custom types.

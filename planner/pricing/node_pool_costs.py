@@ -1,4 +1,4 @@
-"""What a cluster costs a month, by node pool and way of buying, and what of it is not requested.
+"""The monthly cost of a cluster by node pool and purchase option, and its unrequested part.
 
 How idle cost is counted. A node's price is split into GPUs, CPU and memory: the GPUs' own price; the rest between CPU
 and memory in the proportion of their unit prices. Of each part, the share of the node's allocatable amount that no

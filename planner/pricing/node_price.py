@@ -1,4 +1,4 @@
-"""A node's price, read from its labels and its capacity.
+"""The price of a node, from its labels and capacity.
 
 Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in the reference notes, section 3.2 and 3.3
 (autumn 2026); a GPU's model is GKE's accelerator label, which is Compute Engine's own name.

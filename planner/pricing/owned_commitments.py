@@ -1,4 +1,4 @@
-"""Commitments that an account owns already: whole nodes of a machine type in a region, for 1 or 3 years, or so many USD an hour.
+"""Commitments that an account already owns: whole nodes of a machine type in a region for 1 or 3 years, or USD an hour.
 
 They belong to the billing account, not to a node or a workload: no label tells which node one covers. So they are given once
 (CSV) and cover on-demand nodes of their type and region, those with most requested on them first; what covers none is paid

@@ -1,4 +1,4 @@
-"""What things cost: the price book, and what a look into it answers.
+"""The price book: list prices of machines and components, and the answer of a lookup.
 
 Words of FOCUS (FinOps Open Cost and Usage Specification) for money: `list_unit_price` is the public price before any
 agreement, a contracted price is the list price less the negotiated discount of its `pricing_category`; `region_id`,

@@ -1,4 +1,4 @@
-"""How list prices moved: the discount of Spot against on demand over time, and how far Spot moves in a month.
+"""The history of list prices: the discount of Spot against on demand, and how far Spot moves in a month.
 
 The change log holds whole machines (vCPUs, memory and GPUs). A discount is 1 − spot / on-demand of the same day. A row
 is the first weekly snapshot that shows the new price, so a change may be up to a week older than its date.

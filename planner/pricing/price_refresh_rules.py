@@ -1,4 +1,4 @@
-"""A fresh catalogue against the book: what is taken over, what is kept, and what a person should look at.
+"""Compares a fresh price catalog with the price book: updated prices, kept prices, prices to review.
 
 Rules, after the reference (section 2, "Suggested rule"): a price is taken only if the catalogue has exactly one distinct
 value for it; on demand and committed prices within 30% of the book's (they did not move at all in the twelve months

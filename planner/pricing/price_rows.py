@@ -1,4 +1,4 @@
-"""Lines of the price book, as ``headroom costs --price-list show`` and the pages list them."""
+"""Rows of the price book, as ``headroom costs --price-list show`` and the pages list them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Price books from tables: the embedded snapshot, a refresh, and prices of the user's own.
+"""Parses price tables into a price book: the embedded snapshot, a refresh, and the user's own prices.
 
 A table is the text of a CSV file with one of the headers in `_LAYOUTS`, told apart by its columns. The snapshot's
 tables and the user's have the same columns, so that a row of data/prices/ can be copied and changed.

@@ -1,4 +1,4 @@
-"""What a cluster costs a month, and who bears it."""
+"""The projected monthly bill of a cluster, and its share by namespace and workload."""
 
 from __future__ import annotations
 

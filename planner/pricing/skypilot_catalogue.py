@@ -1,4 +1,4 @@
-"""Prices in SkyPilot's catalogue columns, as a user's own list: AWS' and Azure's machines, spot per zone.
+"""Reads prices in SkyPilot's catalog columns as a user's own list: AWS' and Azure's machines, spot by zone.
 
 Columns (skypilot-org/skypilot-catalog, v8): InstanceType, AcceleratorName, AcceleratorCount, vCPUs, MemoryGiB, GpuInfo, Price, SpotPrice,
 Region, AvailabilityZone, Arch. A row is a machine type in a zone; AWS' zones are ids (``use1-az4``, the node's label

@@ -1,4 +1,4 @@
-"""The price of a rollout strategy: what its spare GPUs cost, against the availability it gives up without them.
+"""The cost of a rollout strategy: its spare GPUs against the availability lost without them.
 
 A surge needs room. The room can be kept ready all month, on demand or on spot, or be added for each rollout by an
 autoscaler and given back. A strategy that takes old pods down first needs none, and runs with fewer pods meanwhile.

@@ -1,4 +1,4 @@
-"""Sustained use: what Compute Engine takes off by itself the more of a month a machine runs.
+"""Sustained use discounts of Compute Engine: the longer a machine runs in a month, the lower its price.
 
 A month has four quarters of usage, each billed at a lower rate than the one before: for a family with 30% off a whole
 month at 100, 80, 60 and 40% of the price, for one with 20% at 100, 86.7, 73.3 and 60%. Hours of machines alike are

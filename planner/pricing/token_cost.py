@@ -1,5 +1,5 @@
-"""What a million tokens cost, by model and namespace, beside the bill: what the serving pods bear of it, and of that what was paid while
-they served none; with the other pods and with what is not requested it adds up to the bill.
+"""The cost of a million tokens by model and namespace: what the serving pods cost, and the part paid while they served
+no tokens. With other pods and unrequested capacity it adds up to the bill.
 
 OpenCost has a cost per token since July 2026; ours is of the same cents as the bill (`planner.pricing.projected_bill`).
 """

@@ -1,4 +1,4 @@
-"""The front hall: one module a question, and what they stand on. `INDEX` says which there are.
+"""The questions that Headroom answers, one module each, and what they share. `INDEX` lists them.
 
 Each has a record of settings (declared once, `planner.ground.setting_declarations`), ``answer(snapshot, settings, given)``, and a
 `QUESTION` that holds them together with what is shown of the answer (`question`, `answer_layout`). `pool_settings` are settings that

@@ -1,4 +1,4 @@
-"""What there is, what is left, and what still fits."""
+"""The question *capacity*: total and free resources, and what still fits."""
 
 from __future__ import annotations
 

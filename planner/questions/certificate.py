@@ -1,4 +1,4 @@
-"""All plans within named levers that get a change through and that nothing beats, or the proof that there is none."""
+"""The question *certificate*: all unbeaten plans within named levers, or the proof that there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which level of 1- and 3-year commitments would have cost least on the use that a store remembers, and what it risks."""
+"""The question *commitments*: the cheapest level of 1- and 3-year commitments for past use, and its risk."""
 
 from __future__ import annotations
 

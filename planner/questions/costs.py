@@ -1,4 +1,4 @@
-"""What a snapshot's cluster costs a month, and whom: its nodes' prices joined with what its pods request."""
+"""The question *costs*: a cluster's monthly cost by owner, from its nodes' prices and its pods' requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two snapshots, or between one and a what-if: only that, and a sentence on top."""
+"""The question *diff*: what differs between two snapshots, or between a snapshot and a what-if."""
 
 from __future__ import annotations
 

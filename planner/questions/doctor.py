@@ -1,4 +1,4 @@
-"""What can be read of a cluster, what is missing, which answers that costs, and the rights that would bring it."""
+"""The question *doctor*: what can be read of a cluster, what is missing, and the permissions that add it."""
 
 from __future__ import annotations
 

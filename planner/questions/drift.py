@@ -1,4 +1,4 @@
-"""The same service in several environments, side by side; and what giving one the suggested values would do there."""
+"""The question *drift*: a service's environments side by side, and the effect of adopting suggested values."""
 
 from __future__ import annotations
 

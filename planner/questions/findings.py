@@ -1,4 +1,4 @@
-"""What is worth a person's attention in a cluster, from every room that looks for it."""
+"""The question *findings*: everything in a cluster that needs attention, from every package that checks for it."""
 
 from __future__ import annotations
 

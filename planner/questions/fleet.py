@@ -1,4 +1,4 @@
-"""Several clusters as one: GPUs by model over all of them, what is stuck where, and the same workload in several."""
+"""The question *fleet*: several clusters as one: GPUs by model, stuck rollouts, workloads in several clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May this change be merged? Every workload of a manifest that would roll, alone and all together, held against a policy.
+"""The question *gate*: may this change be merged? Each changed workload, alone and all together, judged by a policy.
 
 Nothing of a rollout is worked out here: each answer is `planner.questions.rollout`'s. What the gate adds is which
 workloads are asked for, what the change takes beyond today, and what the policy says to all of it.

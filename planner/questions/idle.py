@@ -1,4 +1,4 @@
-"""GPUs that pods hold and don't use: owner, since when, cost; apart from those that no pod requests."""
+"""The question *idle*: GPUs that pods reserve but don't use: owner, since when, cost; and GPUs that no pod requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workloads aren't at rest: rolling out, or with more or fewer pods than wanted; since when."""
+"""The question *in flight*: workloads that are rolling out, or have more or fewer pods than wanted; since when."""
 
 from __future__ import annotations
 

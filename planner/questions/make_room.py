@@ -1,4 +1,4 @@
-"""Which pods would have to move so that those that wait can start, or so that there are places for a shape."""
+"""The question *make room*: which pods must move so that pending pods can start, or so that a shape fits."""
 
 from __future__ import annotations
 

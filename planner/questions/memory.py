@@ -1,4 +1,4 @@
-"""Memory joined with the scheduler: who goes first now, and what other requests, limits or settings would change.
+"""The question *memory*: which pods are evicted or OOM-killed first, and the effect of other requests or settings.
 
 The rooms `memory` and `rollout` don't know each other; here the same change is put to both.
 """

@@ -1,4 +1,4 @@
-"""Every workload's own rollout, were its template changed now; GPUs by model."""
+"""The question *overview*: would each workload's rollout finish if its template changed now? GPUs by model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollouts at the replicas that an autoscaler may give: which go at any hour, and which only while there are few pods.
+"""The question *peak*: rollouts at an autoscaler's replicas: which complete at any time, which only with few pods.
 
 The cluster is taken to those replicas first: the workload is scaled, by the rules of its controller and kube-scheduler, and
 its own rollout is played from there. Nothing else is scaled with it.

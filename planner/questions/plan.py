@@ -1,4 +1,4 @@
-"""A readiness plan: the least that makes every workload able to roll out, simulated together, with its cost.
+"""The question *plan*: the smallest set of changes after which every workload can roll out, simulated, with its cost.
 
 What costs nothing comes first (another strategy, a larger quota), then nodes, as few as do and within the budgets. Each
 measure is tried on the cluster as the ones before it leave it, pods that wait today take their places first, and a measure

@@ -1,4 +1,4 @@
-"""What is said by hand of node pools: how far they may grow."""
+"""Settings for limits of node pools that the user types: how far each pool may grow."""
 
 from __future__ import annotations
 

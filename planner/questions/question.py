@@ -1,4 +1,4 @@
-"""What every question of the hall has: a record of settings, an answer, a versioned document, facts and tables.
+"""What every question consists of: a settings record, an answer, a versioned document, facts and tables.
 
 A question is asked with ``QUESTION.answer(snapshot, settings, given)``; nothing else goes into its answer. The command,
 the page and everything that keeps or compares answers read the rest of `Question`, and compute nothing themselves.

@@ -1,4 +1,4 @@
-"""The capacity review: every question that a review meeting asks, in one document.
+"""The question *report* (capacity review): every question of a review meeting, in one document.
 
 `CHAPTERS` is the list: a chapter is a title, a question, and which rows of its answer are shown. A question that the list
 names twice is asked once.

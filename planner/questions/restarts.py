@@ -1,4 +1,4 @@
-"""Restart loops joined with the scheduler: what a cure would take, whether the nodes have it, what its rollout does.
+"""The question *restarts*: restart loops, what a fix would need, whether the nodes have it, and its rollout.
 
 The rooms `memory` and `rollout` don't know each other; here a loop's suggestion becomes a change put to the engine.
 """

@@ -1,4 +1,4 @@
-"""Look back: which rollouts there were, which hung, how long, why, and what ended it; from what remains in a snapshot."""
+"""The question *review*: past rollouts of a snapshot: which were stuck, how long, why, and what ended that."""
 
 from __future__ import annotations
 

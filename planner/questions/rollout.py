@@ -1,4 +1,4 @@
-"""Will these changes finish, why not, and what would help."""
+"""The question *rollout*: will these changes finish, if not why, and what would help?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spot savings of one workload: the cluster and the price book joined with what the reader assumes."""
+"""The question *savings*: what spot saves one workload, from the cluster, the price book and the user's assumptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes with GPUs as rows of seats: which workload holds each, and of which one more pod would fit."""
+"""The question *seats*: nodes with GPUs as rows of seats, by workload, and which workloads one more pod fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens beside a rollout: the setting of every question that plays one; and the columns of its events and its doubts."""
+"""Settings for cluster events during a rollout, shared by all questions; columns of events and doubts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which update strategy to choose: what nothing beats, one that is recommended, and how it is applied."""
+"""The question *strategies*: the update strategies that no other beats, the recommended one, and how to apply it."""
 
 from __future__ import annotations
 

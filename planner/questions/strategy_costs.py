@@ -1,4 +1,4 @@
-"""The price of every rollout strategy of a workload: the grid joined with what its spare GPUs cost."""
+"""The question *strategy costs*: the price of the spare GPUs of every rollout strategy of a workload."""
 
 from __future__ import annotations
 

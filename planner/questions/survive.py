@@ -1,4 +1,4 @@
-"""What one loss would break: each node, zone, rack and pool's spot nodes lost at once, and the least spare that prevents it."""
+"""The question *survive*: what breaks if a node, zone, rack or a pool's spot nodes fail, and the spare to prevent it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as people read them: words where CSV has a code, units where it has a number in full.
+"""Rows in words for people: words where CSV has a code, units where CSV has a plain number.
 
 CSV and JSON are read by programs: a column's name says its unit (``working_set_bytes``), and the values are raw. Reports,
 Markdown, pages and commands show the same rows through `for_people`, so that each is spelt once.

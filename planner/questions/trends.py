@@ -1,4 +1,4 @@
-"""What a store's history says: GPUs and money by day, verdicts, since when, and when a model is full."""
+"""The question *trends*: a store's GPUs, money and verdicts by day, and when a GPU model is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster after a list of changes, answered like today's, beside it."""
+"""The question *what-if*: the cluster after a list of changes, answered like today's, beside it."""
 
 from __future__ import annotations
 

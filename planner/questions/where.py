@@ -1,4 +1,4 @@
-"""Where would this fit? A shape or a manifest against several clusters: verdict, room, price."""
+"""The question *where*: which of several clusters fit a shape or a manifest: verdict, room, price."""
 
 from __future__ import annotations
 

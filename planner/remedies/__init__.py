@@ -1,4 +1,4 @@
-"""Remedies: what can be done about a rollout that is stuck, or about pods that are pending.
+"""Remedies: ways out of a stuck rollout, and ways to start pending pods.
 
 A lever is one kind of change (a strategy, nodes, loans, quota, moves, an order, a template, pods). Four searches pull the levers:
 `ways_out` (each alone), `combinations` (the certificate: all that nothing beats), `plan` (every workload) and `make_room` (fewest moves).

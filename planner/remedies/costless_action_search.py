@@ -1,4 +1,4 @@
-"""Measures of a plan that cost no money, looked for workload by workload."""
+"""Searches, workload by workload, for a readiness plan's actions that cost no money."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room made before a change: the fewest evictions after which so many more of its pods fit (`planner.remedies.make_room`)."""
+"""The fewest evictions before a change after which its new pods fit (`planner.remedies.make_room`)."""
 
 from __future__ import annotations
 

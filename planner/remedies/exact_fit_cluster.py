@@ -1,4 +1,4 @@
-"""The tightest cluster that holds the workloads of some manifests: on what a rollout is played without a cluster.
+"""Builds the smallest cluster that holds some manifests' workloads, to simulate rollouts without a cluster.
 
 One node a pod, with exactly what the pod requests (pod slots ample) and the labels that its selector and required node affinity ask.
 Pods that must share a node share one. The objects are made as an API server lists them, and are read as every dump is.

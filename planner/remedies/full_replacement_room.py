@@ -1,5 +1,6 @@
-"""The room of objects that make all their pods anew: a RayService's clusters, a Knative Service's revisions. By the rules of their projects
-(`planner.kubernetes.operator_update_rules`), which were read and not recorded: none of it is proven.
+"""Room that a full replacement needs: a RayService or a Knative Service creates all its new pods before it deletes old
+ones. The rules come from those projects' source (`planner.kubernetes.operator_update_rules`), not from recordings: none
+of it is proven.
 
 Each role stands on nodes of its own, so that a head takes no worker's place: the list of pods is then the room, none of which can be left out.
 """

@@ -1,4 +1,4 @@
-"""A cluster with levers pulled, and what each workload's own rollout comes to in it."""
+"""A cluster with levers pulled, and the outcome of each workload's own rollout in it."""
 
 from __future__ import annotations
 

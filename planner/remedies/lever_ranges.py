@@ -1,4 +1,4 @@
-"""Levers: what a plan may pull, how far each goes, and which plans there are in all.
+"""The levers of a plan: their names, their ranges, and the number of plans that they span.
 
 A plan is one position of every knob. Position 0 of each is today's. Plans that change less are looked at first, so that of equal
 plans the one that changes least is kept.

@@ -1,4 +1,4 @@
-"""Limits of the searches for ways out: how far each goes, and what is said where it ends. No search in this room has another.
+"""Limits of the searches for remedies, and what is said where a search ends. No search in this package has another.
 
 "None exists" and "proven" are withheld where a limit was reached: a search asks `Limit.reached` and hands the words on.
 """

@@ -1,4 +1,4 @@
-"""Make room: the fewest pods that have to move so that those that wait can start, in stages that the engine has played.
+"""Make room: the fewest pods that must move so that pending pods can start, in simulated stages.
 
 A move is one eviction; cordons cost nothing. Where moved pods land is kube-scheduler's choice: the plan is played in several
 draws of its ties, and the answer says in how many it does what it says. Beside the number of moves stands a bound that no plan is

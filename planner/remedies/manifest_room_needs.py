@@ -1,4 +1,4 @@
-"""The workloads of some manifests, each with the room that its rollout needs, without a cluster: the gate's parts."""
+"""The room that each workload of some manifests needs, without a cluster: parts of the gate's answer."""
 
 from __future__ import annotations
 

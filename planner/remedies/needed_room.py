@@ -1,4 +1,4 @@
-"""The room that a rollout needs wherever it runs, found by playing: the fewest places with which it completes in every draw.
+"""The room that a rollout needs on any cluster: the fewest places with which every simulated draw completes.
 
 A place is one more node like those that its pods stand on (`planner.remedies.exact_fit_cluster`), or as much more on a node that they must
 share. Every step is a rollout on a made cluster: nothing of a rollout is worked out here.

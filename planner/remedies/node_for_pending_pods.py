@@ -1,4 +1,4 @@
-"""One more node with which pending pods start: each pool's is added and played."""
+"""Finds one more node with which pending pods start: tries a node of each pool in a simulation."""
 
 from __future__ import annotations
 

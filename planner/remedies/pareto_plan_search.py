@@ -1,4 +1,4 @@
-"""All plans within the levers, the cheapest to do first, and of them those that nothing beats.
+"""Searches all plans within the levers, from the cheapest on, for those that no other plan beats (Pareto-optimal).
 
 Plans that can't be worth having aren't played: the bound of one is no better than a plan that was found, or it turns a knob without
 effect (a larger quota, where none refused a pod). A budget of work ends the search, counted and not timed.

@@ -1,4 +1,4 @@
-"""What the certificate says: records of names, numbers and words."""
+"""Records of the answer of *certificate*: the Pareto-optimal plans of a rollout, or the proof that there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The certificate of a rollout: what the search found, in words and steps."""
+"""Makes the answer of *certificate*: words, steps and prices for the plans that the Pareto search found."""
 
 from __future__ import annotations
 

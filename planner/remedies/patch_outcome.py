@@ -1,4 +1,4 @@
-"""A patch put to the engine: the rooms that suggest values don't know `rollout`; memory, restarts and drift ask here."""
+"""Simulates the rollout of a suggested patch, for packages that don't import `rollout`: memory, restarts and drift."""
 
 from __future__ import annotations
 

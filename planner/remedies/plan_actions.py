@@ -1,4 +1,4 @@
-"""Measures of a plan: a lever pulled for a workload, as a command with its undo, and what it makes of the cluster."""
+"""Actions of a readiness plan: a lever pulled for a workload, as a command with undo, and the cluster after it."""
 
 from __future__ import annotations
 

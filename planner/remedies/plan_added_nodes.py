@@ -1,4 +1,4 @@
-"""Nodes of a plan: as few more as let rollouts through, what they cost, and which budget or limit refuses them."""
+"""Nodes that a readiness plan adds: the fewest that do, their cost, and the budget or limit that refuses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One plan played: what it comes to, and a bound that it can't be better than, before anything is played.
+"""Simulates one plan: its outcome, and a lower bound before any simulation.
 
 The engine is the successor function. Who lends is scaled down first and waited for, then the change comes (`WHEN_AT_REST`), as the
 printed steps do it; new nodes are there at the start, and their arrival is added to the time.

@@ -1,4 +1,4 @@
-"""A way out with what its nodes cost (`planner.pricing.added_nodes`)."""
+"""Adds the cost of its nodes to a remedy (`planner.pricing.added_nodes`)."""
 
 from __future__ import annotations
 

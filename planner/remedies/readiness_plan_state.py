@@ -1,4 +1,4 @@
-"""A plan as far as it has come: the measures that were adopted, and every workload's rollout with them."""
+"""A readiness plan's state during the search: adopted actions, and every workload's rollout with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least that makes every workload able to roll out: strategies, quotas, an order, what others lend for a while, moves, nodes."""
+"""Finds the smallest set of changes (strategies, quotas, order, moves, nodes) after which every rollout completes."""
 
 from __future__ import annotations
 

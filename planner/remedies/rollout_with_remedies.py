@@ -1,4 +1,4 @@
-"""Will these changes finish, with the nodes that a pool may still bring?"""
+"""The answer of *rollout*: will these changes finish, also with scale-ups, and if not, what would help?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much room each strategy of a Deployment needs on the tightest cluster of a manifest: what the grid of a pasted manifest shows."""
+"""The room that each strategy of a Deployment needs on the smallest cluster: the strategy grid of a pasted manifest."""
 
 from __future__ import annotations
 

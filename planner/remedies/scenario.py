@@ -1,4 +1,4 @@
-"""A cluster with levers pulled, and the rollouts played in it: whether they do what they say whatever chance decides."""
+"""Simulates rollouts on a cluster with levers pulled, and checks that they complete under several random draws."""
 
 from __future__ import annotations
 

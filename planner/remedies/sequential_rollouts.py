@@ -1,4 +1,4 @@
-"""Rollouts one after another: what one leaves may let the next one through, and costs nothing.
+"""Rollouts one after another: one rollout may free the room for the next, at no cost.
 
 A rollout changes no amounts, only where its pods are. So one that is stuck for want of a node of its own may find it once another's
 pods, which are rolled out anyway, went elsewhere. Nor does any order complete because each rollout does by itself: a pod that went to a

@@ -1,4 +1,4 @@
-"""The plans that do for one rollout, of which *Unblock all* takes the cheapest."""
+"""Plans that fix one stuck rollout; *Unblock all* takes the cheapest of them."""
 
 from __future__ import annotations
 

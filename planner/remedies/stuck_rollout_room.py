@@ -1,4 +1,4 @@
-"""The room that a stuck rollout needs wherever it runs, named beside its answer on a cluster: what the gate says of the same object without one.
+"""Adds to a stuck rollout's answer the room that it needs on any cluster, as the gate says it.
 
 The objects are written anew out of the snapshot, with what its pods request once they are admitted; then all goes the way of a manifest.
 """

@@ -1,5 +1,5 @@
-"""Devices for the ResourceClaims of a manifest's pods without a cluster: as many on a node as its pods ask for, each such that the
-CEL selectors of its request and its DeviceClass select it.
+"""Makes devices for a manifest's ResourceClaims without a cluster: each node has as many as its pods request, and each
+satisfies the CEL selectors of its request and DeviceClass.
 
 A device is made of what the selectors compare with constants, and is then put to them: one that they don't select is none, and the claim
 isn't known. Source: kubernetes `staging/src/k8s.io/api/resource/v1/types.go`, KEP-4381.

@@ -1,4 +1,4 @@
-"""Ways out of a stuck rollout: each lever alone, simulated before it is offered, and in which order they are told."""
+"""Remedies of a stuck rollout: each lever alone, simulated before it is offered, in order of preference."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a change does: the controllers, step by step, until the rollout ends or nothing moves."""
+"""Simulates a rollout: controllers and scheduler step by step until it ends or nothing moves."""

@@ -1,5 +1,5 @@
-"""What the API server does to a new pod: limit ranges set defaults and bounds, priority and runtime classes are looked
-up, taints of extended resources are tolerated (on GKE), Pod Security and quotas refuse.
+"""Admission of a new pod by the API server: limit range defaults, priority and runtime classes, tolerations of extended
+resources (on GKE), Pod Security, quotas.
 
 The order is the API server's: what changes the pod, validation, what refuses it, quotas last. Sources: kubernetes
 `pkg/kubeapiserver/options/plugins.go`, `plugin/pkg/admission/{limitranger,priority,extendedresourcetoleration}/admission.go`,

@@ -1,4 +1,4 @@
-"""What is answered of a rollout: frozen records of names and numbers, read by questions, figures, CLI and pages.
+"""Records of a rollout's answer, for questions, figures, the CLI and pages.
 
 Rooms fill these, nothing here computes. Reasons are enums; the English sentence is rendered last and carried along, so
 that every reader shows the same words.

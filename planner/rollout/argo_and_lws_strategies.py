@@ -1,4 +1,4 @@
-"""Other strategies, those of other projects' kinds in their own fields: each a patch, and the strategy that it makes.
+"""Alternative strategies of Argo Rollouts and LeaderWorkerSets in their own fields, each as a patch.
 
 Source: argo-rollouts 1.9 `utils/replicaset/canary.go` (with a router the canary comes on top of the stable set, unless
 ``dynamicStableScale`` takes from it as the weight shifts); lws 0.8 ``rollingUpdateParameters`` (surge groups come first).

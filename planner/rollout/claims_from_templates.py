@@ -1,4 +1,4 @@
-"""Claims that are made for pods: ResourceClaims and volume claims from templates, and what kube-scheduler makes itself.
+"""Claims created for pods: ResourceClaims and volume claims from templates, and those that kube-scheduler creates.
 
 They count against quotas as the pods do. A pod with a claim that a quota refuses is there all the same, and isn't tried until
 the claim is made.

@@ -1,4 +1,4 @@
-"""The clock of a run, and its turns: which controllers may have something to do.
+"""The clock of a run, and which controllers may have work at the next turn.
 
 Three clocks run side by side. ``tick`` counts the times that all pods under way came to something (`Simulation.tick`).
 ``now`` is the moment in the pods' timestamps, a second later with each tick. ``ms`` is the time of requests to the API

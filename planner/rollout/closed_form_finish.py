@@ -1,4 +1,4 @@
-"""The rest of a rollout by numbers: every pod that is still to come surely has a node, wherever those before it went.
+"""Computes the end of a rollout in closed form once every pod still to come surely has a node.
 
 Its first moment is played, since there controllers race: how many pods are made before others act. From then on nothing
 moves but the Deployment's own pods. Each that starts is Ready a step later, each that ends is gone, and what that lets

@@ -1,4 +1,4 @@
-"""Rollouts with a course that is certain without simulating every pod: interchangeable pods, counted instead of placed.
+"""Computes rollouts in closed form if their course is certain: interchangeable pods are counted instead of placed.
 
 Holds for a new revision of the same size as the old one, of a shape that only static filters and resources judge, with
 no other pod waiting for the same nodes: every pod then takes exactly one seat wherever it goes (see

@@ -1,4 +1,4 @@
-"""What waits for a rollout, and how long: whether it would cut off one that completes, and which time to set.
+"""Timeouts of deploy tools that wait for a rollout: whether one cuts a completing rollout off, and the timeout to set.
 
 Sources: helm `pkg/cmd/upgrade.go` (``--timeout``: 5 minutes by default; ``--wait``; Helm 4 calls ``--atomic`` ``--rollback-on-failure``; Helm
 3 doesn't wait for the last maxUnavailable pods, Helm 4 does); kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with

@@ -1,4 +1,4 @@
-"""Devices that a node offers twice: as an extended resource of a device plugin, and in a ResourceSlice of a driver of the same vendor.
+"""Devices that a node advertises twice: by a device plugin, and in a ResourceSlice of the same vendor.
 
 kube-scheduler counts each by itself. A pod that is given a device in use fails at its start: the kubelet's device manager refuses it
 (UnexpectedAdmissionError), or the program finds the device taken. Source: NVIDIA's DRA driver, *the device plugin and the GPU kubelet

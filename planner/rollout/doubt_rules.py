@@ -1,4 +1,4 @@
-"""The rules that doubt an answer and don't make it another: a list that is missing, a webhook that isn't played.
+"""Rules that add a doubt to an answer without changing its verdict: a missing list, a webhook that isn't simulated.
 
 To add one, write a function of `Played` that yields `Doubt`s and put it into `RULES`. What makes the verdict *not known* is an
 `Unknown` of `planner.rollout.unknowns` instead; who may act meanwhile is played in `planner.rollout.race_doubts`.

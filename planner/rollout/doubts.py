@@ -1,4 +1,4 @@
-"""What an answer isn't sure of, as values in one list, and whether that list leaves it proven.
+"""Doubts of an answer as values in one list, and whether the answer is still proven with them.
 
 A rule adds a doubt by a function of `planner.rollout.doubt_rules.RULES`, or as an `Unknown` of `planner.rollout.unknowns`,
 which makes the verdict *not known*. Every door shows the whole list: none picks from it.

@@ -1,4 +1,4 @@
-"""What pods of any template do to the others: whom they displace, what can't be rolled out beside them, and who has to promote them."""
+"""How a workload's pods affect others: whom they preempt, which rollouts they block, who must promote."""
 
 from __future__ import annotations
 

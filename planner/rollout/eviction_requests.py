@@ -1,4 +1,4 @@
-"""Pods evicted through the Eviction API, as often as it lets them: budgets may refuse, controllers make new pods meanwhile.
+"""Evicts pods through the Eviction API as often as budgets allow; controllers replace them meanwhile.
 
 What a budget allows is `planner.kubernetes.disruption_budgets`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """

@@ -1,4 +1,4 @@
-"""A run as a film: at each of its quiet moments which pod has which seats of which node, and which pods wait.
+"""Records a run as a film: at each quiet moment, which pods hold which seats of which nodes, and which are pending.
 
 A `Camera` looks on while the engine plays; `developed` makes the film of what it saw. Nothing here plays anything: there is no
 frame of what wasn't played. The numbers beside a frame are the engine's own (`planner.rollout.pod_counts`).

@@ -1,4 +1,4 @@
-"""The policy of both doors, the gate and the webhook: what is let pass, as ``headroom.toml`` says it.
+"""The policy of the gate and the webhook, from ``headroom.toml``: what is allowed.
 
 ::
 

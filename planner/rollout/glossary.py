@@ -1,5 +1,6 @@
-"""What the words mean: the pages' glossary and docs/glossary.md are made from the file beside this, and from nothing else. It explains
-every word of a verdict and of a reason (`planner.rollout.verdict_wording`)."""
+"""The glossary of the pages and docs/glossary.md, from the file beside this module. It explains every word of a verdict
+and of a reason (`planner.rollout.verdict_wording`).
+"""
 
 from __future__ import annotations
 

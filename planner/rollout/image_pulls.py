@@ -1,4 +1,4 @@
-"""Images that nodes don't have yet, as far as their status tells: which new pods begin with a pull, where, and how large it is.
+"""Images that nodes don't have yet, by their status: which new pods start with a pull, where, and its size.
 
 A node's status lists its largest images only, 50 unless its kubelet is told otherwise (``nodeStatusMaxImages``): one that lists so many may
 have others. Source: kubernetes `pkg/kubelet/nodestatus/setters.go` `Images`.

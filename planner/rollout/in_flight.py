@@ -1,4 +1,4 @@
-"""Who is not at rest: workloads that a snapshot shows midway, with controllers that go on by themselves.
+"""Workloads in flight: a snapshot shows them midway, and their controllers go on by themselves.
 
 A controller is at rest when its pods are as many as they shall be, and of the revision they shall be, and no autoscaler sets other
 replicas as soon as it looks. Everyone else is played

@@ -1,5 +1,6 @@
-"""Workloads that aren't at rest, as a person is told of them: what the controllers go on with, and rollouts that stand still though no
-controller has anything to do: a pod of theirs waits, a user has to resume them or to delete their pods."""
+"""The report of workloads in flight: what their controllers do next, and rollouts that stand still because a pod is
+pending or a user must resume them or delete pods.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who of the input may act by itself while a rollout goes on, though no recording tells when: where it may decide, nothing is proven.
+"""Actors that may act during a rollout at an unknown time: where they may decide, nothing is proven.
 
 Autoscalers of pods move replicas, schedules begin Jobs, Jobs make their next pods and end; pods leave nodes that are going, that
 are cordoned, or that put them out after a time; what is being deleted goes, with all that is in it.

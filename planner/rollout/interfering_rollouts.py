@@ -1,4 +1,4 @@
-"""Which rollouts in flight have to be played beside a change, since their pods and its pods may want the same room.
+"""Which rollouts in flight must be simulated together with a change, since their pods may need the same room.
 
 A rollout is left out where its pods are on, and may go to, no node that is one for the change's pods: neither directly, nor
 by way of other rollouts or waiting pods that may go to nodes of both. All are left out where the change finds room whatever

@@ -1,4 +1,4 @@
-"""Pods that kubelets refuse once they are bound: kube-scheduler doesn't look at what these look at.
+"""Pods that a kubelet refuses after they are bound, by rules that kube-scheduler doesn't check.
 
 A kubelet refuses a pod for NUMA alignment (`single-numa-node`, `restricted`), CPU alignment, devices that became unhealthy, room that is
 less than the API server knows, labels that changed, pressure, or a feature that it doesn't have. The pod fails, and its ReplicaSet makes

@@ -1,4 +1,4 @@
-"""Whether Kueue lets the pods of a change in: the Workloads that its integrations would make of it, put to the rules of its queues.
+"""Whether Kueue admits a change's pods: builds the Workloads that Kueue would, and runs its queues' rules.
 
 What is let in gets what its flavors add to a pod, so that its place is looked for there; what isn't keeps Kueue's gate. Of Jobs,
 JobSets, Ray's, Kubeflow's, LeaderWorkerSets and pod groups all pods of one Workload are let in or none; of a Deployment each pod by

@@ -1,4 +1,4 @@
-"""Whom Kueue evicts for a change, and what becomes of them: their pods go, and the queues are played again with the victims in line.
+"""Which workloads Kueue evicts for a change, and their end: pods deleted, queues run again with the victims pending.
 
 Source: kueue at ff69552e79ad, `pkg/scheduler/preemption/preemption.go` (`IssuePreemptions`), `pkg/controller/jobframework/reconciler.go`
 (an evicted job is stopped and waits again), `pkg/controller/jobs/pod/pod_controller.go` (`Stop`: its pods are deleted),

@@ -1,4 +1,4 @@
-"""Pods of the queue that stand in no line, since they are nominated for a node or were: thousands where a DaemonSet preempts on each.
+"""Pending pods nominated for a node, kept outside the groups of pending pods: thousands with DaemonSets.
 
 An event wakes them by what refused them, all at once where that is amounts alone; what is awake stands in a heap. So an event, and the
 next pod's turn, cost no look at each of them.

@@ -1,4 +1,4 @@
-"""What a watch sees of a rollout: one look after the other is folded into its course, with what others did meanwhile.
+"""The course of a rollout that a watch observes: successive looks, and events by others meanwhile.
 
 The course is what `headroom review` tells of the newest look (`planner.rollout.past_rollouts`), once the controller has seen the write
 (``status.observedGeneration``). A watch adds what no single look holds: the fewest Ready pods, a deadline that passed, nodes that

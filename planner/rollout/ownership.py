@@ -1,4 +1,4 @@
-"""The snapshot's pods by who owns them and where they are: indices, worked out once a cluster."""
+"""Indexes of the snapshot's pods by owner and by node, computed once a cluster."""
 
 from __future__ import annotations
 

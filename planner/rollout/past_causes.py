@@ -1,4 +1,4 @@
-"""Why a rollout hung, and what ended it: told from what pods, conditions and events still say, and "not seen" where nothing does.
+"""Why a past rollout was stuck and what ended that, from pods, conditions and events; "not seen" if nothing shows it.
 
 Sources: kubernetes `pkg/scheduler/framework/types.go` `FitError` (the words of a pod that waits), `pkg/scheduler/framework/plugins/*` (each
 filter's words); `pkg/controller/replicaset/replica_set.go` `manageReplicas` and `pkg/controller/controller_utils.go` (FailedCreate);

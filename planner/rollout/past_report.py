@@ -1,4 +1,4 @@
-"""The rollouts of a snapshot's past as a person reads them: one sentence, and a line each."""
+"""The report of a snapshot's past rollouts: one sentence, and a line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rollouts there were: the revisions of a workload in the order they came, from what its controller keeps of them.
+"""Past rollouts of a workload: its revisions in order, from what its controller keeps.
 
 Sources: kubernetes `pkg/controller/deployment/util/deployment_util.go` `SetNewReplicaSetAnnotations` (a ReplicaSet that is used again gets
 the next number, and its last one goes to ``revision-history``), `pkg/controller/deployment/sync.go` `scaleReplicaSet` (``Scaled up replica set

@@ -1,4 +1,4 @@
-"""Look back: which rollouts there were, which of them hung, how long, why, and what ended it, from what remains in one snapshot.
+"""Past rollouts in one snapshot: which were stuck, how long, why, and what ended that.
 
 *Hung*: for at least `HUNG_SECONDS`, and for longer than three times the longest start-up of the workload's other pods (else of the
 cluster's), nothing of a rollout moved while it wasn't done, or its deadline passed. Only what objects still show counts: a pod's own times,

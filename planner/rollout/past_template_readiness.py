@@ -1,4 +1,4 @@
-"""Whether pods like those of a change have ever got Ready."""
+"""Whether pods like a change's pods were ever Ready."""
 
 from __future__ import annotations
 

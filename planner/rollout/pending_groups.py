@@ -1,4 +1,4 @@
-"""Lines of refused pods in a run: those that are alike wait together, and the first of them is tried for all.
+"""Groups of identical refused pods in a run: they are pending together, and only the first is tried.
 
 What refuses one of several pods that are alike refuses all of them until something happens that could help. So they
 stand in one `PendingGroup`, and only its first pod is tried. Lines that the same events wake share a `Group`: they are tried in

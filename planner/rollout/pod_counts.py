@@ -1,4 +1,4 @@
-"""What a moment of a rollout looks like: counts of one workload's pods, kept up to date while they come and go."""
+"""Counts of one workload's pods at a moment of a rollout, updated as pods come and go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ticks as seconds: how long a workload's pods take to start and to end.
+"""Converts ticks to seconds: how long a workload's pods take to start and to terminate.
 
 Start-up is learnt from the snapshot (from scheduled to Ready, the median of its pods), termination is the grace period.
 Both are estimates, and both can be given.

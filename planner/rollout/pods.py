@@ -1,4 +1,4 @@
-"""The pods of a run: the snapshot's as soon as the run needs them, and those made during it.
+"""The pods of a run: the snapshot's, loaded when needed, and those created during the run.
 
 A snapshot may hold tens of thousands of pods of which a rollout meets a few. So a pod of the snapshot is put in motion,
 as a `LivePod`, only when it is asked for: by its index, or with all pods of its owner, node or namespace.

@@ -1,4 +1,4 @@
-"""An owner's pods as numbers: how many are in which state, kept up to date by what happens to them."""
+"""Counts of an owner's pods by state, updated as they change."""
 
 from __future__ import annotations
 

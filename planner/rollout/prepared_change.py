@@ -1,4 +1,4 @@
-"""What is asked of a rollout, worked out against a snapshot: which workloads change into what, and how long its pods take."""
+"""Prepares a requested rollout against a snapshot: which workloads change into what, and how long their pods take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods that wait are tried again after something happened: the queueing hints of what refused them.
+"""kube-scheduler's queueing hints: which pending pods are retried after an event.
 
 Source: the plugins' EventsToRegister (kubernetes `pkg/scheduler/framework/plugins`).
 """

@@ -1,5 +1,6 @@
-"""What may come out otherwise, though no lot is drawn: where seconds decide who is tried first, an autoscaler moves the replicas
-while the rollout goes on, or another controller acts on its own. What may be played is, and said where it changes the verdict."""
+"""Doubts about races: seconds decide which pod is tried first, an autoscaler changes the replicas during the rollout,
+another controller acts. Races are simulated where possible, and named where they change the verdict.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often verdicts agree with recordings of real control planes: counted by `make docs` from ``tests/conformance``, held there by tests."""
+"""How often verdicts agree with recordings of control planes: `make docs` counts it from ``tests/conformance``."""
 
 from __future__ import annotations
 

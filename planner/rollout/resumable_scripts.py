@@ -1,4 +1,4 @@
-"""A way out, or a change that needs none, as one script: it waits after each step, can be stopped, and goes on later."""
+"""Writes a remedy, or a change without one, as one script that waits after each step and can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload's own rollout at the replicas that its autoscaler may give."""
+"""A workload's own rollout at the replicas that its autoscaler may set."""
 
 from __future__ import annotations
 

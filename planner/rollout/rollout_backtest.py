@@ -1,4 +1,4 @@
-"""Whether a rollout that hangs still would have been told before: only where the cluster as it was then can be made again.
+"""Backtest of a stuck rollout: would Headroom have predicted it? Only if the earlier cluster can be rebuilt.
 
 That is so where nothing but the rollout's own pods has come or gone since it began: no pod, no node, and events reach back to its begin, so
 that what went is told of. Then the snapshot without its pods, with its older template, is what was there.

@@ -1,5 +1,5 @@
-"""How long a rollout takes, as a band: its course is played again and again, with the time of each start-up, termination, image pull and
-arrival of nodes drawn from those that were seen.
+"""How long a rollout takes, as a band: simulated many times with durations of starts, terminations, image pulls and new
+nodes drawn from past ones.
 
 The engine's steps wait for the slowest of their pods. Controllers don't: they make the next pod as soon as one is available or gone. So a
 course is read from the timeline as a chain (which start or deletion waits for how many others), and played with drawn times.

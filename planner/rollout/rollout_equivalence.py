@@ -1,4 +1,4 @@
-"""What a rollout can depend on, so that rollouts that are alike have one answer.
+"""Everything that a rollout's answer can depend on, as a key: rollouts with equal keys share one answer.
 
 Two workloads of one kind and name are alike if they, their ReplicaSets, what else is in their namespaces and the nodes
 that all of it is on differ in the names of namespaces and nodes only: then the cluster seen from the one is the cluster

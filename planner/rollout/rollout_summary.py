@@ -1,4 +1,4 @@
-"""One workload's rollout in short."""
+"""The summary of one workload's rollout."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is told beside the room that a rollout needs: a deploy timeout that is shorter than its probes allow, a budget that no drain gets
-past, a shell that keeps SIGTERM from the program. No verdict depends on it.
+"""Warnings beside the room that a rollout needs: a deploy timeout shorter than the probes allow, a budget that blocks
+drains, a shell that keeps SIGTERM from the program. They don't change a verdict.
 """
 
 from __future__ import annotations

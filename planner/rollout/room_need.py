@@ -1,4 +1,4 @@
-"""What room a rollout needs without a cluster: records, and the words for them."""
+"""Records and words for the room that a rollout needs without a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the nodes could hold a workload at all: what has no room on empty nodes needn't be played.
+"""Whether empty nodes could hold a workload at all: if not, no simulation is needed.
 
 A completed Deployment has all its pods of the new revision on nodes at the same time. Where the nodes that match hold fewer
 even with nothing else on them, it is stuck whatever its strategy is, and what makes room.

@@ -1,4 +1,4 @@
-"""One rollout from the change to its end: what happened at every quiet moment, and whether it completed."""
+"""Runs one rollout from the change to its end: events at every quiet moment, and whether it completed."""
 
 from __future__ import annotations
 

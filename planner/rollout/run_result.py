@@ -1,4 +1,4 @@
-"""A run of the engine as an answer: what became of each workload, its timeline, its end."""
+"""Turns a run into an answer: each workload's outcome, timeline, end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kube-scheduler's queue: which of the pods that wait is tried next, and which aren't tried until something happens.
+"""kube-scheduler's queue: which pending pod is tried next, and which wait for an event.
 
 As in kube-scheduler a pod is **active** (never tried, or to be tried anew), **unschedulable** (refused, until an event
 that could help wakes it) or **gated** (not tried at all); pods **nominated** for a node with their victims still on it,

@@ -1,4 +1,4 @@
-"""What a user does to the cluster while a rollout goes on: nodes come and go, a Job ends, gates and quotas change."""
+"""Applies a user's events during a rollout: nodes added or removed, a Job that ends, gates, quotas."""
 
 from __future__ import annotations
 

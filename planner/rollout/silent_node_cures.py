@@ -1,4 +1,4 @@
-"""What lets a rollout finish that is stuck behind nodes that don't answer: each cure is played before it is told."""
+"""Fixes for a rollout that is stuck behind unreachable nodes: each is simulated before it is offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that don't answer (no word of their kubelet): their pods aren't Ready, nothing ends there, and after a time they are evicted.
+"""Unreachable nodes (their kubelet is silent): pods there aren't Ready, don't terminate, and are evicted after a time.
 
 Sources: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`monitorNodeHealth`, `MarkPodsNotReady`,
 `handleDisruption`), `pkg/controller/tainteviction/taint_eviction.go` (`processPodOnNode`, `getMinTolerationTime`).

@@ -1,4 +1,4 @@
-"""A cluster in motion: controllers and scheduler take turns until nothing is left to do, then a tick passes.
+"""Simulates a moving cluster: controllers and scheduler take turns until all is done, then a tick passes.
 
 In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
 and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick, and so does

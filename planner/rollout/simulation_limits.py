@@ -1,4 +1,4 @@
-"""Limits of what is played and told of a rollout."""
+"""Limits of what is simulated and shown of a rollout."""
 
 from __future__ import annotations
 

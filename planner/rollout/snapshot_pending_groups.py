@@ -1,4 +1,4 @@
-"""The snapshot's waiting pods: those that are alike and were refused stand in one line, worked out once a cluster.
+"""The snapshot's pending pods in groups: identical refused pods share a group, computed once a cluster.
 
 A line is a fact about the cluster, not about a run: each run has lines of its own above these (`planner.rollout.pending_groups`).
 Pods stay indices, so that a queue of tens of thousands costs no more than its kinds.

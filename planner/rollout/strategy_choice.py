@@ -1,4 +1,4 @@
-"""Which strategy to choose: those that nothing beats, and of these one, by weights that the reader may move.
+"""Chooses a strategy: those that no other beats, and of these one by weights that the user may change.
 
 A strategy beats another when it is at least as good in pods Ready at the worst moment, minutes, GPUs held beyond today's,
 pods of others evicted, and money, and better in one of them. Among those that nothing beats, each of the five is put on a

@@ -1,4 +1,4 @@
-"""Every strategy at once: maxSurge × maxUnavailable, and Recreate, each cell a simulated rollout."""
+"""The grid of strategies: maxSurge × maxUnavailable, and Recreate, each cell a simulated rollout."""
 
 from __future__ import annotations
 

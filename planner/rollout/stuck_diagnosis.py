@@ -1,4 +1,4 @@
-"""Why a rollout is stuck: from the end of a run to a reason, a sentence and the cycle of who waits for whom."""
+"""Diagnoses a stuck rollout: reason, sentence, and the cycle of pods that wait for each other, from a run's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that tolerate a NoExecute taint of their node for some seconds: they are deleted when these are over, and no budget is asked.
+"""Evictions by NoExecute taints: pods that tolerate a taint for some seconds are then deleted, without asking a budget.
 
 A node that doesn't answer has such a taint, too (`planner.rollout.silent_nodes`). Pods that don't tolerate one are deleted at once: those
 that are there all the same may go meanwhile (`planner.rollout.independent_actors`), and so may pods of DaemonSets, which are made there anew.

@@ -1,5 +1,5 @@
-"""Whether chance could change the verdict (the scheduler's ties, the order of controllers): proven where a bound proves it, sampled
-where not.
+"""Can random tie-breaks (kube-scheduler's ties, the order of controllers) change the verdict? Proven with bounds where
+possible, else sampled.
 
 The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
 one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever

@@ -1,4 +1,4 @@
-"""Waiting pods that a rollout never meets: they may be left where they wait, and only what it meets is played.
+"""Pending pods that a rollout never affects: the simulation leaves them out.
 
 They wait for nodes without pods of the rollout, which its new pods can't go to either; they preempt no pod, and no disruption budget
 covers them. Wherever they go, the rollout goes the same. What only the run shows is looked at after it: which pods were preempted,

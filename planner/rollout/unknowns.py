@@ -1,4 +1,4 @@
-"""What an answer depends on and isn't known: named, and the verdict is then "unknown" rather than a guess."""
+"""Unknown inputs on which an answer depends: they are named, and the verdict is "unknown" instead of a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts and reasons in words: the pages', the command's and the documents' are these."""
+"""Words of verdicts and reasons, for pages, commands and documents."""
 
 from __future__ import annotations
 

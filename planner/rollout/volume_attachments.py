@@ -1,4 +1,4 @@
-"""Which node has which volume that one node holds at a time: the attach-detach controller, as far as pods wait for it.
+"""Which node has which volume that only one node can hold: the attach-detach controller, as far as pods wait for it.
 
 kube-scheduler never looks at attachments. A pod that it puts on a node without its volume waits there in ContainerCreating until
 no pod object of the node that has the volume wants it any more. First come, first served; of several nodes that want a volume

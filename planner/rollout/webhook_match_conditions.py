@@ -1,4 +1,4 @@
-"""A webhook's ``matchConditions``: which of the objects that its rules select it isn't called for, as far as an object's fields are known.
+"""A webhook's ``matchConditions``: for which selected objects it isn't called, as far as an object's fields are known.
 
 Source: kubernetes `staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go` `Match`: one condition that is
 false skips the webhook, whatever the others come to; one that fails skips it under failurePolicy Ignore, else the object is refused.

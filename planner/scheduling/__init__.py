@@ -1,1 +1,1 @@
-"""Where a pod can go: kube-scheduler's rules on arrays."""
+"""Where a pod can be placed: kube-scheduler's rules on arrays."""

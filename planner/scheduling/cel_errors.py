@@ -1,4 +1,4 @@
-"""Why a CEL selector gives no answer. Apart from `device_selectors`: its library takes longer to load than a verdict to be played."""
+"""Why a CEL selector gives no answer. Apart from `device_selectors`: its library takes longer to load than a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CEL expressions over objects of which not all fields are known: true, false, an error, or not known.
+"""Evaluates CEL expressions over objects with unread fields: true, false, an error, or not known.
 
 A part of an expression that meets an unknown field is unknown, whatever comes of it; ``&&``, ``||``, ``!``, ``?:``, ``has``, ``exists`` and
 ``all`` go by what of their parts decides. Source: CEL's language definition, *Logical Operators*, *Macros*, *Field Selection*: a field that

@@ -1,4 +1,4 @@
-"""A snapshot compiled for scheduling: struct-of-arrays over nodes, pods grouped by what they share.
+"""A snapshot compiled for scheduling: struct-of-arrays over nodes, pods grouped by shared demands.
 
 Axis order is [resource, node] everywhere. The compiled cluster never changes; a simulation copies the few arrays it
 writes to (`planner.scheduling.state`). Nodes alike in everything a pod can ask about form one node class, so that a

@@ -1,4 +1,4 @@
-"""CEL selectors of devices: whether a device satisfies one, the error that stops the scheduler, or "can't be told".
+"""CEL selectors of devices: whether a device satisfies one, the error that stops the scheduler, or not known.
 
 Source: `k8s.io/dynamic-resource-allocation/cel/compile.go`: a domain that isn't there is an empty map, an attribute that
 isn't there is an error. Of Kubernetes' CEL libraries versions and the strings' and quantities' common functions are known.

@@ -1,4 +1,4 @@
-"""Devices asked for through ResourceClaims, or through extended resources that a DeviceClass stands for (dynamic resource
+"""Devices requested through ResourceClaims, or through extended resources of a DeviceClass (dynamic resource
 allocation).
 
 Claims, requests and devices are gone through in the allocator's order, so that the first solution is its solution and

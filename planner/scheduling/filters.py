@@ -1,4 +1,4 @@
-"""Where a pod can go now: the default profile's filters over all nodes at once.
+"""kube-scheduler's filters (default profile): which nodes a pod fits now, for all nodes at once.
 
 Filters run in the profile's order and the first one a node fails gives its reason, as in kube-scheduler
 (`RunFilterPlugins`). Source: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` of 1.36 and each plugin.

@@ -1,4 +1,4 @@
-"""What is said of each node of a cluster: worked out once a cluster, and labels once a class of nodes that are alike."""
+"""Facts of each node (GPU model, pool, zone, offers), computed once a cluster and class of equal nodes."""
 
 from __future__ import annotations
 

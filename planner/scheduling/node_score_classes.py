@@ -1,4 +1,4 @@
-"""Nodes that nothing tells apart but their amounts, kept together: whom kube-scheduler takes of thousands, told by a few classes.
+"""Classes of nodes that differ only in amounts, so that choosing among thousands takes few scores.
 
 A shape of which many pods are placed has a ranking: its feasible nodes in classes of equals. What spreading, taints and
 preferences give is worked out for a class, not for a node; within one the nodes stand by the score of their amounts.

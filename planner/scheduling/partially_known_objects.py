@@ -1,5 +1,6 @@
-"""What is known of an object's fields, for conditions over it. Apart from `partial_cel`: its library takes longer to load than a verdict to
-be played."""
+"""Objects with fields that weren't read, as values for CEL conditions. Apart from `cel_with_unknowns`: its library
+loads slower than a verdict is simulated.
+"""
 
 from __future__ import annotations
 

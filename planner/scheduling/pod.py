@@ -1,4 +1,4 @@
-"""A pod in motion: what the scheduler and the controllers know of it during a simulation."""
+"""A pod in a simulation: what the scheduler and the controllers know of it."""
 
 from __future__ import annotations
 

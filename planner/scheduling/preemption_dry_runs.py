@@ -1,4 +1,4 @@
-"""Preemption on nodes as the snapshot has them: whom a pod would push out there, worked out for all nodes at once.
+"""Dry runs of preemption on the snapshot's nodes: which pods a pod would preempt, for all nodes at once.
 
 Source: kubernetes `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go` `SelectVictimsOnNode`.
 """

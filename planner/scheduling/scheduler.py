@@ -1,4 +1,4 @@
-"""kube-scheduler: one pod at a time from the queue, filters, scores, ties by seed, preemption where nothing fits.
+"""kube-scheduler: one pod at a time; filters, scores, breaks ties by seed, preempts if nothing fits.
 
 Source: kubernetes `pkg/scheduler/schedule_one.go`, `framework/preemption/preemption.go`,
 `framework/plugins/defaultpreemption/default_preemption.go`, `framework/types.go` (`FitError.Error`).

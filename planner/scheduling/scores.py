@@ -1,4 +1,4 @@
-"""Which node kube-scheduler prefers: the default profile's scores, weights and integer arithmetic.
+"""kube-scheduler's node scores: the default profile's plugins, weights and integer arithmetic.
 
 Weights (1.36 default profile): TaintToleration 3, NodeAffinity 2, PodTopologySpread 2, InterPodAffinity 2,
 NodeResourcesFit (LeastAllocated) 1, NodeResourcesBalancedAllocation 1, ImageLocality 1.

@@ -1,4 +1,4 @@
-"""What a user does to a cluster while it is played: said of names, and played by `planner.rollout.scripted_event_playback`."""
+"""An event that a user applies to the simulated cluster, in names; `scripted_event_playback` applies it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod's demands compiled against a cluster: what never changes while pods come and go is worked out once.
+"""A pod's demands compiled against a cluster: everything that doesn't change as pods come and go.
 
 Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework/plugins/*`, default profile of 1.36.
 """

@@ -1,4 +1,4 @@
-"""The part of a cluster that changes while pods come and go: free resources and counts of pods by what they match.
+"""The changing part of a cluster: free resources, and counts of pods by the terms that they match.
 
 A state is copied from a compiled cluster and changed one pod at a time. Counts are kept only for the selectors and
 terms that were asked about; the first question scans the pods, later changes are added as they happen.

@@ -1,4 +1,4 @@
-"""A node that isn't there yet: like one of its pool, empty but for what DaemonSets will take."""
+"""A node that doesn't exist yet, copied from one of its pool: empty except for the pods that DaemonSets will place."""
 
 from __future__ import annotations
 

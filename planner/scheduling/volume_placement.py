@@ -1,5 +1,5 @@
-"""What a pod's volumes ask of a node: where bound volumes are, where unbound claims can be had, how many volumes a node
-takes, which disks can't be shared.
+"""A pod's volumes and the nodes they allow: where bound volumes are, where unbound claims can be provisioned, attach
+limits, exclusive disks.
 
 A claim is bound once and then remembered: the first pod that gets a node decides where a late-binding claim's volume is.
 Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding` (`binder.go` `FindPodVolumes`,

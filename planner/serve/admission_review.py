@@ -1,4 +1,4 @@
-"""What is said of a write while the API server waits for it: a warning where the policy has something against it, else nothing.
+"""The answer to an admission review while the API server waits: a warning if the policy objects, else nothing.
 
 Silence is the rule: where nothing rolls, where the answer isn't known, and where time is up. `admission_review` reads the request of an
 AdmissionReview v1 (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).

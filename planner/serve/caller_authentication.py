@@ -1,4 +1,4 @@
-"""Which machines are answered: the API server's reviews and Prometheus' metrics may ask for a token or a client certificate.
+"""Authenticates callers: admission reviews and metrics may require a token or a client certificate.
 
 Where neither is set up, reviews are answered to every client of the port: an API server shows nothing of itself unless it is told
 to (AdmissionConfiguration, ``kubeConfigFile``), which managed clusters don't offer.

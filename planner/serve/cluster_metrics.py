@@ -1,4 +1,4 @@
-"""What is told of a cluster to a monitoring system: a few families of numbers, each bounded in its series.
+"""Metrics of a cluster: a few families, each with a bounded number of series.
 
 Labels are names out of the cluster, so a family has at most `LIMITS.series` of them, the ones that matter most first, and says
 how many it left out. What isn't known is left out, never 0.

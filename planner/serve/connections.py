@@ -1,4 +1,4 @@
-"""Connections: how many there are at once, how long a request may take to come, and one line a minute about those that ended.
+"""Limits of connections: how many at once, how long a request may take, and one log line a minute about closed ones.
 
 A connection that waits for its own request to be complete costs nothing to its client, so that those give way first: where
 there is no more room, the connection that has waited longest of the address that has most of them makes place for the new one. The

@@ -1,4 +1,4 @@
-"""What stands beside the pages, where ``headroom serve --dashboard`` runs them in one process: `app.py` takes it from here.
+"""Endpoints beside the pages if ``headroom serve --dashboard`` runs both in one process; `app.py` mounts them.
 
 Streamlit looks for ``app = st.App(…)`` in the text of app.py, so that it can't be a function that is given them.
 """

@@ -1,4 +1,4 @@
-"""Where machines ask: the paths beside the pages, the same for every way Headroom serves."""
+"""Paths of the machine endpoints beside the pages, the same for every way to serve Headroom."""
 
 from __future__ import annotations
 

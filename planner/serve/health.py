@@ -1,4 +1,4 @@
-"""Whether a server lives, and whether it can answer: what a kubelet probes, the same for every way Headroom serves.
+"""Liveness and readiness endpoints for kubelet probes, the same for every way to serve Headroom.
 
 ``/healthz`` is 200 while the process serves. ``/readyz`` is 200 once it can answer, 503 before; what was known when a cluster
 stops answering goes on being answered from, so that it doesn't become unready again.

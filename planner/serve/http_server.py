@@ -1,4 +1,4 @@
-"""The HTTP in front: TLS, paths, bounds. One process, one port."""
+"""The HTTP server: TLS, paths, limits. One process, one port."""
 
 from __future__ import annotations
 

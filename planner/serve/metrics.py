@@ -1,4 +1,4 @@
-"""What Prometheus gets: the cluster's families, the age of what is known, and what the webhook did."""
+"""The metrics endpoint: the cluster's families, the snapshot's age, and the webhook's counts."""
 
 from __future__ import annotations
 

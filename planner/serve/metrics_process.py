@@ -1,4 +1,4 @@
-"""Metrics worked out in a process of their own, which stands back behind those that answer reviews."""
+"""A separate low-priority process that computes metrics, so that reviews come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions that `headroom serve` kept, beside what came of them: how they are shown."""
+"""Lists the predictions that `headroom serve` kept, with the outcome of each."""
 
 from planner.history.prediction_scores import FIGURES, PREDICTIONS, PredictionSettings, notes, score_predictions
 from planner.questions.question import Question

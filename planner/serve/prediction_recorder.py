@@ -1,4 +1,4 @@
-"""What `headroom serve --predictions` keeps: each rollout's prediction, and what then came of it, in a journal of the store.
+"""Records each rollout's prediction and outcome (`headroom serve --predictions`) in a journal of the store.
 
 The webhook's verdict is written before the API server gets its answer. A rollout that the watch sees begin is predicted from the look before
 it, which also adds the numbers to the webhook's verdict (that verdict stays as it was told). The looks are compared in a process of their own that

@@ -1,4 +1,4 @@
-"""Limits of `headroom serve`: what it takes at once, and what it says."""
+"""Limits of `headroom serve`: requests at once, sizes, and words of an answer."""
 
 from __future__ import annotations
 

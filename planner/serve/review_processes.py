@@ -1,4 +1,4 @@
-"""Processes that answer reviews, each with a copy of the snapshot: Python answers one at a time, a machine has more cores.
+"""Processes that answer admission reviews in parallel, each with a copy of the snapshot.
 
 A thread a process sends it one question after another. While others wait, no way out is looked for: that takes as long as the
 verdict, and more get theirs so. A new snapshot goes to one process at a time, so that the others go

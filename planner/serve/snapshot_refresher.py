@@ -1,4 +1,4 @@
-"""A snapshot that is kept and taken anew every so many seconds, with the answers that are told of it."""
+"""Refreshes a snapshot every so many seconds, and the answers that depend on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdmissionReviews answered from the kept snapshot: a warning or nothing, in time or nothing.
+"""Answers AdmissionReviews from the latest snapshot in time: a warning, or nothing.
 
 Source of the documents: Kubernetes, "Dynamic Admission Control", Webhook request and response; admission.k8s.io/v1.
 """

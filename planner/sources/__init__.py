@@ -1,4 +1,4 @@
-"""The only room that touches the outside: files, the Kubernetes API, price lists, Prometheus."""
+"""Sources: the only package that reads from outside: files, the Kubernetes API, price lists, Prometheus."""
 
 from secrets import token_bytes
 

@@ -1,4 +1,4 @@
-"""A user's own accelerators and labels, out of a file."""
+"""Reads a user's own accelerators and labels from a file."""
 
 from __future__ import annotations
 

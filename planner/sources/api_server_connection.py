@@ -1,4 +1,4 @@
-"""GET requests to one API server: credentials taken anew where they expire, no redirect followed, so many a minute at most."""
+"""GET requests to one API server: renews credentials, follows no redirect, limits requests a minute."""
 
 from __future__ import annotations
 

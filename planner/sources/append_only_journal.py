@@ -1,4 +1,4 @@
-"""A journal of lines in a store's folder: each is appended whole, none is rewritten, and a process that ends loses none.
+"""An append-only journal in a store's folder: whole lines, never rewritten, none lost if a process ends.
 
 A file a day of a cluster: ``predictions/cluster=NAME/day=2026-11-29.jsonl``. What `headroom store compact` joins and deletes is elsewhere. A
 line that a full disk or a lost machine cut off is passed over; the next one begins on a line of its own.

@@ -1,4 +1,6 @@
-"""A bill from a file: FOCUS, Google's export, AWS' CUR or Azure's cost details as CSV, JSON or Parquet, OpenCost's ``/allocation`` as JSON; packed with gzip or not."""
+"""Reads a bill from a file: FOCUS, Google's export, AWS' CUR or Azure's cost details as CSV, JSON or Parquet,
+OpenCost's ``/allocation`` as JSON; gzip or not.
+"""
 
 from __future__ import annotations
 

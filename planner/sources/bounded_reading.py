@@ -1,5 +1,4 @@
-"""How much is read, from wherever: one limit for a whole reading, a smaller one for what is small by nature, and an end
-in time for what comes over a network.
+"""Limits every read: one limit for a whole reading, a smaller one for small files, and a deadline for networks.
 
 Files are opened here: a pipe without a writer, a device without an end, or a path that no system knows is an error
 in words, not a wait.

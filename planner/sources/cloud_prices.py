@@ -1,4 +1,4 @@
-"""Price lists of other clouds, read for ``headroom costs --price-list refresh --cloud``: no key is needed for either.
+"""Downloads other clouds' price lists for ``headroom costs --price-list refresh --cloud``. No key is needed.
 
 Azure: Retail Prices API, a page of JSON of 100 to 1,000 items each, and the address of the next
 (https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices, read 2026-11). Spot is a meter of its own.

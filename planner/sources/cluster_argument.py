@@ -1,4 +1,4 @@
-"""CLUSTER as it is written on the command line → snapshot."""
+"""Resolves the command line argument CLUSTER to a snapshot."""
 
 from __future__ import annotations
 

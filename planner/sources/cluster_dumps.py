@@ -1,4 +1,4 @@
-"""Clusters out of files: what ``kubectl get … -A -o json|yaml``, ``kubectl cluster-info dump`` and support tools write.
+"""Reads clusters from files: of ``kubectl get … -A -o json|yaml``, ``kubectl cluster-info dump``, support tools.
 
 Read are a List, several documents, single objects, arrays and lines of JSON; compressed (gzip, xz, bzip2) or not;
 archives (tar, zip) and folders of any depth: ``kubectl cluster-info dump --output-directory``, ``oc adm must-gather`` and

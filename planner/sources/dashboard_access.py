@@ -1,4 +1,4 @@
-"""Who may use the dashboard: the file that says how people sign in, who is let in, and which namespaces they see.
+"""Reads who may use the dashboard: the file with sign-in settings, allowed users, and their namespaces.
 
 One TOML file: ``[auth]`` is Streamlit's (an OIDC client: ``redirect_uri``, ``cookie_secret``, ``client_id``, …), ``[access]``
 is Headroom's. Nothing of it is written anywhere.

@@ -1,4 +1,4 @@
-"""The clusters that come with the planner: the demo, a large one from a production trace, and a small one of every kind.
+"""The clusters that ship with the planner: the demo, a large one from a trace, and a small one with every kind.
 
 Their files are in ``data/`` of a checkout and inside the package when installed.
 """

@@ -1,4 +1,4 @@
-"""GKE node pools: ``gcloud container node-pools list --format=json``, or the same live through google-cloud-container."""
+"""Reads GKE node pools: ``gcloud container node-pools list --format=json``, or live through google-cloud-container."""
 
 from __future__ import annotations
 

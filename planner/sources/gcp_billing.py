@@ -1,4 +1,4 @@
-"""SKUs of Compute Engine from the Cloud Billing Catalog, through google-cloud-billing over REST.
+"""Lists SKUs of Compute Engine from the Cloud Billing Catalog, through google-cloud-billing over REST.
 
 About 32,200 SKUs in seven pages of 5,000 (autumn 2026), some tens of megabytes: for ``headroom costs --price-list refresh`` only,
 never while a page is being drawn. List prices need no IAM role: an API key or any Google credentials will do.

@@ -1,5 +1,5 @@
-"""Who we are to an API server: a context of the kubeconfig (tokens, client certificates, exec plugins), or the service
-account of the pod that we run in. Nothing of it is kept or shown; the files aren't written.
+"""Credentials for an API server: a kubeconfig context (tokens, client certificates, exec plugins), or the pod's service
+account. They aren't stored, shown or written.
 
 Source: Kubernetes "Organizing Cluster Access Using kubeconfig Files" and "client-go credential plugins", v1.36; the reading
 itself is the `kubernetes` client's.

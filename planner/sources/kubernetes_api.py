@@ -1,4 +1,4 @@
-"""A live cluster through the API server, by kubeconfig context. Read only: GET requests, nothing else.
+"""Reads a live cluster through the API server, by kubeconfig context. GET requests only.
 
 Lists are paged and their raw JSON goes straight to the snapshot's decoder: the client's own model objects would cost
 ten times as long. A list that is refused (403) or not installed (404) is noted, not fatal.

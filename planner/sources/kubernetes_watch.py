@@ -1,4 +1,4 @@
-"""One watch of one kind: events as they come, until the server closes it.
+"""One watch of one kind: yields events until the server closes it.
 
 Source: Kubernetes API concepts, "Efficient detection of changes", "Watch bookmarks", "410 Gone responses", v1.36; recordings of
 a real API server are in tests/sources/data.

@@ -1,4 +1,4 @@
-"""Manifests as kubectl takes them: files, folders, standard input; and where in them each object stands.
+"""Reads manifests as kubectl does (files, folders, standard input), and each object's line in them.
 
 Source of what a folder gives: kubernetes `staging/src/k8s.io/cli-runtime/pkg/resource/visitor.go`, `ExpandPathsToFileVisitors`
 and `FileExtensions` (.json, .yaml, .yml; folders below only with ``--recursive``).

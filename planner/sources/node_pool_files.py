@@ -1,4 +1,4 @@
-"""Files that say how far node pools may grow: gcloud's JSON, Karpenter NodePools, the cluster autoscaler's status.
+"""Reads files with limits of node pools: gcloud's JSON, Karpenter NodePools, the cluster autoscaler's status.
 
 Which of them a file is shows in what it holds; several can be given together.
 """

@@ -1,4 +1,4 @@
-"""Containers' logs out of a folder.
+"""Reads containers' logs from a folder.
 
 Understood, relative to the folder, in any mix:
 

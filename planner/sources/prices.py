@@ -1,4 +1,4 @@
-"""Price tables from files: the embedded snapshot, the last refresh, and prices of the user's own."""
+"""Reads price tables from files: the embedded snapshot, the last refresh, and the user's own prices."""
 
 from __future__ import annotations
 

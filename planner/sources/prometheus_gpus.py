@@ -1,4 +1,4 @@
-"""How busy GPUs were, and their pods, from the exporters of their makers.
+"""GPU use by pod, from vendors' exporters in Prometheus.
 
 NVIDIA's DCGM exporter: `DCGM_FI_PROF_GR_ENGINE_ACTIVE` (0 to 1; there for slices too), `DCGM_FI_DEV_GPU_UTIL` (percent),
 `DCGM_FI_DEV_FB_USED` (MiB), labels ``UUID``, ``gpu``, ``GPU_I_ID``, ``modelName``, ``Hostname`` (dcgm-exporter

@@ -1,4 +1,4 @@
-"""When spot nodes came and went, from the metrics of kube-state-metrics: `kube_node_created` and `kube_node_labels`.
+"""Lifetimes of spot nodes from kube-state-metrics in Prometheus: `kube_node_created` and `kube_node_labels`.
 
 kube-state-metrics gives labels of nodes only where it is started with ``--metric-labels-allowlist=nodes=[…]``; it writes
 their keys with underscores, in lower case, words of camel case apart (kube-state-metrics `internal/store/utils.go`).

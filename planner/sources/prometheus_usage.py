@@ -1,4 +1,4 @@
-"""Use over time from a Prometheus server (or what speaks its HTTP API: Thanos, Mimir, managed services).
+"""Containers' use over time from Prometheus (or its HTTP API: Thanos, Mimir, managed services).
 
 Every request is bounded: points, series, bytes and seconds. A long stretch is asked for piece by piece, and namespace
 by namespace, because the API has no pages of its own.

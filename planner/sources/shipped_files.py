@@ -1,4 +1,4 @@
-"""Where the files are that come with the planner."""
+"""Paths of the files that ship with the planner."""
 
 from __future__ import annotations
 

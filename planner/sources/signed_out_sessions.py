@@ -1,4 +1,4 @@
-"""Who signed out: a sign-in's cookie is nothing from then on, whatever stands beside it and whichever process is asked.
+"""Signed-out sessions: after a sign-out its cookie is refused, in every process.
 
 What is signed out is told by what the provider said and signed, not by how it was sent: the session at the provider (``sid``)
 with everything issued for it until then, or else the person and the moment (``sub`` and ``iat``).

@@ -1,4 +1,4 @@
-"""Limits of what is read from outside, and of how often anybody is asked."""
+"""Limits of reads from outside, and of request rates."""
 
 from __future__ import annotations
 

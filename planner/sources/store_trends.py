@@ -1,4 +1,4 @@
-"""The table ``trends`` of a store, made of its tables ``pools`` and ``facts``: plain columns, read in no time."""
+"""The store's table ``trends``, made of its tables ``pools`` and ``facts``: plain columns, read quickly."""
 
 from __future__ import annotations
 

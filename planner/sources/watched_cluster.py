@@ -1,4 +1,4 @@
-"""A cluster that is watched: one reader a cluster and process, for everybody who asks.
+"""A watched cluster: one reader a cluster and process, shared by all sessions.
 
 Each kind has a thread: it lists, then watches from there. A watch that the server closes or the network cuts goes on from
 where it was; one that is too far behind (410) lists anew. What is told is folded into one `Picture`, of which a snapshot is

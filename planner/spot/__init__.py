@@ -1,1 +1,1 @@
-"""What spot would save: fitness, interruptions, economics."""
+"""Spot savings: suitability, interruptions, economics."""

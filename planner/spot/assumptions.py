@@ -1,4 +1,4 @@
-"""What a savings estimate rests on: every assumption once, with its unit, bounds, default, meaning and source."""
+"""The assumptions of a savings estimate: each with its unit, bounds, default, meaning and source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs cut into checkpointed pieces, and the closed forms for how long they take on nodes that are lost.
+"""Checkpointed jobs: closed forms for their duration on nodes that are interrupted.
 
 Symbols: M mean time between losses, R restart time, T work of a job, tau work between checkpoints, delta time to write
 one; all in hours.

@@ -1,4 +1,4 @@
-"""What spot would save in the whole cluster: which workloads move, which nodes then go, which spot nodes come.
+"""Spot savings of the whole cluster: which workloads move, which nodes go, which spot nodes come.
 
 The figures are of whole nodes. On-demand nodes alike (pool, machine type, prices) are one pool; workloads that may go leave
 it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.spot.node_consolidation`, with

@@ -1,4 +1,4 @@
-"""What spot would save: the same useful work, priced on demand and on spot, with everything that comes off the saving.
+"""The economics of spot: the price of the same useful work on demand and on spot, minus all losses.
 
 Hours that interruptions cost are bought again at the spot price, and what spot can't deliver is finished on demand: the
 two sides of the comparison always buy the same work. So capacity that was not there is never counted as saved, and a

@@ -1,4 +1,4 @@
-"""Lives and gaps of one's own spot nodes: fitted with censoring, beside the defaults, and back-tested.
+"""Lifetimes and gaps of the user's own spot nodes: fitted with censoring, compared with the defaults, back-tested.
 
 What was seen of nodes (`planner.inventory.spot_node_lifetimes`) becomes lives and gaps as `planner.spot.interruption` takes them. A
 node that an autoscaler took down, or that is still there, didn't end by being lost; one that was met when it was old counts

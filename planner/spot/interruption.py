@@ -1,4 +1,4 @@
-"""How long spot nodes live and how long it takes until one is had again: distributions to draw from and to reckon with.
+"""Distributions of spot nodes' lifetimes and of the gaps until a replacement comes.
 
 A place in the pool is up and down by turns: a life, the loss that ends it, a gap until a node is available again, the
 next life (an alternating renewal process). Lives are exponential with a hazard per VM-hour, cut at 24 hours for

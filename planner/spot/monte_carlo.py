@@ -1,4 +1,4 @@
-"""The Monte Carlo: many months of a pool's spot nodes, life by life, all nodes of all runs at once.
+"""Monte Carlo simulation of many months of a pool's spot nodes, all nodes of all runs at once.
 
 A lane is one node's place in the pool. It has its month's work to do and does it on one node after another, however long
 that takes. Each step of the loop is one life of every lane and the gap that its loss begins: how long it lasts, what is

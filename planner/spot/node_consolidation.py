@@ -1,4 +1,4 @@
-"""What moving some workloads to nodes of their own frees: which nodes go once the rest is packed more tightly.
+"""Which on-demand nodes go once some workloads move to other nodes and the rest is packed more tightly.
 
 Pods are moved and placed with kube-scheduler's filters (`planner.scheduling.filters`) on the compiled cluster: a target is a
 node that passes all of them, the fullest of those; nothing is preempted. Workloads leave a pool for new nodes like those

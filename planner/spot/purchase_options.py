@@ -1,4 +1,4 @@
-"""Every way of buying the same work, side by side: what it costs a month, what it risks, what it asks of the work."""
+"""Every way to buy the same work, side by side: monthly cost, risk, and demands on the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spot would save, as columns and words: for tables, the terminal and who copies what a workload needs."""
+"""Columns and words of spot savings, for tables, the terminal and copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cluster and the price book say of a workload's savings settings, joined with what the reader assumes."""
+"""Derives a workload's savings settings from the cluster and the price book, joined with the user's assumptions."""
 
 from __future__ import annotations
 

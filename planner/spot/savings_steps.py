@@ -1,5 +1,6 @@
-"""Money as a staircase: the bill, what packing frees, what spot is expected to save, what commitments save on what is left. Each step has
-its dollars a month, its risk, and who has to change what."""
+"""Savings as steps: the bill, what packing frees, what spot is expected to save, what commitments save on the rest.
+Each step has dollars a month, risk, and the required work.
+"""
 
 from __future__ import annotations
 

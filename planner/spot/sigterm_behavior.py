@@ -1,4 +1,4 @@
-"""What well-known programs do with SIGTERM when they are process 1 of a container.
+"""How well-known programs react to SIGTERM as process 1 of a container.
 
 The kernel drops a signal for process 1 unless it has installed a handler for it (Linux `pid_namespaces(7)`), so that a
 program which would simply die elsewhere goes on working here until it is killed.

@@ -1,4 +1,4 @@
-"""How much of a pool to buy on spot: every share from none to all, its cost against the risk of too few nodes."""
+"""The mix of spot and on-demand nodes in a pool: each share's cost against the risk of too few nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a workload fit for spot? The checklist's verdict, the patch that cures what can be cured, and how to prove it.
+"""Whether a workload suits spot: the checklist's verdict, a patch that fixes what it can, and a test that proves it.
 
 After Kubecost's spot checklist (controller, replicas, local storage, budget, update strategy, override by annotation)
 and Google's advice for Spot VMs on GKE, with the signal path added. Being ready is no guarantee: what a program does

@@ -1,5 +1,4 @@
-"""The points of the spot checklist: one small function each, from what the snapshot shows to an outcome of `checklist.json`, which
-has its words."""
+"""The checks of the spot checklist, one small function each; `checklist.json` has the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a pod has from its SIGTERM until its spot node is gone, by provider."""
+"""The termination notice by provider: how long a pod has from SIGTERM until its spot node is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spot saves one workload."""
+"""Spot savings of one workload."""
 
 from __future__ import annotations
 

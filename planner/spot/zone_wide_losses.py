@@ -1,4 +1,4 @@
-"""What all spot nodes of a zone share: losses that take them all at once, and the gap in which none is had again."""
+"""Zone-wide losses of spot nodes: events that take all at once, and the gap until capacity returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only Streamlit code outside `pages/` and `app.py`: what pages are made of.
+"""The dashboard's Streamlit code outside `pages/` and `app.py`.
 
 A page reads like this (pages/health.py)::
 

@@ -1,4 +1,4 @@
-"""An answer on a page as its question describes it: key figures, the sentence, listings, notes."""
+"""Shows an answer as its question describes it: key figures, the sentence, listings, notes."""
 
 from __future__ import annotations
 

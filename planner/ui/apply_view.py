@@ -1,4 +1,4 @@
-"""What one does with an answer: the steps of a way out, and how a chosen change is applied and undone."""
+"""Shows the steps of a remedy, and how a chosen change is applied and undone."""
 
 from __future__ import annotations
 

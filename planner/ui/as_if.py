@@ -1,5 +1,5 @@
-"""*As if*: changes of the cluster that every page answers with, on a bar above each page; opened, the list of them, put together by choosing
-or typed, and what they come to beside today.
+"""*As if*: a bar above each page with changes of the cluster that every page answers with, and the dialog that edits
+them.
 
 The list is the one that ``--change`` takes; it stands in the link. Supposing changes nothing in the cluster.
 """

@@ -1,4 +1,4 @@
-"""Capacity: the map of seats (who holds what, what holds a pending pod's place, a node that is lost), what fits, pools and resources."""
+"""The page Capacity: the seat map (seats by workload, pending pods, a lost node), what fits, pools and resources."""
 
 from __future__ import annotations
 

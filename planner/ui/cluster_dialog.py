@@ -1,5 +1,4 @@
-"""The dialog *Cluster*: another one, how to make a snapshot, what was read of this one and what was found; and the page of a link
-without its snapshot."""
+"""The dialog *Cluster*: choose one, make a snapshot, see what was read; and the page of a link without its snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Clusters page: which clusters, what they have together, and where something would fit."""
+"""The page Clusters: each cluster, their sum, and where something would fit."""
 
 from __future__ import annotations
 

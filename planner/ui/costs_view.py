@@ -1,4 +1,4 @@
-"""What the cluster costs a month and whom, by pool and way of buying, what is idle, how old the prices are."""
+"""The page Costs: monthly cost by pool, purchase option and owner, what is idle, and the age of the prices."""
 
 from __future__ import annotations
 

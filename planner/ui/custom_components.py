@@ -1,4 +1,4 @@
-"""Parts of a page with a script of their own: the film, the grid of strategies, the map of seats; each registered once a server."""
+"""Page components with a script of their own: film, strategy grid, seat map. Each is registered once a server."""
 
 from __future__ import annotations
 

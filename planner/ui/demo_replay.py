@@ -1,4 +1,4 @@
-"""The demo as a live cluster would be: its made moments one after the other, each of which every page answers for."""
+"""Replays the demo as a live cluster: its prepared moments one after the other, each answered by every page."""
 
 from __future__ import annotations
 

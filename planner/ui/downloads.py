@@ -1,4 +1,4 @@
-"""Downloads: made when clicked, without running the page again."""
+"""Download buttons: the file is made on click, without a rerun of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error becomes a sentence on the page: what, where, and how to fix it."""
+"""Shows an error as a sentence on the page: what, where, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a film, on a page: one function that takes what was filmed."""
+"""Shows the film of a run on a page."""
 
 from __future__ import annotations
 

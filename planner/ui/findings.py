@@ -1,4 +1,4 @@
-"""Findings on a page: as lines, and as a table."""
+"""Shows findings on a page: as lines, and as a table."""
 
 from __future__ import annotations
 

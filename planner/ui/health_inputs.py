@@ -1,5 +1,6 @@
-"""What is given beside the cluster on Health and on a workload's page: logs, use over time, how the kubelets are set up and what to
-change of it, how services are recognised and other clusters to compare with."""
+"""Inputs of the health pages beside the cluster: logs, use over time, kubelet settings and their changes, how services
+are recognized, and other clusters to compare with.
+"""
 
 from __future__ import annotations
 

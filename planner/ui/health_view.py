@@ -1,5 +1,6 @@
-"""The Health page: what is wrong with each service, since when, and what to set; a row opens the workload's page, where all of it is. Memory
-by node: who is evicted first, cgroup values, room for file cache."""
+"""The page Health: each service's troubles, since when, and what to set; a row opens the workload's page. Memory by
+node: eviction order, cgroup values, page cache.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of history that the dashboard was started with (``HEADROOM_STORE``); while none is, and the demo is looked at, its own.
+"""The store of history that the dashboard uses (``HEADROOM_STORE``); for the demo without one, the demo's own.
 
 A link or a user can't name another: the server would read whatever address they give.
 """

@@ -1,4 +1,4 @@
-"""*Over time*: what changed, when GPUs are full, since when something is stuck, what to commit to."""
+"""The page *Over time*: what changed, when GPUs are full, since when something is stuck, what to commit to."""
 
 from __future__ import annotations
 

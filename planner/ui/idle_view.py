@@ -1,4 +1,4 @@
-"""GPUs that are held and not used, and what tokens cost, on the Money page: read from a Prometheus."""
+"""GPUs that pods reserve but don't use, and the cost of tokens, on the page Money: read from Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was worked out, kept for a while for all sessions: the least used forgotten first, each worked out once at a time."""
+"""A cache of answers for all sessions: it drops the least recently used, and computes each answer once at a time."""
 
 from __future__ import annotations
 

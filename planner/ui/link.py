@@ -1,4 +1,4 @@
-"""Widgets with their value in the URL, so that a copied link shows the same thing.
+"""Widgets with their value in the URL, so that a copied link shows the same page.
 
 The key of a widget is its URL parameter. Values in a URL come from anyone: one that the widget would refuse is replaced
 by the default, and the page says so beside the widget.

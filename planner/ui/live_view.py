@@ -1,4 +1,4 @@
-"""A live cluster on the pages: which snapshot of it a run answers for, how old that is, and when the page answers anew.
+"""A live cluster on the pages: which snapshot a run shows, its age, and when the page is rerun.
 
 A run answers for one snapshot from its first line to its last (`pinned`). Beside it a fragment of its own looks every other
 second whether there is a newer one; where there is, the page runs again, its inputs as they are. A page that takes long is run

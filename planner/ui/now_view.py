@@ -1,5 +1,6 @@
-"""*Now*: what is stuck, what is pending, what one loss breaks, what it costs; of each what to do next, and a button. Then the
-workloads that need attention; and *Every workload*, the table of them all."""
+"""The page *Now*: what is stuck or pending, what one loss breaks, and cost, each with the next step and a button. Then
+the workloads that need attention, and *Every workload*, the table of all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an object opens: its page, with its state in the link and nothing else's."""
+"""Links to an object's page (workload, rollout, node). A link carries the state of that page only."""
 
 from __future__ import annotations
 

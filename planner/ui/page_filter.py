@@ -1,4 +1,4 @@
-"""The filter on the pages: one control, kept by the link, and a line that says what it hides."""
+"""The filter of the pages: one control, kept in the link, and a line that says what it hides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around every page: the product's name and mark, its rooms, the views of the room that one is in."""
+"""The frame around every page: name and logo, the menu, and the views of the current menu entry."""
 
 from __future__ import annotations
 

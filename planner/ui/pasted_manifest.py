@@ -1,4 +1,4 @@
-"""A manifest in the place of a cluster: pasted, it is answered as the gate answers it, and its rollout opens on the nodes that hold it exactly."""
+"""A pasted manifest instead of a cluster: the gate's answer, and its rollout on nodes that hold it exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of node pools' limits and of the autoscaler, as inputs of a page that live in its URL."""
+"""Inputs of a page for node pools' limits and the autoscaler, kept in its URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A form that reads something from a Prometheus server, for this session and this snapshot.
+"""A form that reads from a Prometheus server, for this session and this snapshot.
 
 The address is never part of a link, and nothing is asked before a user presses the button: a link must not make this
 server call another one. The token stays in this session and is not kept after the answer.

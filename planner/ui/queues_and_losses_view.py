@@ -1,5 +1,6 @@
-"""Sections that a question answers as it describes itself: Kueue's queues, room that is made, what one loss would break. The last
-two are closed until they are asked for: on a large cluster they take seconds."""
+"""Sections that show a question's answer: Kueue's queues, make room, one loss. The last two are closed at first: they
+take seconds on a large cluster.
+"""
 
 from __future__ import annotations
 

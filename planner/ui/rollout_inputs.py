@@ -1,4 +1,4 @@
-"""What is changed: the widgets of the Rollout page, each a parameter of its URL."""
+"""Inputs of the page Rollout: widgets for the change, each a parameter of its URL."""
 
 from __future__ import annotations
 

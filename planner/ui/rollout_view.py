@@ -1,4 +1,4 @@
-"""The page of a workload: verdict, the grid that chooses its strategy with the film beside it, and the ways out."""
+"""The page of a workload: verdict, the strategy grid with the film beside it, and remedies."""
 
 from __future__ import annotations
 

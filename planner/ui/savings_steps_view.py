@@ -1,5 +1,6 @@
-"""Money as a staircase: the bill, packing, spot, commitments; each step a row of dollars, risk and work, and a slide for a manager. Then the
-moves to spot in their order, and who bears what before and after."""
+"""Savings as steps: the bill, packing, spot, commitments, each with dollars, risk and work, and a slide for a manager.
+Then the moves to spot in order, and each namespace's cost before and after.
+"""
 
 from __future__ import annotations
 

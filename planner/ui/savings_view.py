@@ -1,4 +1,4 @@
-"""The savings estimate: what it assumes, verdicts, key figures, steps, mix, checklist, history, downloads."""
+"""The savings estimate on a page: assumptions, verdicts, key figures, steps, mix, checklist, history, downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster this session looks at: one of the embedded ones, or one the user gave; and the link that names it.
+"""The cluster of this session, an embedded one or the user's, and the link that names it.
 
 A link names the cluster, the digest of its content and when it was taken. Where that very content isn't at hand, nothing
 is answered: a page for another cluster than the one that was sent would be worse than none.

@@ -1,4 +1,4 @@
-"""The prices of a session: what came with Headroom or was refreshed since, and what its account owns."""
+"""The prices of this session: Headroom's own or refreshed ones, and the commitments that the user's account owns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widgets of a question's settings: made from what its record declares, each a parameter of the link."""
+"""Widgets of a question's settings, made from its record's declarations, each a parameter of the link."""
 
 from __future__ import annotations
 

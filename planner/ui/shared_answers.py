@@ -1,4 +1,4 @@
-"""Answers kept for a while, for all sessions: each by everything it depends on (`planner.serve.processes.snapshot_fingerprint`).
+"""Answers shared by all sessions for a while, keyed by everything they depend on (`snapshot_fingerprint`).
 
 The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
 share an entry, and copies records to look into them. While an answer is worked out, after a second a line says what is being done, how far

@@ -1,4 +1,4 @@
-"""What every page shares: which cluster is looked at, and how old what is known of it is."""
+"""The sidebar of every page: the chosen cluster, and the age of its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who looks at the dashboard, and the page for those who have to sign in first.
+"""The signed-in user, and the page that asks a user to sign in.
 
 `person` is asked by the router before anything else, on every run: where people sign in and no client is there, no page runs,
 so that nothing of a cluster is read, worked out or sent.

@@ -1,4 +1,4 @@
-"""What stands before Streamlit where people sign in: nothing of a cluster leaves without a user who may see it.
+"""Middleware in front of Streamlit if sign-in is configured: no data of a cluster leaves without an allowed user.
 
 Streamlit's own sign-in tells a page who asks; it leaves open what isn't a page (files to download, uploads, its metrics), lets
 a session live for 30 days, and keeps a tab that is open as it is. Here:

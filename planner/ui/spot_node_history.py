@@ -1,4 +1,4 @@
-"""Lives and gaps of one's own spot nodes: where they are read from, and what they come to beside the defaults."""
+"""Lifetimes and gaps of the user's own spot nodes on the savings page: source, and comparison with the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each strategy costs: spare GPUs priced three ways beside the Ready pods that are given up without them."""
+"""The cost of each strategy on a page: spare GPUs at three prices, beside the Ready pods lost without them."""
 
 from __future__ import annotations
 

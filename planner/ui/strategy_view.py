@@ -1,4 +1,4 @@
-"""Every strategy: the grid that chooses one, why rows are alike, and what is applied for the chosen one."""
+"""All strategies on a page: the grid that chooses one, why rows are alike, and the commands of the chosen one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streamlit's own page and files, answered from memory: with what every page of ours needs asked for at once, and where the server is.
+"""Serves Streamlit's page and static files from memory, and preloads what every page needs.
 
 As it is, a browser asks for the code of a link, a figure or a field only when it has drawn the page as far as that, and looks for
 the server below the page's own path first, where there is none: it waits a tenth of a second before it looks elsewhere.

@@ -1,4 +1,4 @@
-"""Tables on a page: rows of named values become a DataFrame here and nowhere else."""
+"""Shows tables on a page: only here rows of named values become a DataFrame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would unblock all, in a dialog of Now; what the autoscalers' highest replicas come to."""
+"""The dialog *Unblock all* of the page Now; and rollouts at the autoscalers' highest replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user gave, kept an hour after it was last looked at: a page that is loaded again is a new session and has nothing.
+"""Keeps a user's uploads for an hour after their last use: a reloaded page is a new session without them.
 
 It is opened by three things together: a cookie that is random and that no script can read (`planner.ui.web_security.Guard` sets it), who is
 signed in, where people sign in, and the digest of what was given, which stands in the link. The link alone opens nothing.

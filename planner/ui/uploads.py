@@ -1,4 +1,4 @@
-"""Files given beside the cluster: read at once, their bytes let go of, and what was read kept in this session."""
+"""Reads uploaded files beside the cluster: parsed at once, the bytes dropped, the result kept in this session."""
 
 from __future__ import annotations
 

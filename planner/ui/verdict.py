@@ -1,4 +1,4 @@
-"""A verdict in words, with a glyph and a colour beside them: the first thing on a page."""
+"""Shows a verdict in words, with a glyph and a color."""
 
 from __future__ import annotations
 

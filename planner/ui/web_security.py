@@ -1,4 +1,4 @@
-"""What a browser is told beside the pages, and whom the server answers: headers, and a check of the Host.
+"""Security headers for browsers, and a check of the Host header.
 
 Pages are Streamlit's; this stands before it, for HTTP and for the websocket alike. A page of another site with a name that was
 rebound to this machine's address (DNS rebinding) sends that name as its Host: names that aren't this server's are refused.

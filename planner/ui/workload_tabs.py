@@ -1,5 +1,4 @@
-"""The tabs of a workload's page, and what stands in those beside its rollout: spot; memory and restarts with their evidence and cure; the same
-service elsewhere, what differs and what its readings suggest."""
+"""Tabs of a workload's page: spot; memory and restarts with evidence and fix; the service's other environments."""
 
 from __future__ import annotations
 

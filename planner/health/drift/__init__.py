@@ -1,1 +1,1 @@
-"""One service in several namespaces or clusters: what differs, and what that explains."""
+"""Drift of one service over several namespaces or clusters: what differs, and what the differences explain."""

@@ -1,4 +1,4 @@
-"""The values that are compared: one row an aspect, one cell an environment."""
+"""Compares a service's environments: one row an aspect (image, requests, probes, …), one cell an environment."""
 
 from __future__ import annotations
 

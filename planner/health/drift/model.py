@@ -1,4 +1,4 @@
-"""Environments side by side: the rule by which services are recognised, and what is said about them."""
+"""Records of the drift answer, and the rule by which workloads are recognized as one service."""
 
 from __future__ import annotations
 

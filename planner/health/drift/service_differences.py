@@ -1,4 +1,4 @@
-"""The same service in several environments, side by side: what differs, by how much, and what that explains.
+"""Compares a service's environments side by side: what differs, by how much, and what that explains.
 
 An environment is a namespace of a cluster. Services are recognised by a rule a person can edit: which label or name
 says what a workload is, and which words in names say where it runs (``api-dev`` and ``api-prod`` are both ``api``).

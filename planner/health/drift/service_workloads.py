@@ -1,4 +1,4 @@
-"""Which workloads are one service, and what is known of each: its pods, their use, their trouble."""
+"""Which workloads are the same service, and what is known of each: pods, use, troubles."""
 
 from __future__ import annotations
 

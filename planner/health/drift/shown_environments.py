@@ -1,4 +1,4 @@
-"""Which environments are shown where there are more than anybody reads side by side; downloads have all of them."""
+"""Which environments a table shows if there are too many to read side by side. Downloads have all."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who is throttled, evicted and killed: QoS, cgroup values, restarts, drift between environments."""
+"""Memory: throttling, evictions, OOM kills, QoS and cgroup values."""

@@ -1,4 +1,4 @@
-"""Pods that have gone, known by their names: which workload made them."""
+"""Finds the workload that made a deleted pod, by the pod's name."""
 
 from __future__ import annotations
 

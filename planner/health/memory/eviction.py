@@ -1,4 +1,4 @@
-"""In which order the kubelet evicts pods when memory runs short, and when that begins.
+"""The order in which the kubelet evicts pods under memory pressure, and the thresholds at which it begins.
 
 Sources: kubernetes 1.36 `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`, `addAllocatableThresholds`,
 `thresholdsMet`), `pkg/kubelet/eviction/eviction_manager.go` (`evictPod`: critical pods are passed over),

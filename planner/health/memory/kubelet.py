@@ -1,4 +1,4 @@
-"""What a node's kubelet is told about memory: features, swap and eviction thresholds, with Kubernetes' defaults.
+"""A kubelet's memory settings: features, swap and eviction thresholds, with Kubernetes' defaults.
 
 Sources: kubernetes 1.36 `pkg/kubelet/apis/config/v1beta1/defaults.go` and `validation/validation.go`,
 `pkg/kubelet/eviction/defaults_linux.go`, `pkg/kubelet/eviction/helpers.go` (`parseThresholdStatement`),

@@ -1,4 +1,4 @@
-"""What is listed of nodes, pods and containers: each value's name, its words, its fact. Amounts are bytes; None: not set, or unknown."""
+"""Columns of memory listings of nodes, pods and containers. Amounts are bytes; None: not set, or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every node's memory as the kubelet and the kernel see it: who holds what, who goes first, and how far off that is.
+"""Every node's memory as kubelet and kernel see it: use by pod, who is evicted or killed next, and when.
 
 Working sets are those of PodMetrics, else of the kubelets' own metrics where they are given; where there are none the
 figure is unknown (None), never 0. Pods without one stand outside the order of eviction: the kubelet has its own figures,

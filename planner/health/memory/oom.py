@@ -1,4 +1,4 @@
-"""Which container the kernel kills when a whole node is out of memory.
+"""The order in which the kernel's OOM killer kills containers when a node is out of memory.
 
 The kernel gives every process points: the pages it holds in memory and in swap, plus ``oom_score_adj`` thousandths of
 all pages there are (memory and swap), and kills the one with most points; a container's other processes go with it,

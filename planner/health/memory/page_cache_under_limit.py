@@ -1,4 +1,4 @@
-"""How much file cache a memory limit leaves, and what that does to a file that is read again.
+"""How much page cache a memory limit leaves a container, and how fast a file is then read again.
 
 A cgroup's limit holds anonymous memory and file cache together. What anonymous memory leaves is cache; when a file is
 larger than that and read from start to end, the kernel has dropped every page by the time it is wanted again (least

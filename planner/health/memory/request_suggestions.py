@@ -1,4 +1,4 @@
-"""Requests and limits worth suggesting, from what containers were seen to use.
+"""Suggests memory and CPU requests and limits from containers' observed use.
 
 The rule, in one place:
 

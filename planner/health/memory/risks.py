@@ -1,4 +1,4 @@
-"""What is risky in how memory is asked for, each as a Finding with its cure; one per workload and container.
+"""Memory risks in requests and limits, each a Finding with its fix, one a workload and container.
 
 The thresholds here are Headroom's own choice and stand as constants with the reason beside them; the rules they guard
 (ranking, limits, classes) are Kubernetes'.

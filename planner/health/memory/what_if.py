@@ -1,4 +1,4 @@
-"""What would change: other requests and limits for one workload, or other settings of the kubelets.
+"""The effect of other requests and limits of one workload, or other kubelet settings, on memory.
 
 Pods stay where they are and use what they use; only what is asked for, or how the kubelet is set up, differs. Whether
 the changed workload can still be placed and rolled out is the scheduler's matter: `planner.questions.memory` asks the engine.

@@ -1,1 +1,1 @@
-"""Why containers restart: causes with evidence, noise apart, and what would help (`report`)."""
+"""Why containers restart: causes with evidence, noise apart, and the fix (`report`)."""

@@ -1,4 +1,4 @@
-"""The rules: from one container's status, events, log, use and peers to a cause with evidence.
+"""Diagnoses a restarting container: from its status, events, log, use and peers to a cause with evidence.
 
 Each rule is a function that gives a diagnosis or None; `RULES` is their order, most telling first. Kubernetes' own
 reasons, each with its source, are in `planner.kubernetes.status_reasons`. Certain is only what Kubernetes itself says, or

@@ -1,4 +1,4 @@
-"""Rules about child processes that die inside a container that lives on: only the log tells."""
+"""Restart causes inside a container that lives on: child processes that die, seen only in the log."""
 
 from __future__ import annotations
 

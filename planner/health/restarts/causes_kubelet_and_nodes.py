@@ -1,4 +1,4 @@
-"""Rules about what the kubelet and the node do: probes that kill, pods that nodes lost, put out, or refused."""
+"""Restart causes from the kubelet and the node: failed probes, lost nodes, evictions, refusals at admission."""
 
 from __future__ import annotations
 

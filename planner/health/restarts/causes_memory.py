@@ -1,4 +1,4 @@
-"""Rules about memory that ran out: the container's, the node's, the runtime's, the GPU's."""
+"""Restart causes from memory: the container, the node, the runtime's heap or the GPU ran out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about containers that can't start: image, configuration, volumes, command, what they need.
+"""Causes why containers can't start: image, configuration, volumes, command, missing dependencies.
 
 The reasons and their sources stand in `planner.kubernetes.status_reasons`, what their messages say in
 `planner.health.restarts.status_messages`.

@@ -1,4 +1,4 @@
-"""A container's case as a rule is asked it, the pieces of evidence rules give, and what they find, in the words of `causes.json`."""
+"""One container's case as diagnosis rules read it, pieces of evidence, and causes' words (`causes.json`)."""
 
 from __future__ import annotations
 

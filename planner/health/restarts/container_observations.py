@@ -1,4 +1,4 @@
-"""Every container of the cluster beside its log, its events, its use, and the same program where it works."""
+"""Joins every container with its log, events, use, and healthy containers of the same program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a container is short of memory or CPU: what lies behind slow workers and failing probes."""
+"""Whether a container is short of memory or CPU, the usual reason for slow workers and failing probes."""
 
 from __future__ import annotations
 

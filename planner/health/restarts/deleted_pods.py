@@ -1,4 +1,4 @@
-"""Pods that have left the snapshot, with an end that Events still tell: lost with a node, evicted, preempted, refused.
+"""Pods that left the snapshot and whose end Events still show: lost with a node, evicted, preempted, refused.
 
 The API server keeps Events for an hour by default (kube-apiserver ``--event-ttl``), so this is the last hour's news.
 """

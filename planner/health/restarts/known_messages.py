@@ -1,4 +1,4 @@
-"""What known programs print when a process is killed, runs out of something or can't start.
+"""Known log messages of programs that were killed, ran out of something, or can't start.
 
 Each sign is a pattern with what it means (`signs.tsv`). Patterns follow the programs' own messages; where a program is named in the
 comment, its source holds the text. Read 2026-11-20.

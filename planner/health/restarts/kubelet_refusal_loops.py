@@ -1,4 +1,4 @@
-"""Pods that kubelets refuse at admission and that their controller makes again: a loop that no container's status counts.
+"""Loops of pods that a kubelet refuses and a controller recreates; no restart count shows them.
 
 A refused pod stays, Failed; a ReplicaSet doesn't count it and makes another at once, without a back-off, and kube-scheduler,
 which doesn't look at what the kubelet refused, may place that on the same node again. Sources: kubernetes

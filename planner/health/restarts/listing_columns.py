@@ -1,4 +1,4 @@
-"""What is listed of loops and their log lines: each value's name, its words, its fact. None: unknown, or nothing to say."""
+"""Columns of the listings of restart loops and their log lines. None: unknown, or not applicable."""
 
 from __future__ import annotations
 

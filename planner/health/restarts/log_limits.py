@@ -1,4 +1,4 @@
-"""Limits of what is read and told of restarts."""
+"""Limits of what is read and shown of restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines made comparable: times, numbers, addresses and secrets taken out, so that equal messages are equal texts.
+"""Turns log lines into templates without times, numbers, addresses and secrets, so that equal messages are equal texts.
 
 Only these templates leave this module; a raw line is never shown, because programs print passwords.
 """

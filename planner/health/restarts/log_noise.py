@@ -1,4 +1,4 @@
-"""Which alarming log lines are noise: pods that work print them as well.
+"""Tells alarming log lines that are noise from others: pods of the same program that work print them as well.
 
 A team once looked at a numpy warning for days: it stood in the log of every pod that died, and in the log of every pod
 that didn't. Lines are compared as templates, and counted a process start: a program that is restarted more often

@@ -1,4 +1,4 @@
-"""Which logs are worth reading from a live cluster: those of containers in trouble, and of a few that work to compare."""
+"""Selects which logs to read from a live cluster: containers in trouble, and a few healthy ones to compare."""
 
 from __future__ import annotations
 

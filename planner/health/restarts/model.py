@@ -1,4 +1,4 @@
-"""What is said about containers that restart: cause, evidence, noise, cure."""
+"""Records of the restart answer: cause, evidence, noise, fix."""
 
 from __future__ import annotations
 

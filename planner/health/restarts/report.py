@@ -1,4 +1,4 @@
-"""From a snapshot to the loops a person should look at, worst first, and the findings for the Overview."""
+"""Makes the restart report of a snapshot: loops, worst first, and their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the nodes where a loop's pods are have the room for the memory that would cure it."""
+"""Whether a restart loop's nodes have room for the memory that would fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the messages of a status say, by the words of those that write them (``status_messages.tsv``), and how they are quoted.
+"""Recognizes messages of container statuses by the words of their writers (``status_messages.tsv``), and quotes them.
 
 A reason such as RunContainerError names who failed, not why: its message does. The kubelet wraps the runtime's error, the
 runtime runc's, runc that of NVIDIA's hook, so that the cause stands at a message's end.

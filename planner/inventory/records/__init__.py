@@ -1,1 +1,1 @@
-"""Records made of decoded objects: one module a family of kinds, one function a record."""
+"""Reads decoded objects into records: one module a family of kinds, one function a record."""

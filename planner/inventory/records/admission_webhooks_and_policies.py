@@ -1,4 +1,4 @@
-"""Webhooks, admission policies and their bindings. Names, rules and what they match only: no address, no expression of a policy."""
+"""Reads webhooks, admission policies and bindings: names, rules, match conditions; no address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Argo Rollouts and LeaderWorkerSets say of their rollouts: wire → record, and back to a document.
+"""Reads rollout strategies of Argo Rollouts and LeaderWorkerSets into records, and writes them back.
 
 Sources: argo-rollouts 1.9 `utils/defaults/defaults.go`, `pkg/apis/rollouts/v1alpha1/types.go` (``DurationSeconds``),
 `pkg/apis/rollouts/validation/validation.go` (`ValidateRolloutStrategy`);

@@ -1,4 +1,4 @@
-"""Budgets, priorities, runtime classes, quotas and limit ranges."""
+"""Reads disruption budgets, priority and runtime classes, quotas and limit ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices of dynamic resource allocation.
+"""Reads devices of dynamic resource allocation (DRA).
 
 The shapes of resource.k8s.io differ: v1beta1 nests a device's body in ``basic`` and keeps a request's fields flat;
 v1beta2 and v1 have flat devices and nest the request in ``exactly`` (or ``firstAvailable``).

@@ -1,4 +1,4 @@
-"""Events and metrics: wire → record."""
+"""Reads Events and metrics into records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kueue's objects, with the defaults that Kueue's own schemas set.
+"""Reads Kueue's objects, with the defaults of Kueue's schemas.
 
 Source: kueue `apis/kueue/v1beta2` and `v1beta1`, with different names: ``cohort`` for ``cohortName``, ``parent`` for ``parentName``,
 ``Borrow`` and ``Preempt`` for ``MayStopSearch``.

@@ -1,4 +1,4 @@
-"""Room that is kept spare, and Karpenter's pools.
+"""Reads CapacityBuffers, ProvisioningRequests and Karpenter's NodePools.
 
 Source: karpenter.sh/docs/concepts/nodepools (v1), `pkg/apis/v1/nodeclaim.go`, `nodeclaim_status.go` (startup taints go before pods come);
 kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`,

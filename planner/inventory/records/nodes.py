@@ -1,4 +1,4 @@
-"""Nodes and namespaces."""
+"""Reads nodes and namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods and pod specs: wire → record, with the defaults of kubernetes `pkg/apis/core/v1/defaults.go`."""
+"""Reads pods and pod specs into records, with the defaults of kubernetes `pkg/apis/core/v1/defaults.go`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the readers of one snapshot share: equal parts made once, the newest time seen, and how fields are read."""
+"""State shared by the readers of one snapshot: interned equal parts, the newest time seen, and field readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records with fields at places of an object: one line says which, for the decoder and for the reader.
+"""Declares where a record's fields are in a Kubernetes object: one line a field, for the decoder and for the reader.
 
 A place is a path of JSON names (``spec.selector``). What is decoded there follows from the type of the record's field, or is said
 (`at`, `each`, `of`); nothing else of the object is decoded. What isn't there, is null or an empty text leaves the field its default.

@@ -1,4 +1,4 @@
-"""Pods with the same spec text as an earlier pod: it isn't decoded again.
+"""Skips decoding of pods with the same spec text as an earlier pod.
 
 Pods of a template are written alike but for two things: the name of the node that they are bound to, which a DaemonSet's pod
 has in its affinity as well, and that of the token volume, which admission makes up for each. Both are holes in the text. Of

@@ -1,4 +1,4 @@
-"""Selectors, terms, tolerations and taints: wire → record."""
+"""Reads selectors, terms, tolerations and taints."""
 
 from __future__ import annotations
 

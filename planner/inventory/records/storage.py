@@ -1,4 +1,4 @@
-"""Volumes, claims and storage classes."""
+"""Reads volumes, claims and storage classes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Objects of kinds that aren't played: wire → record. No value of theirs is kept, only digests (`sealed`) and,
-of releases of Flux, how long they wait."""
+"""Reads objects of kinds that aren't simulated: digests of values (`sealed`), and Flux' timeouts."""
 
 from __future__ import annotations
 

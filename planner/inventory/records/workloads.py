@@ -1,4 +1,4 @@
-"""Workloads, ReplicaSets and ControllerRevisions: wire → record.
+"""Reads workloads, ReplicaSets and ControllerRevisions into records.
 
 Defaults are those of kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`.
 """

@@ -1,4 +1,4 @@
-"""Pods lent for a while: another workload, or the one that rolls out, scaled down first and back afterwards.
+"""The lever *lend*: another workload, or the one that rolls out, is scaled down for a while and back afterwards.
 
 How far it goes: `limits.LENDERS` workloads that hold what is short, each down to 0 where no autoscaler sets it back, and its own pods by
 `limits.OWN_PODS`. It costs the pods that end; a lender that gets no room back has given them up.

@@ -1,4 +1,4 @@
-"""What is done to a workload that changes: a position of its own knob, and what that makes of its revision and of the cluster."""
+"""The position of levers on the changing workload itself, with its effect on revision and cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods of others moved before a change, so that what waits finds room: nodes cordoned meanwhile, and pods evicted, stage by stage.
+"""The lever *move*: other workloads' pods are evicted stage by stage, with nodes cordoned, before a change.
 
 How far it goes: room for `limits.PLACES` more pods of a change, in clusters of `limits.MOVES_NODES`, as far as the work goes that it may
 cost. Each move costs the time in which one pod is missing. What was moved isn't brought back; cordons are lent.

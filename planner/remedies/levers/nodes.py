@@ -1,4 +1,4 @@
-"""More nodes, like those of a pool that matches.
+"""The lever *nodes*: more nodes in a matching pool.
 
 How far it goes: as many as pods may need one, `limits.NODES` at most, within what the pool's own limit lets it grow (its maximum, a
 NodePool's limits, a cloud's quota). They cost what their pool pays for a node, for the rollout or, where pods stay on them, for good.

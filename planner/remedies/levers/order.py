@@ -1,4 +1,4 @@
-"""Another order: the change after those that are rolling out, or of several changes one after another. It costs time, and nothing else."""
+"""The lever *order*: a change after others in flight, or changes one after another. It costs only time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to pods and nodes once a rollout is stuck: deleted, deleted by force, drained, cordoned, scaled to 0 and back, waited for.
+"""Levers on pods and nodes of a stuck rollout: delete, force delete, drain, cordon, scale to 0 and back, wait.
 
 How far it goes: the pods and nodes that the rollout waits for, and no others. It costs the pods that end.
 """

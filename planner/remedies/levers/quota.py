@@ -1,4 +1,4 @@
-"""Larger quotas in the namespace of what rolls out: as large as what is used then, no larger. No other workload gives anything up."""
+"""The lever *quota*: larger ResourceQuotas in the rollout's namespace, as large as its peak use."""
 
 from __future__ import annotations
 

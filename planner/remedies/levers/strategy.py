@@ -1,4 +1,4 @@
-"""Another strategy of the workload that rolls out, in the fields of its kind. It costs availability or time, and no other workload's.
+"""The lever *strategy*: another update strategy of the workload. It costs its own availability or time only.
 
 How far it goes: every value of maxSurge and maxUnavailable up to `limits.STRATEGIES_UP_TO`, and a few above.
 """

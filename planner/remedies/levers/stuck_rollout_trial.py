@@ -1,4 +1,4 @@
-"""A stuck rollout, something else tried on it, and the way out that this makes."""
+"""Tries a change on a stuck rollout, and makes a remedy of it if the rollout then completes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other pods: a smaller request, without a selector that no node satisfies, on the node that has the volume.
+"""The lever *template*: pods with a smaller request, without an unsatisfied selector, or on the volume's node.
 
 How far it goes: one field at a time. It costs what the program does with less, or that all pods share a node's fate.
 """

@@ -1,4 +1,4 @@
-"""The steps of a workload that changes: scaled, patched, its own change, the wait for its rollout, and what is done after it."""
+"""The commands for a user's change with levers: scale, patch, apply, wait for the rollout, and steps after it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The controllers that make and delete pods, each as its Kubernetes namesake does it."""
+"""The controllers that create and delete pods, each like its Kubernetes namesake."""

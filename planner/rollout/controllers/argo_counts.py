@@ -1,4 +1,4 @@
-"""How many pods the two sets of an Argo Rollout's canary are to have at a step.
+"""Replica counts of an Argo Rollout's canary: stable and canary ReplicaSet at a step.
 
 Source: argo-rollouts 1.9 `utils/replicaset/canary.go`: `CalculateReplicaCountsForBasicCanary`,
 `approximateWeightedCanaryStableReplicaCounts`, `adjustReplicaWithinLimits`, `CalculateReplicaCountsForTrafficRoutedCanary`,

@@ -1,4 +1,4 @@
-"""Which of a ReplicaSet's pods goes first, kept up to date as pods come and go.
+"""The order in which a ReplicaSet deletes its pods, kept up to date.
 
 Source: kubernetes `pkg/controller/controller_utils.go` `ActivePodsWithRanks`.
 """

@@ -1,4 +1,4 @@
-"""Pods of any template: made and kept waiting until they are placed. Of one that is there, those that go first do so before.
+"""Controller for pods of kinds without one here: creates them, and keeps them pending until placed.
 
 All pods are made at once, as the controllers of batch and serving kinds do; a group of a gang when the one before it has
 its nodes, as a scheduler of gangs would hand the room out.

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscaler, as far as it needs no metrics: replicas outside its bounds are brought within them.
+"""HorizontalPodAutoscaler without metrics: brings replicas within its bounds.
 
 It looks every 15 s; here it looks once in a moment, when the others have nothing left to do for now. What metrics make of
 the replicas in between isn't played (`planner.kubernetes.autoscaler_replica_bounds.moves_between` says how far that may go).

@@ -1,4 +1,4 @@
-"""Job: pods that were taken from it are made again, or fail it.
+"""Job: recreates lost pods, or fails.
 
 Nothing here finishes, so a Job is a number of pods to keep. Source: kubernetes `pkg/controller/job/job_controller.go`
 `manageJob`, `syncJob`, `isPodFailed`.

@@ -1,5 +1,6 @@
-"""A StatefulSet's pods by ordinal: which of them are missing, unavailable, old or too many, kept up to date from the
-simulation's news, so that what a sync costs doesn't grow with the replicas."""
+"""A StatefulSet's pods by ordinal: missing, unavailable, outdated or surplus. Updated from events, so that the cost of
+a sync doesn't grow with the replicas.
+"""
 
 from __future__ import annotations
 

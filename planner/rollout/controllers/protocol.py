@@ -1,4 +1,4 @@
-"""What is asked of a controller beyond `planner.rollout.clock.Controller`."""
+"""The protocol of a controller beyond `planner.rollout.clock.Controller`."""
 
 from __future__ import annotations
 

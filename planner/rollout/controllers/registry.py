@@ -1,4 +1,4 @@
-"""Which controller carries out which kind."""
+"""Which controller runs which kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReplicaSet: as many pods as asked for, and which of them it deletes first.
+"""ReplicaSet: keeps the requested number of pods, and deletes surplus pods in Kubernetes' order.
 
 Source: kubernetes `pkg/controller/replicaset/replica_set.go` `manageReplicas`,
 `pkg/controller/controller_utils.go` `ActivePodsWithRanks`.

@@ -1,4 +1,4 @@
-"""What the controllers of Deployments and of Argo's Rollouts have in common: they make their pods through ReplicaSets."""
+"""The common part of the Deployment and Argo Rollout controllers: they create pods through ReplicaSets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a StatefulSet's or DaemonSet's revisions a template is.
+"""Finds the revision of a StatefulSet or DaemonSet that a template belongs to.
 
 Their controllers compare ControllerRevisions. Where the snapshot holds none of a workload, its pods are compared in their
 place. Source: kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`, `pkg/controller/daemon/update.go`

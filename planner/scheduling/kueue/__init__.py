@@ -1,4 +1,4 @@
-"""Kueue's admission: which workloads get quota, which wait for it, which are evicted for others.
+"""Kueue's admission: which workloads get quota, which are pending, which are evicted for others.
 
 Source of every rule here: kubernetes-sigs/kueue at ff69552e79ad (0.20 in development, August 2026), packages `pkg/cache/scheduler`
 and `pkg/scheduler`. Its own test tables say whether these do the same (`tests/scheduling/kueue`). `cohort_tree` holds quotas and

@@ -1,4 +1,4 @@
-"""One cycle of Kueue's scheduler: the head of every queue is nominated, and admitted in an order that cohorts share.
+"""One cycle of Kueue's scheduler: nominates the head of every queue, and admits them in the cohorts' order.
 
 Source: kueue `pkg/scheduler/scheduler.go`, `fair_sharing_iterator.go`; with the feature gates that are on by default in 0.20.
 """

@@ -1,4 +1,4 @@
-"""Cycle after cycle until nothing moves: which workloads are admitted, which wait at which place and for what, which would be evicted.
+"""Runs Kueue's cycles until nothing moves: which workloads are admitted, pending (place, reason) or evicted.
 
 Meanwhile no workload ends, and none comes. Evicted workloads aren't played on: they wait again, and the outcome for them isn't known.
 """

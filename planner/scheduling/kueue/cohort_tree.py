@@ -1,4 +1,4 @@
-"""ClusterQueues and cohorts: what each may use of a flavor's resource, what it has lent, and its share.
+"""The tree of ClusterQueues and cohorts: available quota of a flavor's resource, lent quota, and share.
 
 Source: kueue `pkg/cache/scheduler/resource_node.go`, `fair_sharing.go`, `clusterqueue_snapshot.go`.
 """

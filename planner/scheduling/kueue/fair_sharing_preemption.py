@@ -1,4 +1,4 @@
-"""Whom a workload would evict where queues share by weight: those of the queue, or cohort, that lives most on others.
+"""Which workloads Kueue's fair sharing evicts: those of the ClusterQueue or cohort that borrows most for its weight.
 
 Source: kueue `pkg/scheduler/preemption/preemption.go` `fairPreemptions`, `fairsharing/`.
 """

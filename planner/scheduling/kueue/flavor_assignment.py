@@ -1,4 +1,4 @@
-"""Which flavor each pod set of a workload gets, and how: it fits, a workload has to go, or it never fits.
+"""Assigns a flavor to each pod set of a workload: it fits, needs preemption, or never fits.
 
 Source: kueue `pkg/scheduler/flavorassigner/flavorassigner.go`, `podset_reducer.go`.
 """

@@ -1,5 +1,4 @@
-"""Kueue as a snapshot shows it: its objects, which are missing, what they tell of its configuration, and the words for what it does
-with a pending workload, which every door takes from here."""
+"""Kueue's verdicts for a snapshot's pending workloads, their words, and missing objects of Kueue."""
 
 from __future__ import annotations
 

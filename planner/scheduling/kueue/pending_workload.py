@@ -1,4 +1,4 @@
-"""A workload that wants quota: its pod sets, and what Kueue found for them."""
+"""A workload that wants quota: its pod sets, and the flavors that Kueue assigned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a workload would evict: the candidates, and the fewest of them that do.
+"""Kueue's preemption: candidates, and the fewest of them that free enough quota.
 
 Source: kueue `pkg/scheduler/preemption/preemption.go`, `classical/`, `preemption_oracle.go`.
 """

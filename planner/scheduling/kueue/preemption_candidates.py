@@ -1,4 +1,4 @@
-"""Who may be evicted for whom, and in which order: what both ways of preemption share.
+"""Candidates of Kueue's preemption and their order, shared by classic preemption and fair sharing.
 
 Source: kueue `pkg/scheduler/preemption/common/`, `preemption.go`.
 """

@@ -1,4 +1,4 @@
-"""Kueue's objects as the rules want them: quotas, who holds some, who waits in which order, and what isn't known of it.
+"""The state of Kueue's queues for its rules: quotas, admitted workloads, pending workloads in order, and unknowns.
 
 Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`), `pkg/cache/queue/cluster_queue.go` (`baseCompareFunc`).
 """

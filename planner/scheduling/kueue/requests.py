@@ -1,4 +1,4 @@
-"""What Kueue counts that pods of a Workload ask for: what it says itself, else by its rules.
+"""The requests that Kueue counts for a Workload's pods: its own record, else by its rules.
 
 Source: kueue `pkg/workload/resources.go` (`AdjustResources`: the overhead of a RuntimeClass, limits where no request is, the defaults of
 LimitRanges), `pkg/workload/workload.go` (`PropagateResourceRequests`: what it counted, in the status of one that found no quota).

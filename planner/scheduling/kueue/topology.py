@@ -1,4 +1,4 @@
-"""Places in a topology: the fewest domains with room on their nodes for the pods of a workload, level by level.
+"""Kueue's topology-aware placement: the fewest domains with room for a workload's pods, level by level.
 
 Source: kueue `pkg/cache/scheduler/tas_flavor_snapshot.go` at 00c45514 (`findTopologyAssignment`, `findLevelWithFitDomains`,
 `updateCountsToMinimumGeneric`, `sortedDomains`, `fillInCounts`), `tas_nodes_cache.go` (which nodes count), `tas_flavor.go` (what is

@@ -1,5 +1,6 @@
-"""Work in processes of their own: the pool in which pages' answers are worked out, the one beside `serve`, a sweep's, and the
-copies that share one command's work."""
+"""Child processes: the pool that computes pages' answers, the process beside `serve`, a sweep's workers, and copies
+that share a command's work.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question that needs no settings, asked of a snapshot for a store: what is kept of the answers."""
+"""Answers every question that needs no settings about a snapshot, to be kept in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of this program beside this one.
+"""Starts child processes of this program.
 
 They begin with a module of ours and nothing else. `multiprocessing` would run the parent's ``__main__`` again first, and where
 Streamlit is, that is the page that a user visited last.

@@ -1,4 +1,4 @@
-"""What a sweep asks of the workers of a Dask cluster while it runs."""
+"""Settings of a sweep's Dask workers while it runs."""
 
 from __future__ import annotations
 

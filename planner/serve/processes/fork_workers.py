@@ -1,4 +1,4 @@
-"""Parts of one question on all cores: copies of this process take what is left of them.
+"""Runs parts of one question on all cores: forked copies of this process take parts until none is left.
 
 A copy has all that was read and compiled without being sent it (``fork``, so on Linux only), and gives back what it found. It is made
 once work has taken a while, so that small clusters never pay for it.

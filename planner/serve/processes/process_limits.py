@@ -1,4 +1,4 @@
-"""Limits of processes: how many there are, and what each may hold."""
+"""Limits of child processes: how many, and how much each may hold."""
 
 from __future__ import annotations
 

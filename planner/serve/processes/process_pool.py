@@ -1,4 +1,4 @@
-"""Heavy work beside the server: a few processes that hold snapshots, so that no session's question freezes another's page.
+"""A pool of processes that hold snapshots, so that a heavy question of one session doesn't block another's page.
 
 A task goes to an idle process that holds its snapshot already, else to one that is sent it. Work that no caller waits for
 any more is told to stop, and ended with its process where it doesn't; so is work without an end.

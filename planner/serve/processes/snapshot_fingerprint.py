@@ -1,4 +1,4 @@
-"""One key for what an answer depends on: everything a snapshot holds, objects, logs, what was refused, when and whence.
+"""The cache key of a snapshot: a digest of objects, logs, refusals, time and source.
 
 `Snapshot.digest` is for people: it says that two dumps hold the same objects. It is no key for what is shared between
 sessions: readings of the same objects may differ in their logs, and one of them must not see the other's.

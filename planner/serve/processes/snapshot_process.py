@@ -1,4 +1,4 @@
-"""One process beside the server, and what it holds: snapshots and price books that questions speak of by name.
+"""The handle of one child process and of the snapshots and price books that it holds, which questions name.
 
 Python works one thing out at a time, a machine has more cores, and an answer that waits for another's work comes too late.
 The other side is `planner.serve.processes.snapshot_worker`.

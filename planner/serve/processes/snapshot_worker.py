@@ -1,4 +1,4 @@
-"""The other side of a `Holder`: a process that holds snapshots and price books, and works out what it is asked. Knows no Streamlit.
+"""The child's side of a `Holder`: holds snapshots and price books, answers calls, imports no Streamlit.
 
 Talks over the pipe that it was started with (`planner.serve.processes.child_process`), and ends with it.
 """

@@ -1,4 +1,4 @@
-"""A sweep: tasks handed to an executor, results written as they come, so that what was stopped goes on where it was.
+"""Runs a sweep: submits tasks to an executor and writes results as they come, so that a stopped sweep can resume.
 
 Any `concurrent.futures.Executor` will do. `Local` is a pool of processes, `OnDask` a Dask cluster by address; another engine
 (Ray's, Spark's) needs a `Crew`: an executor, and how it sends bytes once to each worker.

@@ -1,4 +1,4 @@
-"""What is asked of one workload, and how a worker gets at its snapshot: sent once, kept while it is asked about."""
+"""A sweep's task about one workload, and how a worker gets the snapshot: sent once, kept while needed."""
 
 from __future__ import annotations
 
