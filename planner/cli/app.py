@@ -60,7 +60,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     sys.stdout.flush()
     if find_spec("streamlit") is None:
         raise ModuleNotFoundError(name="streamlit")
-    os.execve(sys.executable, [sys.executable, "-m", f"{__package__}.dashboard", *words], environment)  # noqa: S606 - no shell, our own words
+    os.execve(sys.executable, [sys.executable, "-m", f"{__package__}.dashboard_server", *words], environment)  # noqa: S606 - no shell, our own words
 
 
 def absolute(cluster: str) -> str:
