@@ -7,6 +7,7 @@ Both are estimates, and both can be given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
 from planner.ground.records import Record
 from planner.ground.words import count
@@ -107,23 +108,44 @@ class Stopwatch:
         self._times_of = times_of
         self._workload_of = workload_of
         self.seconds = 0.0
+        # (number, whether it was being deleted) of a pod that was under way before an event in the midst of the tick → since when
+        self._since: dict[tuple[int, bool], float] = {}
 
     def pass_by(self, simulation: Simulation) -> None:
         """A tick begins."""
         self.seconds = self.next(simulation)
+        self._since.clear()
+
+    def interrupt(self, simulation: Simulation, at: float) -> None:
+        """An event comes in the midst of a tick: it keeps nothing that is under way for longer, and what it begins takes its time from then."""
+        pods = simulation.pods
+        for pod in (*pods.starting, *pods.terminating, *pods.maturing):
+            self._since.setdefault((pod.number, pod.is_terminating), self.seconds)
+        self.seconds = max(self.seconds, at)
 
     def next(self, simulation: Simulation) -> float:
         """What it will show at the end of the tick that comes."""
-        starting = {pod.owner: pod for pod in simulation.pods.starting}  # those of one owner take as long
-        ending = {(pod.owner, pod.shape): pod for pod in simulation.pods.terminating}
-        waits = [self._start_seconds(pod) for pod in starting.values()]
-        for pod in ending.values():
+        pods, since = simulation.pods, self._under_way_since
+        starting = {(pod.owner, since(pod)): pod for pod in pods.starting}  # those of one owner take as long
+        ending = {(pod.owner, pod.shape, since(pod), self._latest_end(pod)): pod for pod in pods.terminating}
+        ends = [begun + self._start_seconds(pod) for (_, begun), pod in starting.items()]
+        for (_, _, begun, latest), pod in ending.items():
             times, grace = self._times_of(pod), float(pod.shape.spec.termination_grace_period_seconds)
-            waits.append(grace if times is None else times.termination_seconds)
-        for pod in simulation.pods.maturing:
+            ends.append(min(latest, begun + (grace if times is None else times.termination_seconds)))
+        for pod in pods.maturing:
             owner = simulation.controllers.get(pod.owner)
-            waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
-        return self.seconds + max(waits, default=DEFAULT_STARTUP_SECONDS)
+            ends.append(since(pod) + (float(owner.min_ready_seconds) if owner is not None else 0.0))
+        return max(self.seconds, *ends) if ends else self.seconds + DEFAULT_STARTUP_SECONDS
+
+    def _under_way_since(self, pod: LivePod) -> float:
+        return self._since.get((pod.number, pod.is_terminating), self.seconds)
+
+    def _latest_end(self, pod: LivePod) -> float:
+        """Of a pod that the snapshot shows being deleted: a deletionTimestamp is when the grace period of that request is over, which may be
+        shorter than the pod's (apiserver `pkg/registry/rest/delete.go` `BeforeDelete`)."""
+        snapshot = self._cluster.snapshot
+        deleted_at = snapshot.pods[pod.number].deleted_at if pod.number < 0 else None
+        return inf if deleted_at is None else deleted_at - snapshot.taken_at
 
     def _start_seconds(self, pod: LivePod) -> float:
         """As the snapshot's pods of the same workload show it."""

@@ -454,6 +454,8 @@ class Run:
         if not self.later or not (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
             return None
         now = self.later.pop(0)
+        if not is_at_rest:
+            self._clock.interrupt(simulation, now.after_seconds)
         if isinstance(now, Happening) and now in self._stages:
             self._stages.remove(now)
             return replace(now, words=f"{now.words}, with pods that budgets never let go")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,12 +21,13 @@ from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate
-from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, read_items, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, stateful_set
 
 ONE_GPU = pod_spec(gpus=1)
 SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 OTHER = "Deployment/ml/other"
+NOW = 1_790_000_000.0
 LATE: Item = {
     "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "late", "namespace": "ml"},
     "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "late"}}, "template": {"metadata": {"labels": {"app": "late"}}, "spec": ONE_GPU}},
@@ -79,6 +81,33 @@ def test_a_node_that_comes_lets_a_waiting_surge_through() -> None:
         (150, "1 new Ready, 1 terminating"),
         (180, "1 gone"),
     ]
+
+
+def test_an_event_in_the_midst_of_a_step_comes_at_its_second() -> None:
+    """What it begins takes its time from then; what is under way takes no longer for it."""
+    answer = asked(full(), "10s:add:gpu=1")
+    assert [(row.seconds, row.event) for row in answer.timeline] == [
+        (0, "before the change"),
+        (10, "meanwhile pool gpu grows from 1 to 2 nodes, 1 starting"),
+        (40, "1 new Ready, 1 terminating"),
+        (70, "1 gone"),
+    ]
+    beside = full(node("b", pool="gpu", gpus=1))
+    assert asked(beside, "10s:add:gpu=1").seconds == asked(beside, "").seconds == 60
+    # A pod that is placed at 0:10 is Ready at 0:40: the step lasts so long, and the next one, in which the old pod ends, until 1:10.
+    other = deployment("other", [], ONE_GPU, replicas=0)
+    assert asked(full(other, gpus=3), "10s:replicas:Deployment/ml/other=1").seconds == 70
+
+
+@pytest.mark.parametrize(("left", "ready"), [(12, 42), (-5, 30)])
+def test_a_pod_that_is_being_deleted_ends_when_the_grace_of_that_request_is_over(left: int, ready: int) -> None:
+    """Its deletionTimestamp; the pod's own grace period is ten minutes (apiserver `pkg/registry/rest/delete.go` `BeforeDelete`)."""
+    going = pod("old", {**ONE_GPU, "terminationGracePeriodSeconds": 600}, on="b")
+    going["metadata"]["deletionTimestamp"] = datetime.fromtimestamp(NOW + left, UTC).isoformat()
+    worker = deployment("worker", ["a"], ONE_GPU, **SURGE)
+    found = read_items([*(node(name, pool="gpu", gpus=1) for name in "ab"), *worker, going], taken_at=NOW)
+    answer = asked(found, "30m:add:gpu=1")
+    assert [row.seconds for row in answer.timeline if "new Ready" in row.event] == [ready]
 
 
 def test_what_is_there_before_a_node_comes_knows_nothing_of_it() -> None:
@@ -356,7 +385,8 @@ def test_an_upgrade_sends_pods_of_others_into_the_room_of_a_rollout() -> None:
     (event,) = early.meanwhile
     assert (event.bearing, event.from_seconds, event.completes_without) == (Bearing.FROM, 30, True)
     late = asked(beside_web(), "40s:upgrade:gpu=surge:0,unavailable:1")
-    assert (late.verdict, late.seconds) == (Verdict.COMPLETES, 60)
+    # Its new pod and a's, which is evicted at 0:40 and takes 30 s to end, come to something in one step.
+    assert (late.verdict, late.seconds) == (Verdict.COMPLETES, 70)
     surge = asked(beside_web(), "0s:upgrade:gpu")
     assert (surge.verdict, surge.meanwhile[0].bearing) == (Verdict.COMPLETES, Bearing.NEVER_DECIDES)
 

@@ -16,7 +16,17 @@ from planner.health.drift.service_differences import drift, findings
 from planner.health.drift.service_workloads import environment_names, members_of
 from planner.health.memory.deleted_pod_owners import pod_name_pattern
 from planner.inventory.usage import Usage
-from planner.kubernetes.object_records import Container, ContainerState, FrozenMap, PodSpec, Presence, Probe, Strategy
+from planner.kubernetes.object_records import (
+    Container,
+    ContainerMetrics,
+    ContainerState,
+    FrozenMap,
+    PodMetrics,
+    PodSpec,
+    Presence,
+    Probe,
+    Strategy,
+)
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, NOW, RUNNING, Cluster, container, crashed
 
@@ -453,6 +463,50 @@ def crashing(code: int, reason: str = "Error", **dev: Any) -> Cluster:
 def test_less_memory_explains_an_oom_kill_and_no_error_exit() -> None:
     assert "memory" in str(only(crashing(137, "OOMKilled", memory="1Gi")).explanations[0].sentence)
     assert only(crashing(1, memory="1Gi")).explanations == ()
+
+
+def test_another_version_is_told_where_no_amount_explains_the_trouble() -> None:
+    """The kernel kills any version at its limit; of what crashes near its limit the lower request is the explanation."""
+    assert only(crashing(137, "OOMKilled", image="registry/app/api:2")).explanations == ()
+    cluster = crashing(1, memory="1Gi", image="registry/app/api:2")
+    assert "version 2 where prod has 1" in str(only(cluster).sentence)
+    used = ContainerMetrics(container="api", cpu_millicores=50, working_set_bytes=1010 * MIB)
+    name = cluster.pods[0].name
+    cluster.metrics.append(PodMetrics(namespace="dev", name=name, taken_at=NOW, window_seconds=15, containers=(used,)))
+    near_its_limit = str(only(cluster).sentence)
+    assert "1/2 of prod's memory limit" in near_its_limit
+    assert "version" not in near_its_limit
+
+
+def test_what_went_wrong_once_is_not_explained() -> None:
+    """It has run for more than a day since: who raised its limit meanwhile has nothing to do."""
+    for seconds_ago, explained in ((60.0, 1), (90_000.0, 0)):
+        cluster = dev_and_prod()
+        ended = {"last_finished_at": NOW - seconds_ago, "last_started_at": NOW - seconds_ago - 30, "restart_count": 1}
+        last = {"last_state": "terminated", "last_reason": "OOMKilled", "last_exit_code": 137}
+        runs = replace(RUNNING, name="api", started_at=NOW - seconds_ago + 1, **last, **ended)
+        cluster.pods[0] = replace(cluster.pods[0], is_ready=True, containers=(runs,))
+        assert len(only(cluster).explanations) == explained, seconds_ago
+
+
+def test_who_is_refused_memory_gets_as_much_as_where_it_works() -> None:
+    """Nothing was measured: the trouble alone says what it wants, as long as it goes on."""
+
+    def suggested(**dev: Any) -> list[tuple[str, str]]:
+        cluster = Cluster()
+        cluster.node()
+        cluster.pod(cluster.workload("api", "dev", spec("1Gi")), **dev)
+        cluster.pod(cluster.workload("api", "prod", spec("2Gi")))
+        return [(one.environment, one.suggestion.text) for one in only(cluster).suggestions]
+
+    refused = "Traceback (most recent call last):\n  x = big()\nMemoryError"
+    ((environment, text),) = suggested(state=crashed(1), previous_log=refused)
+    assert environment == "dev"
+    assert "2Gi" in text
+    evicted = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory. "}
+    ended = ContainerState(name="", state="terminated", exit_code=137, reason="Error")
+    assert suggested(state=ended, **evicted) == []
+    assert suggested(state=crashed(1)) == []
 
 
 def test_a_limit_where_the_other_has_none_explains_too() -> None:

@@ -148,6 +148,18 @@ def test_a_local_volume_is_taken_once() -> None:
     assert question.reasons() == "2 node(s) didn't find available persistent volumes to bind"
 
 
+def test_a_claim_that_pods_share_takes_one_volume() -> None:
+    """It is bound with the first pod (`volumebinding/volume_binding.go` `PreBind`); the second pod finds it bound, so that the volume beside it
+    is left for another claim."""
+    local = storage_class(provisioner="kubernetes.io/no-provisioner")
+    volumes = [volume("a") | {"metadata": {"name": name, "uid": name}} for name in ("pv-0", "pv-1")]
+    question = ask(claim(), local, *volumes)
+    for _ in range(2):
+        assert question.fitting() == ["n-0"]
+        question.place("n-0")
+    assert question.state.volumes.taken == {"pv-0"}
+
+
 def test_a_claim_chooses_by_labels_and_mode() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     picky = claim()

@@ -422,6 +422,36 @@ def test_what_began_and_ended_in_one_look_keeps_the_webhooks_verdict(cluster: Fo
     assert (cluster.ends, cluster.watch.counts.total()) == (expected, len(expected))
 
 
+def quota(namespace: str, pods: str) -> Item:
+    metadata = {"name": "most", "namespace": namespace, "uid": f"quota-{namespace}"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": pods}}}
+
+
+@pytest.mark.parametrize(
+    ("happens", "meanwhile"),
+    [
+        (lambda cluster: None, ()),
+        (lambda cluster: cluster.put(quota("ml", "8")), (Meanwhile.QUOTA,)),
+        (lambda cluster: cluster.put(quota("other", "8")), ()),
+        (lambda cluster: cluster.write(3, "b", replicas=3), (Meanwhile.SCALED,)),
+        (lambda cluster: cluster.write(3, "b", strategy={"type": "Recreate"}), (Meanwhile.SPEC_CHANGED,)),
+        (lambda cluster: cluster.write(3, "b", replicas=3, strategy={"type": "Recreate"}), (Meanwhile.SPEC_CHANGED,)),
+    ],
+)  # fmt: skip
+def test_what_users_change_beside_a_rollout_is_told_of_it(
+    cluster: Followed, happens: Callable[[Followed], None], meanwhile: tuple[Meanwhile, ...]
+) -> None:
+    """Such a prediction is judged by what it could know. One that the webhook kept has seen no spec yet: its first look is no change."""
+    cluster.put(quota("ml", "9"), quota("other", "9"))
+    cluster.look()
+    cluster.webhook_asked(2, "b")
+    cluster.write(2, "b")
+    cluster.look()
+    happens(cluster)
+    cluster.look()
+    assert cluster.watch._courses["d-2"].meanwhile == meanwhile
+
+
 @pytest.mark.parametrize(("size", "meanwhile"), [(1, (Meanwhile.OTHER_WORKLOAD,)), (2, ())])
 def test_only_those_that_are_played_beside_it_does_a_prediction_know_of(
     cluster: Followed, monkeypatch: pytest.MonkeyPatch, size: int, meanwhile: tuple[Meanwhile, ...]
