@@ -40,10 +40,13 @@ def flux_release(document: Mapping[str, Any]) -> FluxRelease | None:
         return None
     is_helm, spec = kind == HELM, at(document, "spec") or {}
     own = _seconds(spec, "upgrade.timeout") if is_helm else None
-    timeout = own or _seconds(spec, "timeout")
+    timeout = _seconds(spec, "timeout") if own is None else own
     checks = None if is_helm or at(spec, "wait") else tuple(_health_checks(spec, namespace))
     waits = not at(spec, "upgrade.disableWait") if is_helm else checks is None or bool(checks)
-    seconds = timeout or HELM_SECONDS if is_helm else _kustomization_seconds(timeout, _seconds(spec, "interval"))
+    if is_helm:  # with 0 s Helm 3 gives up at once and Helm 4 waits for 30 s (`pkg/kube/statuswait.go`)
+        seconds = HELM_SECONDS if timeout is None else timeout or None
+    else:
+        seconds = _kustomization_seconds(timeout, _seconds(spec, "interval"))
     retries, target = at(spec, "upgrade.remediation.retries"), text_at(spec, "targetNamespace")
     is_number = is_helm and isinstance(retries, int) and not isinstance(retries, bool) and abs(retries) <= MOST_RETRIES
     return FluxRelease(
@@ -85,7 +88,7 @@ def _health_checks(spec: Any, namespace: str) -> Iterator[str]:
 
 def _seconds(spec: Any, path: str) -> float | None:
     seconds = go_duration(text_at(spec, path), whole=True)
-    return seconds if seconds is not None and 0 < seconds <= MOST_SECONDS else None
+    return seconds if seconds is not None and 0 <= seconds <= MOST_SECONDS else None
 
 
 def waits_for(release: FluxRelease, workload: Workload) -> bool:

@@ -112,6 +112,25 @@ def test_places_are_given_in_turn() -> None:
     assert found["third"][1] == "topology dc has room for 0 of 2 pods in one rack"
 
 
+def test_whose_places_another_queue_has_taken_gets_others_before_who_comes_later() -> None:
+    """Both first queues' workloads are nominated to the first rack; the second one is placed anew in its turn, in the other rack, as quota is
+    there (`updateAssignmentIfNeeded`). Then no place is left for the third, which fits on one node of that rack alone."""
+    names = {"q": "first", "r": "second", "s": "third"}
+    objects = cluster(quota="8")
+    for name in ("r", "s"):
+        objects += [queue(name, {"f": ("8",)}), local("a", name, name)]
+    first, second, third = (
+        wants(name, 1 if of == "s" else 2, 4, created=at, **(ANY if of == "s" else REQUIRED))
+        for at, (of, name) in zip((-300, -200, -100), names.items(), strict=True)
+    )
+    second["spec"]["queueName"], third["spec"]["queueName"] = "r", "s"
+    third["spec"]["podSets"][0]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "n2"}
+    found = outcomes([*objects, first, second, third])
+    assert {name: outcome for name, (outcome, _) in found.items()} == {
+        "first": AdmissionOutcome.LET_IN, "second": AdmissionOutcome.LET_IN, "third": AdmissionOutcome.QUOTA,
+    }  # fmt: skip
+
+
 def test_whom_kueue_evicts_for_places_is_not_known() -> None:
     lower = {"withinClusterQueue": "LowerPriority"}
     there = runs("old", ["n0", "n2"], 4, priority=-5)

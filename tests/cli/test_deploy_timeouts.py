@@ -140,12 +140,14 @@ APP = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "app", "namespace"
         (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "timeout": "3m", "wait": True}), "Kustomization/flux/llm", 180),
         (KUSTOMIZED, flux("Kustomization", {"interval": "10m"}), None, None),
         ({}, flux("Kustomization", {"interval": "10m", "wait": True}, namespace="ml"), None, None),
+        (KUSTOMIZED, flux("Kustomization", {"interval": "10m", "timeout": "0s", "wait": True}), "Kustomization/flux/llm", 30),
+        (FLUX, flux("HelmRelease", {"timeout": "0s"}), None, None),
     ],
     ids=[
         "its own", "of upgrades", "without waiting", "suspended", "a namesake", "another", "damaged", "without end", "with words",
         "by Helm's name", "by its own name", "by another name", "by name elsewhere", "its interval", "a short interval", "a short timeout",
         "without an interval", "its health check", "another's health check", "damaged health checks", "all beside health checks",
-        "a Kustomization's own", "without wait", "no label",
+        "a Kustomization's own", "without wait", "no label", "a Kustomization's 0 s", "Helm's 0 s",
     ],
 )  # fmt: skip
 def test_a_release_in_the_snapshot_tells_its_own_timeout(

@@ -176,9 +176,17 @@ def _placed_sets(
 
 
 def _process(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key: dict[str, AdmittedWorkload]) -> Use:
-    """What becomes of one, and what it takes for the rest of the cycle."""
-    if any(target.held.key in evicted_by_key for target in cycle_entry.targets):
-        _again(state, cycle_entry, evicted_by_key)
+    """What becomes of one, and what it takes for the rest of the cycle.
+
+    Sources: `processEntry`, `updateAssignmentIfNeeded`: what was worked out with all others as they were is worked out anew where another one
+    has taken its targets, or its places while the quota is still there. Then its targets are none of theirs: the check that skips it for
+    those is for Kueue before 0.20, without ``RecomputeAssignmentUponPreemptionTargetsOverlap``.
+    """
+    is_overlapping = any(target.held.key in evicted_by_key for target in cycle_entry.targets)
+    fits = not is_overlapping and _fits(state.tree, cycle_entry, evicted_by_key)
+    if is_overlapping or (fits and not _places_are_free(state, cycle_entry)):
+        _again(state, cycle_entry, evicted_by_key if is_overlapping else {})
+        fits = _fits(state.tree, cycle_entry, evicted_by_key)
     assignment = cycle_entry.assignment
     if assignment.mode == Mode.NO_FIT:
         cycle_entry.status = CycleStatus.NO_FIT
@@ -189,23 +197,22 @@ def _process(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key: dict[st
     if assignment.mode == Mode.DEFERRED_FIT:
         cycle_entry.status = CycleStatus.DEFERRED
         return assignment.use
-    placed = list(_placed_sets(state, cycle_entry))
-    if (
-        any(target.held.key in evicted_by_key for target in cycle_entry.targets)
-        or not _fits(state.tree, cycle_entry, evicted_by_key)
-        or not all(places.fits(pods, domains) for places, pods, domains in placed)
-    ):
+    if not fits or not _places_are_free(state, cycle_entry):
         cycle_entry.status = CycleStatus.SKIPPED
         return {}
-    for places, pods, domains in placed:
+    for places, pods, domains in _placed_sets(state, cycle_entry):
         places.take(pods, domains)
     evicted_by_key.update((target.held.key, target.held) for target in cycle_entry.targets)
     cycle_entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
     return assignment.use
 
 
+def _places_are_free(state: QuotaState, cycle_entry: CycleEntry) -> bool:
+    return all(places.fits(pods, domains) for places, pods, domains in _placed_sets(state, cycle_entry))
+
+
 def _again(state: QuotaState, nominee: CycleEntry, evicted_by_key: Mapping[str, AdmittedWorkload]) -> None:
-    """Others in this cycle evict some of those it would: what it needs beyond that."""
+    """What it gets beside those before it in this cycle; `evicted_by_key`: workloads that these evict, whose room it has when they are gone."""
     allowed = {
         pod_set.name: {resource: assignment.flavor for resource, assignment in pod_set.flavors.items()}
         for pod_set in nominee.assignment.sets
@@ -215,8 +222,8 @@ def _again(state: QuotaState, nominee: CycleEntry, evicted_by_key: Mapping[str, 
     anew = nominate(state, nominee.wanting, allowed=allowed)
     for holder in evicted_by_key.values():
         state.tree.hold(holder)
-    nominee.assignment, nominee.targets = anew.assignment, anew.targets
-    if nominee.assignment.mode == Mode.FIT:
+    nominee.assignment, nominee.targets, nominee.doubt = anew.assignment, anew.targets, nominee.doubt or anew.doubt
+    if evicted_by_key and nominee.assignment.mode == Mode.FIT:
         old_assignment = nominee.assignment
         nominee.assignment = Assignment(
             sets=old_assignment.sets, use=old_assignment.use, borrow=old_assignment.borrow, mode=Mode.DEFERRED_FIT
