@@ -20,12 +20,15 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.object_records import Snapshot
 from planner.pricing.billed_costs import Invoice, Reconciled, reconciled
+from planner.pricing.price_book import PriceBook
 from planner.pricing.projected_bill import bill
 from planner.sources import demo
 from planner.sources.bills import load_bill
 from planner.sources.prices import embedded_book
+from tests.architecture.tree import ROOT
 from tests.builders import aks, eks
 from tests.builders.objects import read_items
+from tests.prices_of_a_day import shipped
 
 BOOK = embedded_book()
 DAYS = ("2026-10-01T00:00:00Z", "2026-10-31T00:00:00Z")
@@ -46,15 +49,15 @@ def as_csv(rows: list[Row]) -> str:
     return out.getvalue()
 
 
-def compared(snapshot: Snapshot, text: str) -> Reconciled:
-    return reconciled(bill(BOOK, snapshot), snapshot.nodes, Invoice(text, where="bill"))
+def compared(snapshot: Snapshot, text: str, book: PriceBook = BOOK) -> Reconciled:
+    return reconciled(bill(book, snapshot), snapshot.nodes, Invoice(text, where="bill"))
 
 
-def rows_of(snapshot: Snapshot, factor: float = 1.0) -> list[Row]:
+def rows_of(snapshot: Snapshot, factor: float = 1.0, book: PriceBook = BOOK) -> list[Row]:
     """A month of 720 hours of every node at `factor` of the estimate, in two SKUs and two halves."""
     found = []
     known = {node.name: node for node in snapshot.nodes}
-    for one in bill(BOOK, snapshot).nodes:
+    for one in bill(book, snapshot).nodes:
         cost = one.cost.total / 730 * HOURS * factor
         for sku, share in (("Core", 0.6), ("RAM", 0.4)):
             for begin, end, hours in ((DAYS[0], "2026-10-16T00:00:00Z", 360), ("2026-10-16T00:00:00Z", DAYS[1], 360)):
@@ -80,6 +83,13 @@ def test_the_line_that_no_peer_has(snapshot: Snapshot) -> None:
     assert found.parts[0].machine_type == "a2-highgpu-4g"
     assert found.parts[0].billed_usd_per_hour == pytest.approx(found.parts[0].list_usd_per_hour * 0.923, rel=1e-5)
     assert found.parts[0].skus == ("Core", "RAM")
+
+
+def test_the_document_tells_an_invoice_of_the_prices_that_its_examples_have(snapshot: Snapshot) -> None:
+    with shipped():
+        book = embedded_book()
+        found = compared(snapshot, as_csv(rows_of(snapshot, 0.923, book)), book)
+    assert f"*{found.sentence}*" in " ".join((ROOT / "docs" / "prices.md").read_text("utf-8").split())
 
 
 def test_nodes_that_are_not_on_the_bill_are_not_compared(snapshot: Snapshot) -> None:
