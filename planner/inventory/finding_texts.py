@@ -1,4 +1,4 @@
-"""Sentences of findings by their code, from ``findings.json``: one row a code."""
+"""Sentences of findings by their code, from ``finding_texts.json``: one row a code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Row(msgspec.Struct):
     fix: str = ""
 
 
-_ROWS: Final = typed_json.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
+_ROWS: Final = typed_json.decode(table_beside(__name__, "finding_texts.json"), dict[str, _Row])
 
 
 DAEMON_NODES: Final = "daemon-nodes"

@@ -1,6 +1,6 @@
 """The schema of Kubernetes' own API by version: every type's fields, to find unknown fields.
 
-The table is packed in ``api_fields.json.gz``, which ``make fields`` makes from the schemas that PyPI's kubernetes-validate carries
+The table is packed in ``kubernetes_api_schema.json.gz``, which ``make fields`` makes from the schemas that PyPI's kubernetes-validate carries
 (`tests/inventory/api_fields.py`); `tests/inventory/test_api_fields.py` holds both against each other. What becomes of a field in a
 rollout is in `planner.inventory.field_coverage`.
 
@@ -38,7 +38,7 @@ class FieldTable(Record):
 @cache
 def table() -> FieldTable:
     """The whole table; it takes some 10 ms to unpack, so only what asks about a field reads it."""
-    return typed_json.decode(gzip.decompress(table_beside(__name__, "api_fields.json.gz")), FieldTable)
+    return typed_json.decode(gzip.decompress(table_beside(__name__, "kubernetes_api_schema.json.gz")), FieldTable)
 
 
 class Served(Record):

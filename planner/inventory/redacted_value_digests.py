@@ -32,7 +32,7 @@ _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 _READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
 """Fields that are decoded to see something of them, and then dropped; only digests are kept."""
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
-_DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "template_digests.json"))
+_DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "redacted_value_digests.json"))
 
 
 def use_key(key: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Known admission webhooks of clouds and common projects: ``admission_hooks.json``, one row each with its source.
+"""Known admission webhooks of clouds and common projects: ``known_admission_webhooks.json``, one row each with its source.
 
 A webhook is known by its configuration's name and its own: one of these names alone is anybody's.
 """
@@ -45,7 +45,7 @@ class KnownHook(msgspec.Struct, frozen=True):
         return not is_selected and self.unless_annotation not in template.annotations
 
 
-_ROWS: Final = typed_json.decode(table_beside(__name__, "admission_hooks.json"), tuple[KnownHook, ...])
+_ROWS: Final = typed_json.decode(table_beside(__name__, "known_admission_webhooks.json"), tuple[KnownHook, ...])
 
 
 def known_hook(hook: AdmissionHook, templates: tuple[Template, ...]) -> KnownHook | None:

@@ -1,6 +1,6 @@
 """Kinds with pod templates in their fields (operators' pod sets): where they are, and how many pods each makes.
 
-A kind is added by its row in ``pod_templates.json``: a word with a star stands for the list of words that is called so there, and a
+A kind is added by its row in ``pod_template_kinds.json``: a word with a star stands for the list of words that is called so there, and a
 `note` is for people. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet
 (kubernetes-sigs/lws `api/leaderworkerset/v1`); KubeRay `ray.io/v1`; Knative Serving v1; Kubeflow training-operator v1 and
 mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta1; Volcano v1alpha1; OpenKruise; OpenShift.
@@ -246,7 +246,7 @@ class Placed(Record):
 
 _MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
 
-_TABLE: Final = msgspec.json.decode(table_beside(__name__, "pod_templates.json"))
+_TABLE: Final = msgspec.json.decode(table_beside(__name__, "pod_template_kinds.json"))
 _WORDS: Final[Mapping[str, str]] = _TABLE["words"]
 _MANAGERS: Final = _WORDS["*managers"].split()
 """What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""
@@ -257,7 +257,7 @@ def _spelled(text: str) -> str:
 
 
 def _row(row: Document) -> Templated:
-    """A row of ``pod_templates.json``; what it computes with is called as in `planner.kubernetes.composite_kinds`."""
+    """A row of ``pod_template_kinds.json``; what it computes with is called as in `planner.kubernetes.composite_kinds`."""
     template_fields = {
         **{key: [(where, _spelled(names)) for where, names in row.get(key, ())] for key in ("also", "defaults")},
         "notes": _spelled(row.get("notes", "")),

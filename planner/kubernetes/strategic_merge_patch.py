@@ -15,7 +15,7 @@ import msgspec
 from planner.ground.data_files import table_beside
 from planner.ground.errors import ChangeError
 
-MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "patches.json"))
+MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "strategic_merge_patch.json"))
 """List field → the key its objects are merged by. Lists that aren't here (tolerations, args, …) are replaced."""
 
 _MERGED_TEXTS = frozenset({"finalizers"})

@@ -17,7 +17,7 @@ from planner.ground.well_known_names import IN_TREE_DRIVERS
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.object_records import FLEX_VOLUME, PersistentVolume, Snapshot, Volume
 
-ATTACHING: Final = typed_json.decode(table_beside(__name__, "attachable_volumes.json"), dict[str, str])
+ATTACHING: Final = typed_json.decode(table_beside(__name__, "volume_attach_rules.json"), dict[str, str])
 """CSI drivers with a CSIDriver that says that they attach → where it stands."""
 _MANY: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
 

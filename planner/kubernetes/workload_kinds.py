@@ -1,7 +1,7 @@
 """The workload kinds (Deployment, StatefulSet, DaemonSet, Job, …), one row each with everything in which they differ.
 Other modules name no kind.
 
-A kind is added by its row in ``kinds.json`` (a `note` there is for people), its name here, its controller in
+A kind is added by its row in ``workload_kinds.json`` (a `note` there is for people), its name here, its controller in
 `planner.rollout.controllers` and that one's line in the registry.
 Sources: kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`, `staging/src/k8s.io/api/{apps,batch}/v1/types.go`.
 """
@@ -143,7 +143,9 @@ class Kind(Record):
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-_ROWS: Final = {kind.name: kind for kind in typed_json.decode(table_beside(__name__, "kinds.json"), tuple[Kind, ...])}
+_ROWS: Final = {
+    kind.name: kind for kind in typed_json.decode(table_beside(__name__, "workload_kinds.json"), tuple[Kind, ...])
+}
 OLD_GROUP: Final = "extensions"  # of Deployments, DaemonSets and ReplicaSets until Kubernetes 1.16
 POD: Final = _ROWS["Pod"]
 NODE: Final = _ROWS["Node"]

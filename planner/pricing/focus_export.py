@@ -29,7 +29,7 @@ from planner.pricing.owned_commitments import UnusedCommitment
 
 VERSION: Final = "1.2"
 
-_NAMES: Final[dict[str, list[str]]] = loads(table_beside(__name__, "focus.json"))
+_NAMES: Final[dict[str, list[str]]] = loads(table_beside(__name__, "focus_export.json"))
 COLUMNS, OWN, OF_COMMITMENTS, UNKNOWN = (tuple(names) for names in _NAMES.values())
 """The specification's, Headroom's own; of both those that are filled where the account's commitments are given, and then in the rows
 they are about; and those that nothing in a cluster or a price book tells."""

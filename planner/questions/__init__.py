@@ -1,7 +1,7 @@
 """The questions that Headroom answers, one module each, and what they share. `INDEX` lists them.
 
 Each has a record of settings (declared once, `planner.ground.setting_declarations`), ``answer(snapshot, settings, given)``, and a
-`QUESTION` that holds them together with what is shown of the answer (`question`, `answer_layout`). `pool_settings` are settings that
+`QUESTION` that holds them together with what is shown of the answer (`question`, `answer_layout`). `pool_limit_settings` are settings that
 several share, `display_filter` what of an answer is listed. What computes stands in the rooms behind the hall.
 """
 

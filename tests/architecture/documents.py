@@ -126,7 +126,7 @@ Not known, too, is a version that isn't served, an object that another controlle
 that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`, `podSpecPatch`, `templateDefaults`, daemons, resource and plugin
 templates; each of its pods has to find a node by itself, one after another.
 
-One more kind is one row of `planner/kubernetes/pod_templates.json`, its manifests with their answers in the two collections of tests, and
+One more kind is one row of `planner/kubernetes/pod_template_kinds.json`, its manifests with their answers in the two collections of tests, and
 `make docs`, which writes its ClusterRole and webhook rules, kubectl's line and this page; doctor and the watches read the row, and
 `tests/kubernetes/test_custom_kinds.py` compares them all. Measured with the last one, RayCronJob: four files by hand (its row, what a change
 of it does in `planner/kubernetes/operator_update_rules.json`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose

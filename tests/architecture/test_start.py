@@ -22,7 +22,9 @@ OUTSIDE = (
     "mcp",
 )  # requests comes with detect-secrets, where an event may hold a secret
 SPOT = ("planner.spot",)
-BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "gpu_share_of_price"))
+BILL = tuple(
+    f"planner.pricing.{name}" for name in ("allocation", "projected_bill", "focus_export", "gpu_share_of_price")
+)
 OTHERS = (
     "planner.health.restarts.report",
     "planner.health.drift",

@@ -203,7 +203,7 @@ CHECKS: Final = (
         holds=f"a class of remedies has at most {MOST_LINES_OF_A_CLASS} lines and {MOST_METHODS_OF_A_CLASS} methods",
         subjects=lambda: list(python_files("planner/remedies")),
         faults=lambda path: large_classes(path, parsed(path)),
-        advice="what is adopted, the search and the answer are apart: plan_state, plan_search and plan_nodes, plan",
+        advice="what is adopted, the search and the answer are apart: readiness_plan_state, costless_action_search and plan_added_nodes, readiness_planner",
     ),
     Check(
         holds=f"a question is written in at most {MOST_FILES_OF_A_QUESTION} files",

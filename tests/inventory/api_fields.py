@@ -1,6 +1,6 @@
 """The fields of every type of the API, of each version that PyPI's kubernetes-validate carries, as one packed table.
 
-``python -m tests.inventory.api_fields`` (``make fields``) writes `planner/inventory/api_fields.json.gz`; `planner.inventory.kubernetes_api_schema`
+``python -m tests.inventory.api_fields`` (``make fields``) writes `planner/inventory/kubernetes_api_schema.json.gz`; `planner.inventory.kubernetes_api_schema`
 says how it is read.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tests.architecture.tree import ROOT
 
-TABLE: Final = ROOT / "planner" / "inventory" / "api_fields.json.gz"
+TABLE: Final = ROOT / "planner" / "inventory" / "kubernetes_api_schema.json.gz"
 Schema = dict[str, Any]
 _PLAIN: Final = {
     "Quantity": "q",

@@ -277,7 +277,7 @@ def test_only_what_kubectl_said_is_told_as_such(text: bytes) -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading takes a hundred objects, counted beforehand from a hundred commas on."""
-    for module in ("json_text", "documents", "snapshot_parser", "yaml_text"):
+    for module in ("json_scanner", "documents", "snapshot_parser", "yaml_text"):
         monkeypatch.setattr(f"planner.inventory.{module}.LIMITS", replace(LIMITS, objects=100))
     monkeypatch.setattr("planner.inventory.json_scanner._COUNTED_FROM_COMMAS", 100)
 

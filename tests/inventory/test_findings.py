@@ -1,4 +1,4 @@
-"""Every row of ``findings.json`` is told by somebody, who gives what its sentences name."""
+"""Every row of ``finding_texts.json`` is told by somebody, who gives what its sentences name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _WHY_BY_VARIABLE = {"defines", "lets begin", "not in the table"}  # of a table, 
 
 def test_why_an_object_is_not_known_is_told_with_what_its_sentence_names() -> None:
     told: dict[object, set[object]] = {}
-    for module in ("kubectl_apply", "side_effects"):
+    for module in ("kubectl_apply", "indirect_pod_effects"):
         for node in ast.walk(ast.parse(Path("planner/inventory", f"{module}.py").read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue

@@ -42,7 +42,7 @@ MOST_WORDS: Final = 25
 MOST_NUMBERS: Final = 3
 
 TABLES: Final = [
-    "inventory/findings.json", "inventory/kubectl_apply.json", "rollout/glossary.json", "health/restarts/causes.json",
+    "inventory/finding_texts.json", "inventory/kubectl_apply.json", "rollout/glossary.json", "health/restarts/causes.json",
     "health/memory/risks.json", "spot/checklist.json", "spot/assumptions.json",
 ]  # fmt: skip
 

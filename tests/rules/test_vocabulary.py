@@ -17,10 +17,10 @@ OUTSIDE = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9]+/[A-Za-z0-9][A-Za-z0-9._-]*-?")
 TABLES = {
     "kubernetes/accelerators.json",
     "kubernetes/accelerators.py",
-    "kubernetes/admission_hooks.json",
+    "kubernetes/known_admission_webhooks.json",
     "kubernetes/clouds.json",
-    "kubernetes/kinds.json",
-    "remedies/tightest_cluster.json",
+    "kubernetes/workload_kinds.json",
+    "remedies/exact_fit_cluster.json",
 }
 
 
