@@ -56,7 +56,7 @@ def kinds_of_new_nodes(
     pools: dict[str, list[NewNode]] = {}
     for pool, by_place in cluster.remember(_by_place, keys).items():
         new = _new_of(cluster, shape, keys, by_place, takes, cut)
-        new.sort(key=lambda one: _size(one.template) if is_chosen_for_the_pod(one.template) else ())
+        new.sort(key=lambda kind: _size(kind.template) if is_chosen_for_the_pod(kind.template) else ())
         pools |= {pool: new} if new else {}
     return pools
 

@@ -438,7 +438,7 @@ def _folded(listing: Listing[Any, Any], items: Sequence[Any]) -> tuple[Sequence[
 def _alike(listing: Listing[Any, Any], items: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The rows of which the same is said together, but for the workload's own names: on a terminal, where there are many."""
     if listing.line is None or len(items) <= _FEW or terminal.width() is None:
-        return [(one,) for one in items]
+        return [(single,) for single in items]
 
     def said(row: Any) -> object:
         name, tab, text = listing.line(row).partition("\t") if listing.line is not None else ("", "", "")

@@ -96,7 +96,7 @@ def _differing(service: ServiceDrift, snapshot: Snapshot) -> Trouble:
     by_environment = zip(service.environments, service.workloads, strict=True)
     keys = [key for name, key in by_environment if name != service.reference and snapshot.workload(key) is not None]
     key = next(iter(keys), service.workloads[0])
-    fix = next((str(one.suggestion.text) for one in service.suggestions if one.workload == key), "")
+    fix = next((str(suggested.suggestion.text) for suggested in service.suggestions if suggested.workload == key), "")
     return Trouble(object=key, kind=DRIFT, alike=service.service, what=(str(service.sentence),), fix=fix)
 
 

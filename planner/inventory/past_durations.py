@@ -97,13 +97,13 @@ class _SeenEvents:
 def past_durations(snapshot: Snapshot) -> PastDurations:
     """What is known of each activity; what nothing tells is left out."""
     keys, events = workload_keys(snapshot), _SeenEvents(snapshot)
-    found: dict[str, dict[str, list[PastDuration]]] = {activity: {} for activity in RolloutActivity}
+    durations: dict[str, dict[str, list[PastDuration]]] = {activity: {} for activity in RolloutActivity}
 
     def note(
         activity: RolloutActivity, about: str, name: str, created_at: float, ended_at: float, seconds: float
     ) -> None:
         past = PastDuration(name=name, created_at=created_at, ended_at=ended_at, seconds=seconds)
-        found[activity].setdefault(about, []).append(past)
+        durations[activity].setdefault(about, []).append(past)
 
     for pod in snapshot.pods:
         taken, made = start_seconds(pod, pod.scheduled_at), pod.created_at or pod.scheduled_at
@@ -117,7 +117,9 @@ def past_durations(snapshot: Snapshot) -> PastDurations:
         note(RolloutActivity.END, key, name, since, ended, ended - since)
     for pool, name, since, ended in _arrivals(snapshot, events):
         note(RolloutActivity.ARRIVAL, pool, name, since, ended, ended - since)
-    return {activity: {about: tuple(some) for about, some in by_about.items()} for activity, by_about in found.items()}
+    return {
+        activity: {about: tuple(some) for about, some in by_about.items()} for activity, by_about in durations.items()
+    }
 
 
 def _pull_seconds(pod: Pod, events: _SeenEvents) -> float | None:
@@ -145,7 +147,7 @@ def _seconds_of(pulled: Event, pulling: list[Event]) -> float | None:
 def longest_terminations(snapshot: Snapshot) -> Mapping[str, float]:
     """Workload's key → seconds that its pods may take to end, by its template."""
     owners = owners_of(snapshot)
-    return {topmost(one.key, owners): _longest(one.template.spec) for one in snapshot.every_workload}
+    return {topmost(workload.key, owners): _longest(workload.template.spec) for workload in snapshot.every_workload}
 
 
 def _longest(spec: PodSpec) -> float:
@@ -174,14 +176,14 @@ def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, f
         key = owners.get((namespace, name.rpartition("-")[0]), "")
         since = events.ends_since(uid, longest.get(key, 0.0))
         if uid not in present and since is not None:
-            one = _Gone(since, uid, name, key, longest.get(key, inf))
-            by_name.setdefault((namespace, name), []).append(one)
-            on_node.setdefault(host, []).append(one)
+            gone = _Gone(since, uid, name, key, longest.get(key, inf))
+            by_name.setdefault((namespace, name), []).append(gone)
+            on_node.setdefault(host, []).append(gone)
     ended = set[str]()
     for pod in snapshot.pods:
-        before = [one for one in by_name.get((pod.namespace, pod.name), ()) if one.since <= (pod.created_at or 0.0)]
+        before = [gone for gone in by_name.get((pod.namespace, pod.name), ()) if gone.since <= (pod.created_at or 0.0)]
         if before and pod.created_at is not None:
-            ended |= {one.uid for one in before}
+            ended |= {gone.uid for gone in before}
             since = max(before).since
             if pod.created_at - since <= _longest(pod.spec):
                 yield keys[pod.uid], pod.name, since, pod.created_at
@@ -189,16 +191,16 @@ def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, f
     for some in on_node.values():
         some.sort(reverse=True)  # the earliest is taken first, and once
     waiting = (pod for pod in snapshot.pods if pod.uid in events.waited and pod.scheduled_at is not None)
-    for pod in sorted(waiting, key=lambda one: (one.scheduled_at or 0.0, one.name)):
+    for pod in sorted(waiting, key=lambda gone: (gone.scheduled_at or 0.0, gone.name)):
         at, waited = pod.scheduled_at or 0.0, events.waited[pod.uid]
         here = on_node.get(pod.node_name, []) if pod.node_name else []
         may_be: list[_Gone] = []
         while here and here[-1].since <= at:
-            one = here.pop()
+            gone = here.pop()
             # Who began to wait after its grace period didn't wait for its room.
-            is_late = at - one.since > one.longest or waited - one.since > one.longest - _SLACK_SECONDS
-            if one.uid not in ended and not is_late:
-                may_be.append(one)
+            is_late = at - gone.since > gone.longest or waited - gone.since > gone.longest - _SLACK_SECONDS
+            if gone.uid not in ended and not is_late:
+                may_be.append(gone)
         if len(may_be) == 1 and may_be[0].key:  # of several it isn't known whose room it was
             yield may_be[0].key, may_be[0].name, may_be[0].since, at
 
@@ -222,8 +224,8 @@ def _owners_by_name(snapshot: Snapshot) -> dict[tuple[str, str], str]:
     owners = owners_of(snapshot)
     keys: dict[tuple[str, str], set[str]] = {}
     makers: tuple[Workload | ReplicaSet, ...] = (*snapshot.every_workload, *snapshot.replica_sets)
-    for one in makers:
-        keys.setdefault((one.namespace, one.name), set()).add(topmost(one.key, owners))
+    for maker in makers:
+        keys.setdefault((maker.namespace, maker.name), set()).add(topmost(maker.key, owners))
     return {name: next(iter(some)) for name, some in keys.items() if len(some) == 1}
 
 

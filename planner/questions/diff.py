@@ -103,7 +103,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, inputs: Inputs = NOTHING)
     then, named = _other_side(snapshot, settings, inputs, skipped)
     sides = snapshot, then
     unseen = _unseen_kinds(sides)
-    workloads = _workloads(*(_lines(one, inputs) for one in sides), unseen=unseen)  # first: its parts go over all cores
+    workloads = _workloads(*(_lines(end, inputs) for end in sides), unseen=unseen)  # first: its parts go over all cores
     facts, findings_by_side, notes = zip(*parallel_parts.each(sides, partial(_told, given=inputs)), strict=True)
     answer = DiffAnswer(
         sentence=Text(),
@@ -166,7 +166,7 @@ def _workloads(
     before: Mapping[str, WorkloadOverview], after: Mapping[str, WorkloadOverview], *, unseen: frozenset[str]
 ) -> tuple[WorkloadDifference, ...]:
     """Those that became stuck first. One of a kind that one side didn't list is neither new nor gone."""
-    found = []
+    diffs = []
     for key in sorted({*before, *after}):
         then, now = before.get(key), after.get(key)
         if (then is None or now is None) and kind_in(key).name in unseen:
@@ -175,8 +175,8 @@ def _workloads(
         if was is not is_now:
             latest = now or then
             assert latest is not None
-            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(latest.sentence)))
-    return tuple(sorted(found, key=lambda one: (one.after is not Verdict.STUCK, one.after is None, one.before is None)))
+            diffs.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(latest.sentence)))
+    return tuple(sorted(diffs, key=lambda row: (row.after is not Verdict.STUCK, row.after is None, row.before is None)))
 
 
 def _numbers(
@@ -314,11 +314,11 @@ _DIFFERENT: Final[Listing[DiffAnswer, NumberDifference]] = Listing(
         Column("what", lambda difference: difference.metric.replace("_", " ")),
         Column(
             "of",
-            lambda one: ", ".join(f"{heading(name)} {value}" for name, value in sorted(one.labels.items()) if value),
+            lambda row: ", ".join(f"{heading(name)} {value}" for name, value in sorted(row.labels.items()) if value),
         ),
         Column("before"),
         Column("after"),
-        Column("change", lambda one: None if one.before is None or one.after is None else one.after - one.before),
+        Column("change", lambda row: None if row.before is None or row.after is None else row.after - row.before),
         Column("unit"),
     ),
 )

@@ -87,13 +87,13 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, inputs: Inputs = NOTHI
     )
 
 
-def _listed(snapshot: Snapshot, one: Listed) -> KindRead:
+def _listed(snapshot: Snapshot, kind: Listed) -> KindRead:
     """One of the kinds that aren't played, of those that the cluster has to do with."""
-    objects = sum((each.kind, each.api_group) == (one.kind, one.group) for each in snapshot.unplayed)
-    presence = snapshot.presence.get(one.name, Presence.PRESENT if objects else Presence.ABSENT)
+    objects = sum((each.kind, each.api_group) == (kind.kind, kind.group) for each in snapshot.unplayed)
+    presence = snapshot.presence.get(kind.name, Presence.PRESENT if objects else Presence.ABSENT)
     is_there = presence is Presence.PRESENT
     return KindRead(
-        kind=one.name, group=one.group, resource=one.resource, presence=presence, objects=objects if is_there else None,
+        kind=kind.name, group=kind.group, resource=kind.resource, presence=presence, objects=objects if is_there else None,
         weight=Weight.MATTERS, costs=NO_WORDS if is_there else Text("whether a change of one moves its pods is not known"),
     )  # fmt: skip
 

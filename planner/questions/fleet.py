@@ -125,7 +125,7 @@ def _shared(answer: FleetAnswer) -> list[Shared]:
 
 def _amount(name: str, of: str, heading: str = "") -> Column[FleetModel]:
     return Column(
-        name, lambda one: getattr(one, of), heading=heading, metric=f"gpus_{of}", unit=lambda one: unit_of(one.resource)
+        name, lambda gpu: getattr(gpu, of), heading=heading, metric=f"gpus_{of}", unit=lambda gpu: unit_of(gpu.resource)
     )
 
 

@@ -154,7 +154,7 @@ def answer_without_cluster(settings: GateSettings, inputs: Inputs = NOTHING) -> 
         When the manifest can't be read, or the API server would refuse it.
     """
     policy = settings.policy.with_deploy_timeout(settings.deploy_timeout)
-    found = without_cluster(
+    needs = without_cluster(
         settings.manifest,
         namespace=settings.namespace,
         unread=settings.unread,
@@ -163,17 +163,17 @@ def answer_without_cluster(settings: GateSettings, inputs: Inputs = NOTHING) -> 
         spare=policy.spare,
     )
     exceptions = policy.holding(inputs.now)
-    parts = [judged(part, None, policy, exceptions) for part in found.parts]
+    parts = [judged(part, None, policy, exceptions) for part in needs.parts]
     counted = [part for part in parts if part.exception is None]
-    status = _status_of_room(found, parts, counted, policy)
+    status = _status_of_room(needs, parts, counted, policy)
     passes = status is ExitStatus.ANSWERED
     return GateAnswer(
         sentence=Text(gate_sentence(parts, counted, status) if parts else "passes: the manifest rolls nothing out"),
-        passes=passes, exit_status=status, workloads=tuple(parts), together=found.together, together_sentence=found.together_sentence,
+        passes=passes, exit_status=status, workloads=tuple(parts), together=needs.together, together_sentence=needs.together_sentence,
         unchanged=(), refusals=(), extra_gpus=0, extra_usd_per_month=0.0,
         expired=tuple(exception for exception in policy.exceptions if exception not in exceptions),
-        findings=apart(list(found.findings), passes=passes), doubts=found.doubts,
-        without_cluster=True, room=found.room, rolls_nothing=found.rolls_nothing, notes=found.notes,
+        findings=apart(list(needs.findings), passes=passes), doubts=needs.doubts,
+        without_cluster=True, room=needs.room, rolls_nothing=needs.rolls_nothing, notes=needs.notes,
     )  # fmt: skip
 
 

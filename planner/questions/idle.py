@@ -65,7 +65,7 @@ _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
     empty="Every GPU that was measured was busy lately.",
     columns=(
         Column("namespace", lambda idle_pod: idle_pod.namespace, heading=None, label="namespace"),
-        Column("pod", lambda idle_pod: idle_pod.pod, words=lambda one: f"{one.namespace}/{one.pod}", label="pod"),
+        Column("pod", lambda idle_pod: idle_pod.pod, words=lambda row: f"{row.namespace}/{row.pod}", label="pod"),
         Column("workload", lambda idle_pod: idle_pod.workload, label="workload"),
         Column("node", lambda idle_pod: idle_pod.node),
         Column("node_pool", lambda idle_pod: idle_pod.node_pool),
@@ -120,7 +120,7 @@ QUESTION: Final = Question(
     figures=(
         Figure("", lambda idle_answer: idle_answer.idle, label="Held and not used", whole=lambda idle: idle.held),
         Figure("cost_held_idle", lambda idle: idle.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
-        Figure("", lambda found: found.free, label="Not requested"),
+        Figure("", lambda answer: answer.free, label="Not requested"),
         Figure("cost_nobody_asked_for", lambda idle: idle.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
     ),
     listings=(_PODS, _WORKLOADS, _UNITS, _TOKENS),

@@ -143,8 +143,8 @@ def _told(
 ) -> tuple[tuple[Difference, ...], int]:
     """Those of the changed workload and of nodes; how many other pods move in the order of eviction."""
     changed_pods = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
-    moved = {one.object for one in every if one.object not in changed_pods and one.field == Value.EVICTION_RANK}
-    return tuple(one for one in every if one.object in changed_pods or kind_in(one.object) is NODE), len(moved)
+    moved = {row.object for row in every if row.object not in changed_pods and row.field == Value.EVICTION_RANK}
+    return tuple(row for row in every if row.object in changed_pods or kind_in(row.object) is NODE), len(moved)
 
 
 def _risks_gone(of: ClusterMemory, than: ClusterMemory) -> tuple[Finding, ...]:
@@ -347,9 +347,9 @@ _DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
     unknown="unknown",
     columns=(
         Column("object"),
-        Column("container", lambda difference: difference.container or None, words=lambda one: one.container),
+        Column("container", lambda difference: difference.container or None, words=lambda row: row.container),
         Column("value", lambda difference: difference.field, words=lambda difference: str(difference.field)),
-        Column("now", lambda difference: difference.before, words=lambda one: one.text(one.before)),
+        Column("now", lambda difference: difference.before, words=lambda row: row.text(row.before)),
         Column("then", lambda difference: difference.after, words=lambda difference: difference.text(difference.after)),
     ),
 )

@@ -55,8 +55,8 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(
         Figure("queues_waiting", lambda queue_answer: len(queue_answer.waiting), "workloads", label="Wait"),
-        Figure("queues_waiting_on_quota", lambda found: found.waiting_for(*_NOT_LET_IN), "workloads", label="On quota"),
-        Figure("queues_evicting", lambda found: found.waiting_for(AdmissionOutcome.EVICTS), "workloads", label="Evict others"),
+        Figure("queues_waiting_on_quota", lambda queues: queues.waiting_for(*_NOT_LET_IN), "workloads", label="On quota"),
+        Figure("queues_evicting", lambda queues: queues.waiting_for(AdmissionOutcome.EVICTS), "workloads", label="Evict others"),
     ),
     listings=(
         Listing(name="queues", title="Quotas", empty="There is no ClusterQueue.", columns=(
@@ -65,15 +65,15 @@ QUESTION: Final = Question(
             _amount("idle", "of its own idle"), _amount("free", "free now", "queue_free"), _amount("at_most"), Column("waiting"))),
         Listing(name="waiting", title="Pending workloads", empty="No workload is pending in a queue.", most=40, columns=(
             Column("queue"), Column("place"), Column("workload"), Column("name", heading=None),
-            Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("before", heading="before the change"),
-            Column("why", lambda one: str(one.why)), Column("evicts", lambda one: ", ".join(one.evicts)),
+            Column("outcome", lambda row: row.outcome.value, heading="waits for"), Column("before", heading="before the change"),
+            Column("why", lambda row: str(row.why)), Column("evicts", lambda row: ", ".join(row.evicts)),
             Column("remedy", lambda waiting_workload: str(waiting_workload.remedy), heading="what would let it in"),
-            Column("finds_nodes", heading="its pods find nodes", words=lambda one: _FINDS[one.finds_nodes] if one.outcome is AdmissionOutcome.LET_IN else " "),
-            Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else str(one.untold) or " "),
+            Column("finds_nodes", heading="its pods find nodes", words=lambda row: _FINDS[row.finds_nodes] if row.outcome is AdmissionOutcome.LET_IN else " "),
+            Column("latest_seconds", heading="at the latest in", words=lambda row: about(row.latest_seconds) if row.latest_seconds is not None else str(row.untold) or " "),
             Column("usual_least_seconds", heading=None), Column("usual_most_seconds", heading=None), Column("usual_runs", heading=None),
             Column("usual", lambda waiting_workload: str(waiting_workload.usual), heading="as runs before took"),
             Column("untold", lambda waiting_workload: str(waiting_workload.untold), heading=None), Column("priority"),
-            Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"))),
+            Column("since_seconds", heading="since", words=lambda row: moment(row.since_seconds) if row.since_seconds else "not known"))),
     ),
     notes=lambda queue_answer: queue_answer.assumed,
     about="""Kueue's queues: the use of each flavor, the pending workloads with their place and reason, and the workloads to evict for them.

@@ -228,10 +228,10 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHI
     limits = settings.pools.known(inputs)
     later_events = settings.events.beside(limits, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    found = rollout(
+    outcome = rollout(
         snapshot, scenario, growing(snapshot, limits), how, beside=later_events, book=inputs.book, seen=inputs.seen
     )
-    return with_room(found, snapshot, scenario)
+    return with_room(outcome, snapshot, scenario)
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:

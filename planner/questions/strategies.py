@@ -56,11 +56,11 @@ def weighed(grid: StrategyGrid, replicas: int, weights: Weights, costs: Strategy
 
 def spare_usd(costs: StrategyCosts) -> Mapping[Pair, float | None]:
     """What each strategy's spare GPUs cost a month, bought for each rollout; 0 for one that needs none."""
-    found: dict[Pair, float | None] = {}
+    usd: dict[Pair, float | None] = {}
     for strategy in costs.strategies:
         pair = RECREATE if strategy.is_recreate else (strategy.max_surge, strategy.max_unavailable)
-        found[pair] = None if strategy.cost is None else strategy.cost.added_usd if strategy.cost.billed_gpus else 0.0
-    return found
+        usd[pair] = None if strategy.cost is None else strategy.cost.added_usd if strategy.cost.billed_gpus else 0.0
+    return usd
 
 
 def without_strategy(rollout: RolloutSettings) -> RolloutSettings:
@@ -129,7 +129,7 @@ def apply_of(snapshot: Snapshot, key: str, option: Option | None) -> Applied | N
 def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
     of, gpus = {"workload": answer.workload}, answer.nouns.many
     return (
-        Column("strategy", lambda one: one.name, words=lambda one: f"{one.name} (now)" if one.is_current else one.name,
+        Column("strategy", lambda row: row.name, words=lambda row: f"{row.name} (now)" if row.is_current else row.name,
             label="strategy",
         ),
         Column("is_recommended", heading=None, metric="strategy_is_recommended", also=of),
@@ -137,7 +137,7 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
             words=lambda option: "recommended" if option.is_recommended else "" if option.is_best else "beaten",
         ),
         Column("is_current", heading=None),
-        Column("lowest_ready", heading="lowest Ready", words=lambda one: f"{one.lowest_ready} of {answer.replicas}",
+        Column("lowest_ready", heading="lowest Ready", words=lambda row: f"{row.lowest_ready} of {answer.replicas}",
             metric="strategy_lowest_ready", unit="pods", also=of,
         ),
         Column("replicas", lambda _: answer.replicas, heading=None),
@@ -147,7 +147,7 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
         Column("evictions", metric="strategy_evictions", unit="pods", also=of),
         Column("usd_per_month", heading="a month", metric="strategy_cost", unit=USD_A_MONTH, also=of),
         Column("brought", lambda option: option.brought and option.brought.nodes, heading="nodes brought unasked",
-            words=lambda one: one.brought.words if one.brought else "not known", metric="strategy_nodes_unasked", unit="nodes", also=of,
+            words=lambda row: row.brought.words if row.brought else "not known", metric="strategy_nodes_unasked", unit="nodes", also=of,
         ),
         Column("score", heading=None),
     )  # fmt: skip

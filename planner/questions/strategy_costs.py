@@ -65,16 +65,16 @@ def _round(name: str) -> Callable[[StrategyPrice], float | None]:
 
 
 _COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
-    Column("strategy", lambda one: one.name, words=lambda one: f"{one.name} (now)" if one.is_current else one.name, label="strategy"),
+    Column("strategy", lambda row: row.name, words=lambda row: f"{row.name} (now)" if row.is_current else row.name, label="strategy"),
     Column("is_current", heading=None),
     Column("is_worth", heading=None),
-    Column("verdict", heading="today", words=lambda one: words(one.verdict, one.reason), metric="strategy_verdict"),
+    Column("verdict", heading="today", words=lambda row: words(row.verdict, row.reason), metric="strategy_verdict"),
     Column("reason", heading=None),
     Column("lowest_ready", heading="lowest Ready", metric="strategy_lowest_ready", unit="pods",
         words=lambda price: "–" if price.lowest_ready is None else f"{price.lowest_ready:,} of {price.replicas:,}",
     ),
     Column("replicas", heading=None),
-    Column("extra_gpus", heading="extra GPUs", words=lambda one: "–" if one.extra_gpus is None else str(one.extra_gpus),
+    Column("extra_gpus", heading="extra GPUs", words=lambda row: "–" if row.extra_gpus is None else str(row.extra_gpus),
         metric="strategy_extra_gpus", unit="GPUs",
     ),
     Column("seconds", heading="minutes", words=lambda price: price.seconds and round(price.seconds / 60, 1),

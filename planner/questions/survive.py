@@ -34,29 +34,29 @@ QUESTION: Final = Question(
     settings=SurviveSettings,
     answer=answer,
     figures=(
-        Figure("survive_nodes_broken", lambda found: found.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),
-        Figure("survive_spare_nodes", lambda found: sum(one.nodes for one in found.spare), "nodes", label="Spare nodes"),
-        Figure("survive_spare_cost", lambda found: found.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
+        Figure("survive_nodes_broken", lambda answer: answer.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),
+        Figure("survive_spare_nodes", lambda answer: sum(one.nodes for one in answer.spare), "nodes", label="Spare nodes"),
+        Figure("survive_spare_cost", lambda answer: answer.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
     ),
     listings=(
-        Listing(name="losses", title="What each loss breaks", items=lambda found: found.losses, most=40,
+        Listing(name="losses", title="What each loss breaks", items=lambda answer: answer.losses, most=40,
             told=lambda survival_answer: [loss for loss in survival_answer.losses if loss.missing or loss.preempted],
-            columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
-                Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
-                Column("missing", heading="don't come back"), Column("whose", lambda one: whose_words(one.whose), heading="of workloads"), Column("waiting"), Column("unknown", heading=None),
-                Column("preempted", lambda one: whose_words(one.pushed), heading="preempted"), Column("spare", lambda one: spare_words(one.spare), heading="spare that prevents it"))),
-        Listing(name="together", title="How many nodes of a pool may fail at once", items=lambda found: found.together, columns=(
-            Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_every else f"at least {one.survived:,}"),
-            Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="single points of failure"))),
+            columns=(Column("scope", lambda row: row.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
+                Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda row: duration(row.seconds) if row.seconds else ""),
+                Column("missing", heading="don't come back"), Column("whose", lambda row: whose_words(row.whose), heading="of workloads"), Column("waiting"), Column("unknown", heading=None),
+                Column("preempted", lambda row: whose_words(row.pushed), heading="preempted"), Column("spare", lambda row: spare_words(row.spare), heading="spare that prevents it"))),
+        Listing(name="together", title="How many nodes of a pool may fail at once", items=lambda answer: answer.together, columns=(
+            Column("pool"), Column("nodes"), Column("survived", words=lambda row: f"{row.survived:,}" if row.is_every else f"at least {row.survived:,}"),
+            Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda row: ", ".join(row.breaks), heading="single points of failure"))),
         Listing(name="spare", title="Spare nodes, for any one node", items=lambda losses: losses.spare, columns=(
             Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
         Listing(name="upgrades", title="Upgrades of node pools", items=lambda losses: losses.upgrades, columns=(
-            Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", lambda one: one.is_done if one.is_known else None, heading="gets through"),
-            Column("budgets", lambda one: ", ".join(one.budgets), heading="held back by"), Column("sentence", lambda one: str(one.sentence), heading="what comes of it"))),
+            Column("pool"), Column("strategy", lambda row: row.strategy.value), Column("is_done", lambda row: row.is_done if row.is_known else None, heading="gets through"),
+            Column("budgets", lambda row: ", ".join(row.budgets), heading="held back by"), Column("sentence", lambda row: str(row.sentence), heading="what comes of it"))),
         Listing(name="doubts", columns=DOUBTS, is_shown=False),
     ),
     notes=notes,
-    codes=lambda found: dict(reversed(found.manifests)),
+    codes=lambda answer: dict(reversed(answer.manifests)),
     codes_file="manifests",
     about="""What breaks if a node, a zone, an NVLink or rack domain or all spot nodes of a pool fail at once.
 

@@ -87,7 +87,7 @@ def answer(_snapshot: Snapshot, settings: TrendsSettings, inputs: Inputs = NOTHI
     ]
     shown_lines = [line for line in lines if line.period is Period.ALL or line.trend.outlook is not Outlook.TOO_SHORT]
     moments = [at for _, at in history.moments]
-    streaks = sorted(history.streaks, key=lambda one: (IN_TROUBLE.get(one.verdict, 9), one.since, one.workload))
+    streaks = sorted(history.streaks, key=lambda run: (IN_TROUBLE.get(run.verdict, 9), run.since, run.workload))
     return TrendsAnswer(
         sentence=trends_sentence(shown_lines, history),
         clusters=history.clusters,

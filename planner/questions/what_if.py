@@ -73,8 +73,8 @@ def _figures(answer: WhatIfAnswer) -> list[Beside]:
     return [
         ("nodes", "nodes", *(sum(line.pool.node_count for line in side.pools) for side in sides)),
         *(
-            (f"{one.noun} {one.called}" if one.field == "pending" else one.name, one.resource, one.today, one.then)
-            for one in gpu_figures(answer.before.gpus, answer.after.gpus)
+            (f"{gpu.noun} {gpu.called}" if gpu.field == "pending" else gpu.name, gpu.resource, gpu.today, gpu.then)
+            for gpu in gpu_figures(answer.before.gpus, answer.after.gpus)
         ),
         ("pods waiting", "pods", answer.waiting_before, answer.waiting_after),
         ("rollouts that complete", "workloads", answer.completing_before, answer.completing_after),
@@ -86,10 +86,10 @@ def _figures(answer: WhatIfAnswer) -> list[Beside]:
 def _told(step: Step) -> str:
     """What a change came to, who is held back, who finds no place."""
     drain = step.drain
-    held_pods = [f"{one.pod} on {one.node}: {one.why}" for one in drain.held_back[:_SHOWN]] if drain else ()
+    held_pods = [f"{pods.pod} on {pods.node}: {pods.why}" for pods in drain.held_back[:_SHOWN]] if drain else ()
     waiting = [
-        f"{one.count} of {one.workload} {plural(one.count, 'waits', 'wait')} ({one.before} did before): {one.message}"
-        for one in (drain.unplaced[:_SHOWN] if drain else ())
+        f"{pods.count} of {pods.workload} {plural(pods.count, 'waits', 'wait')} ({pods.before} did before): {pods.message}"
+        for pods in (drain.unplaced[:_SHOWN] if drain else ())
     ]
     return "\n".join([f"{step.mark} {step.sentence}", *held_pods, *waiting])
 
@@ -129,16 +129,16 @@ _STEPS: Final[Listing[WhatIfAnswer, tuple[int, Step]]] = Listing(
 _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
     name="verdicts",
     title="rollouts with another verdict",
-    line=lambda one: f"{one.workload}\t({one.before.value.replace('_', ' ')} today) {details(one.after, one.sentence)}",
+    line=lambda row: f"{row.workload}\t({row.before.value.replace('_', ' ')} today) {details(row.after, row.sentence)}",
     verdict=lambda verdict_change: verdict_change.after,
     columns=(
         Column("workload", label="workload"),
         Column(
-            "today", lambda one: one.before.value, words=lambda one: words(one.before), metric="workload_verdict_today"
+            "today", lambda row: row.before.value, words=lambda row: words(row.before), metric="workload_verdict_today"
         ),
-        Column("then", lambda one: one.after.value, words=lambda one: words(one.after), metric="workload_verdict_then"),
+        Column("then", lambda row: row.after.value, words=lambda row: words(row.after), metric="workload_verdict_then"),
         Column(
-            "sentence", lambda one: str(one.sentence), heading="why", words=lambda one: details(one.after, one.sentence)
+            "sentence", lambda row: str(row.sentence), heading="why", words=lambda row: details(row.after, row.sentence)
         ),
     ),
 )

@@ -132,8 +132,8 @@ class FreeMeasures:
         if workload.replicas == 0 or not workload.traits.surges_freely:
             return []
         pairs = [(surge, missing) for surge, missing in self._few(workload) if (surge == 0) is is_stuck][:1]
-        found = (self.state.with_strategy(key, rolling(*pair)) for pair in pairs)
-        return [measure for measure in found if measure is not None]
+        waiting = (self.state.with_strategy(key, rolling(*pair)) for pair in pairs)
+        return [measure for measure in waiting if measure is not None]
 
     def _raise_quota(self, key: str) -> None:
         for remedy in self.state.remedies(key, RemedyKind.RAISE_QUOTA):
@@ -253,7 +253,7 @@ class FreeMeasures:
         turns, way = [turn.after.key for turn in order[0]], changes[ways.index(order[1])]
         # A loan lasts from the first turn to the last: each workload in turn is one that it is for.
         of_all = loan_measure((*self.state.turns, *turns, key), idle, lent), loan[1]
-        return turns, [of_all if one[0].kind is MeasureKind.LEND else one for one in way]
+        return turns, [of_all if turn_measures[0].kind is MeasureKind.LEND else turn_measures for turn_measures in way]
 
     def _come_after(self, key: str, order: tuple[list[str], list[Change]] | None) -> None:
         if order is not None:

@@ -195,17 +195,17 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
     TooLargeError
         When it costs more than a question may.
     """
-    put, found, plan = _planned(snapshot, what)
+    put, movable_pods, plan = _planned(snapshot, what)
     after = plan.replays[0].snapshot
     if what.is_of_places:
         after = replace(after, pods=tuple(pod for pod in after.pods if not pod.uid.startswith(f"{_PLACE}-")))
-    return _described(snapshot, what, put, found, plan), after
+    return _described(snapshot, what, put, movable_pods, plan), after
 
 
 def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
     put = _put(snapshot, what)
-    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
-    return put, found, plan_moves(put.cluster, put.asked, found, placements)
+    movable_pods = _there_today(snapshot, put.cluster, what.movable(put.cluster))
+    return put, movable_pods, plan_moves(put.cluster, put.asked, movable_pods, placements)
 
 
 def room_film(
@@ -279,7 +279,7 @@ Wanted = Sequence[tuple[Pod, int]]
 
 def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
     """The pods of what a manifest makes anew, as the API server lets them in, which of them Kueue keeps back, and what isn't sure of them."""
-    prepared, found = prepare(snapshot, change), list[tuple[Pod, int]]()
+    prepared, missing_pods = prepare(snapshot, change), list[tuple[Pod, int]]()
     queued, doubts = list[StillWaiting](), list[Doubt]()
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
@@ -309,11 +309,11 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
             like = Pod(
                 namespace=after.namespace, name=after.name, uid="", labels=template.labels, annotations=template.annotations, spec=spec
             )  # fmt: skip
-            found += [(like, number)] if number else []
-    if not found:
+            missing_pods += [(like, number)] if number else []
+    if not missing_pods:
         raise InputError("the manifest makes no pods", where="-f", fix="Give a Deployment, a StatefulSet or a Job")
     cluster, changes = compiled(prepared.snapshot), tuple(prepared.revisions)
-    return found, _Put(cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts)))
+    return missing_pods, _Put(cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts)))
 
 
 def _refused(admission: Admission, namespace: str, name: str, spec: PodSpec, number: int) -> str:

@@ -55,12 +55,12 @@ def pending_nodes(
 ) -> tuple[PendingNode, ...]:
     """A node of each pool with which pending pods start, the most per dollar first, those within their pool's limit before any other."""
     today = at_rest(compiled(snapshot).snapshot)  # who finds room without it isn't started by it
-    found = (
+    nodes = (
         node
         for pool in pools(today, limits)
         if pool.name and pool.nodes and (node := _with_one_more(today, pool, limits, book)).started
     )
-    return tuple(sorted(found, key=_rank))
+    return tuple(sorted(nodes, key=_rank))
 
 
 def _rank(node: PendingNode) -> tuple[bool, bool, float, int, str]:

@@ -205,7 +205,7 @@ def rollout(
     each = zip(prepared.revisions, limited_result.workloads, strict=True)
     pools_that_grow = tuple(dict.fromkeys(map(node_pool, limited_result.new_nodes)))
     coming = ComingNodes(pools=pools_that_grow, is_given=how.arrival_seconds is not None)
-    timed = tuple(with_duration(cluster, revision.after, one, seen, coming) for revision, one in each)
+    timed = tuple(with_duration(cluster, revision.after, course, seen, coming) for revision, course in each)
     return telling.with_unknowns(replace(limited_result, workloads=timed), unknown, errors)
 
 

@@ -94,14 +94,14 @@ def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None], likely
     for place in (0, *near, len(numbers) - 1):
         if not too_few < place < (len(numbers) if best is None else best[0]):
             continue
-        if (found := attempt(numbers[place])) is not None:
-            best = place, found
+        if (outcome := attempt(numbers[place])) is not None:
+            best = place, outcome
         else:
             too_few = place
     while best is not None and best[0] - too_few > 1:
         middle = (too_few + best[0]) // 2
-        if (found := attempt(numbers[middle])) is None:
+        if (outcome := attempt(numbers[middle])) is None:
             too_few = middle
         else:
-            best = middle, found
+            best = middle, outcome
     return None if best is None else (numbers[best[0]], best[1])

@@ -58,7 +58,7 @@ def least(
     try:
         can = is_small or _does_with_all(case, case_knobs)
         units = limits.SEARCH_UNITS.most if is_small else limits.PLAN_UNITS.most
-        best = search(case, case_knobs, units=units, does=lambda one: is_fair(one) and does(one)).best if can else ()
+        best = search(case, case_knobs, units=units, does=lambda plan: is_fair(plan) and does(plan)).best if can else ()
     except HeadroomError:
         return ()
     plans = tuple(filter(is_fair, best))

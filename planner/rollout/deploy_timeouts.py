@@ -162,13 +162,13 @@ def deadline_cutoff(workload: Workload, band: DurationBand) -> Cutoff | None:
         return None
     late = band.pause_percentiles[-1]
     share, name = share_longer(band.pause_percentiles, deadline), "progressDeadlineSeconds"
-    found = Cutoff(by=name, seconds=float(deadline), is_default=False, share=share, is_short=deadline < late)
-    if not found.is_short:
-        return found
+    cutoff = Cutoff(by=name, seconds=float(deadline), is_default=False, share=share, is_short=deadline < late)
+    if not cutoff.is_short:
+        return cutoff
     advised = advised_seconds(late)
     argo = ", and Argo CD says Degraded" if _ARGO in workload.labels else ""
     said = f"{name} is {duration(deadline)}: no new pod gets available for longer in {_of_ten(share)}, and kubectl rollout status fails{argo}"
-    return replace(found, advised_seconds=advised, sentence=Text(f"{said}. Set it to {advised}"))
+    return replace(cutoff, advised_seconds=advised, sentence=Text(f"{said}. Set it to {advised}"))
 
 
 _STAYS: Final = (Verdict.STUCK, Verdict.UNKNOWN)

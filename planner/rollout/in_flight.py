@@ -414,22 +414,22 @@ def shapes_of(cluster: Cluster, owner: Workload | ReplicaSet) -> tuple[Shape, ..
 
 
 @once_a_cluster
-def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
+def reach_of(cluster: Cluster, flight: InFlight) -> BoolArray:
     """Nodes on which pods of one in flight are, or may come to: bool[node]; made once, don't change it."""
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
-    if not one.is_played:
+    if not flight.is_played:
         return nodes
-    for uid in owners_of(cluster, one):
+    for uid in owners_of(cluster, flight):
         for pod in _pods(cluster, uid):
             if pod.node_name in cluster.node_index:
                 nodes[cluster.node_index[pod.node_name]] = True
-    workload = one.workload
+    workload = flight.workload
     if workload is not None and workload.traits.is_per_node:
         nodes[list(daemon_nodes(cluster, daemon_spec(workload)))] = True
         return nodes
-    shapes = [*shapes_of(cluster, one.of)]
+    shapes = [*shapes_of(cluster, flight.of)]
     if workload is not None and (workers := workload.worker_template) is not None:
-        shapes.append(compile_shape(cluster, one.namespace, workers.labels, workers.spec))
+        shapes.append(compile_shape(cluster, flight.namespace, workers.labels, workers.spec))
     for shape in shapes:
         nodes[shape.candidates] = True
     return nodes

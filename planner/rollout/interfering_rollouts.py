@@ -449,17 +449,17 @@ def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> b
 
 
 @once_a_cluster
-def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
+def _yet_to_make(cluster: Cluster, flight: InFlight) -> int | None:
     """How many pods it may still make, at most; None: as many as there are nodes."""
-    workload = one.workload
+    workload = flight.workload
     if workload is None:
-        return one.of.replicas
+        return flight.of.replicas
     if not workload.traits.has_replicas:
         return None
     if workload.traits.is_custom:
         return 2 * workload.pods_wanted  # both revisions whole
     most = max(workload.replicas, settled(cluster.snapshot, workload)) + rolling_limits(workload)[0]
-    if not workload.traits.part or one.has_new_template:
+    if not workload.traits.part or flight.has_new_template:
         return most
     sets = sets_by_owner(cluster).get(workload.uid, ())
     replicas_made = [r.status_replicas for r in sets if r.template.makes_the_same_pods(workload.template)]

@@ -422,7 +422,7 @@ class Run:
                     free = [pod for pod in here if pod.number not in due]
                     evicting_them = taint_evictions.evictions_on(name, event.expels, self._clock.seconds, free)
                     self.later = sorted((*self.later, *evicting_them), key=_time_of)
-            self.later = [left for one in self.later if (left := self._left_of(one, event)) is not None]
+            self.later = [left for later_event in self.later if (left := self._left_of(later_event, event)) is not None]
             for stage in event.stages[:1]:
                 # The next batch of an upgrade begins once this one's nodes are empty (`_due`), and at the latest then:
                 # a budget may never let a pod go. From here on `after_seconds` counts from the start of the run.

@@ -290,7 +290,7 @@ class PredictionWatch:
     def _add(self, prediction: Prediction, course: ObservedCourse) -> None:
         """A rollout that began: with the webhook's verdict where it was told one."""
         told, known = self._rollouts.get(prediction.id), self._courses.get(prediction.id)
-        was, template = (None if one is None else one.template for one in (known, course))
+        was, template = (None if observed is None else observed.template for observed in (known, course))
         is_another = was is not None and template is not None and not was.shows_the_same(template)
         if told is None or is_another:
             self._open(prediction, course)

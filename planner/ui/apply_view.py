@@ -22,16 +22,16 @@ _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Dif
 
 
 @errors.part
-def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
+def steps(todo: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
     """One block to copy, each step waited for; the same as a script that can be stopped; and what takes each step back."""
-    st.code(_block((place, step, step.commands) for place, step in enumerate(found, 1)), language=None, wrap_lines=True)
+    st.code(_block((place, step, step.commands) for place, step in enumerate(todo, 1)), language=None, wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     with st.container(horizontal=True):
         downloads.script(
-            lambda: in_context(script(title, found, source=source), live_view.context(snapshot)), "way-out", key=f"script-{key}",
+            lambda: in_context(script(title, todo, source=source), live_view.context(snapshot)), "way-out", key=f"script-{key}",
             help="It waits after each step and can be stopped; sh way-out.sh 3 goes on with step 3.",
         )  # fmt: skip
-        if undone := [(place, step, step.undo) for place, step in enumerate(found, 1) if step.undo]:
+        if undone := [(place, step, step.undo) for place, step in enumerate(todo, 1) if step.undo]:
             with st.popover("Undo", icon=":material/undo:"):
                 st.code(_block(reversed(undone)), language=None, wrap_lines=True)
 

@@ -247,24 +247,24 @@ def _targets(of: str, today: Snapshot) -> Sequence[str]:
 
 # ── beside today ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def _before_and_after(found: WhatIfAnswer) -> None:
+def _before_and_after(answer: WhatIfAnswer) -> None:
     """What the changes come to: each step, the figures before and after, what fits and which rollouts go otherwise."""
-    through = all(step.is_done for step in found.steps)
+    through = all(step.is_done for step in answer.steps)
     title = "✓ Every change gets through" if through else "△ Not every change gets through"
-    if through and any(changed_verdict.before == "completes" for changed_verdict in found.verdicts):
+    if through and any(changed_verdict.before == "completes" for changed_verdict in answer.verdicts):
         title = "△ Every change gets through, and workloads no longer complete"
-    verdict.box(title, words.sentence(found.sentence))
+    verdict.box(title, words.sentence(answer.sentence))
     steps = QUESTION.listing("steps")
     if steps is not None and steps.line is not None:
-        for step in steps.items(found):
+        for step in steps.items(answer):
             st.markdown("  \n".join(words.literal(line) for line in steps.line(step).splitlines()))
     figures = QUESTION.listing("figures")
-    rows = [_figure(*of) for of in (figures.items(found) if figures is not None else ())]
+    rows = [_figure(*of) for of in (figures.items(answer) if figures is not None else ())]
     tables.show(rows, alt="The figures before and after", placeholder="not known")
     for name in ("fits", "verdicts"):
-        if (listing := QUESTION.listing(name)) is not None and listing.seen(found):
-            st.caption(words.capital(listing.title_of(found)))
-            answer_view.table(QUESTION, found, name)
+        if (listing := QUESTION.listing(name)) is not None and listing.seen(answer):
+            st.caption(words.capital(listing.title_of(answer)))
+            answer_view.table(QUESTION, answer, name)
 
 
 def _figure(name: str, unit: str, today: float | None, then: float | None) -> dict[str, object]:

@@ -132,16 +132,16 @@ def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
 
 
 @errors.part
-def _one_shape(found: Fit) -> None:
+def _one_shape(fit: Fit) -> None:
     """A typed shape: number, reason, where."""
-    glyph = "?" if found.unknown else "✓" if found.count else "✗"
-    verdict.box(f"{glyph} {found.shape}", words.sentence(found.sentence))
-    if found.message:
+    glyph = "?" if fit.unknown else "✓" if fit.count else "✗"
+    verdict.box(f"{glyph} {fit.shape}", words.sentence(fit.sentence))
+    if fit.message:
         st.caption("What kube-scheduler would say of the next one")
-        st.code(str(found.message), language=None, wrap_lines=True)
-    rows = [{"pool": pool or NO_POOL, "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
-    if rows and not found.unknown:
-        tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
+        st.code(str(fit.message), language=None, wrap_lines=True)
+    rows = [{"pool": pool or NO_POOL, "zone": zone or "no zone", "pods": n} for pool, zone, n in fit.by_place]
+    if rows and not fit.unknown:
+        tables.show(rows, alt=f"Where {fit.count:,} more of {fit.shape} go")
 
 
 @errors.part
@@ -162,18 +162,21 @@ def what_fits(answer: CapacityAnswer) -> None:
 
 
 @errors.part
-def stranded(found: Fragments | None) -> None:
+def stranded(fragments: Fragments | None) -> None:
     """Free GPUs that serve no pod of a size: why, and where."""
-    if found is None or not found.free:
+    if fragments is None or not fragments.free:
         return
     with link.expander(
-        f"Free {found.noun} that a pod can't use", key="stranded", icon=":material/block:", is_open=link.says(["size"])
+        f"Free {fragments.noun} that a pod can't use",
+        key="stranded",
+        icon=":material/block:",
+        is_open=link.says(["size"]),
     ):
         st.caption(
-            f"{words.literal(words.sentence(found.sentence))} The mix: the pods of this cluster that ask for GPUs, pending ones "
+            f"{words.literal(words.sentence(fragments.sentence))} The mix: the pods of this cluster that ask for GPUs, pending ones "
             "included. Fragmentation as in Weng et al., USENIX ATC 2023."
         )
-        names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
+        names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in fragments.sizes}
         size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
         rows = [
             {
@@ -186,7 +189,7 @@ def stranded(found: Fragments | None) -> None:
             for node in size.nodes
         ]
         tables.show(
-            rows, alt=f"{size.stranded:,} of {size.free:,} free {found.noun} are of no use to such pods",
+            rows, alt=f"{size.stranded:,} of {size.free:,} free {fragments.noun} are of no use to such pods",
             empty="All that is free serves such a pod.",
         )  # fmt: skip
 

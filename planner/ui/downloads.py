@@ -40,11 +40,11 @@ def script(make_script: Callable[[], str], name: str, **more: Any) -> None:
 
 @errors.part
 def answer(
-    question: Question[S, A], snapshots: Snapshot | Sequence[Snapshot], settings: S, found: A, *, rows: str = ""
+    question: Question[S, A], snapshots: Snapshot | Sequence[Snapshot], settings: S, shown: A, *, rows: str = ""
 ) -> None:
     """Buttons for an answer's document and its rows (`rows`: which table)."""
     show(
         question.name.replace("_", "-"),
-        document=lambda: document_of(question, snapshots, settings, found),
-        rows=lambda: question.rows(found, rows),
+        document=lambda: document_of(question, snapshots, settings, shown),
+        rows=lambda: question.rows(shown, rows),
     )

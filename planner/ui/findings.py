@@ -95,6 +95,6 @@ def _line(finding: Finding) -> None:
         st.markdown(f"{words.literal(words.sentence(finding.what))}{fix}")
 
 
-def table(found: FindingsAnswer) -> None:
+def table(answer: FindingsAnswer) -> None:
     """The findings as a table that can be searched and sorted."""
-    answer_view.table(QUESTION, found, "findings", opens=object_page_links.of, key="findings_table")
+    answer_view.table(QUESTION, answer, "findings", opens=object_page_links.of, key="findings_table")

@@ -78,14 +78,14 @@ def _known(question: Any, snapshot: Snapshot, settings: object, inputs: Inputs) 
 
 
 @errors.part
-def headline(found: HealthAnswers) -> None:
+def headline(health: HealthAnswers) -> None:
     """What restarts in a sentence, then how near eviction nodes are, what differs, and what could not be looked at."""
-    if found.restarts is None:
+    if health.restarts is None:
         return
-    report, nodes = found.restarts.report, found.memory.cluster.nodes if found.memory is not None else ()
+    report, nodes = health.restarts.report, health.memory.cluster.nodes if health.memory is not None else ()
     past = sum((node.until_hard_bytes or 0) < 0 for node in nodes)
     unmeasured = sum(node.until_hard_bytes is None or node.known_share is None for node in nodes)
-    said = [str(answer.sentence) for answer in (found.restarts, found.memory, found.drift) if answer is not None]
+    said = [str(answer.sentence) for answer in (health.restarts, health.memory, health.drift) if answer is not None]
     if any(loop.is_live for loop in report.loops):
         verdict.box(page_filter.only("✗ Something keeps restarting"), said.pop(0))
     elif past:
@@ -95,16 +95,16 @@ def headline(found: HealthAnswers) -> None:
         verdict.unknown(page_filter.only(title), said.pop(0))
     else:
         verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
-    said += [*report.gaps, *(found.drift.ambiguous[:5] if found.drift is not None else ())]
+    said += [*report.gaps, *(health.drift.ambiguous[:5] if health.drift is not None else ())]
     with page_frame.folded("Memory, differences, and what isn't known", "beside"):
         st.caption("  \n".join(map(words.literal, said)))
 
 
 @errors.part
-def table(snapshot: Snapshot, found: HealthAnswers) -> None:
+def table(snapshot: Snapshot, health: HealthAnswers) -> None:
     """One row a service: what is wrong with it, for how long, and what to set."""
-    plan, risks = found.restarts, found.memory.findings if found.memory is not None else ()
-    every = troubles(snapshot, plan.report.loops if plan is not None else (), risks, found.drift)
+    plan, risks = health.restarts, health.memory.findings if health.memory is not None else ()
+    every = troubles(snapshot, plan.report.loops if plan is not None else (), risks, health.drift)
     groups = alike(every, lambda trouble: trouble.alike)
     if not groups:
         st.markdown(page_filter.nothing("service", "Nothing is known to be wrong with any service."))
@@ -136,21 +136,21 @@ def _target(snapshot: Snapshot, trouble: Trouble) -> object_page_links.PageLink 
 
 
 @errors.part
-def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSettings, found: HealthAnswers) -> None:
+def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSettings, health: HealthAnswers) -> None:
     """Each answer as JSON and CSV: what restarts with the cures that the command tries."""
     with link.expander("Downloads", key="downloads", icon=":material/download:") as is_open:
-        if not is_open or found.restarts is None:
+        if not is_open or health.restarts is None:
             return
-        plan, cures, logged = found.restarts, RestartsSettings(), health_inputs.with_uploaded_logs(cluster)
+        plan, cures, logged = health.restarts, RestartsSettings(), health_inputs.with_uploaded_logs(cluster)
         st.caption("Restarts; memory; drift between environments")
         downloads.show(
             "restarts", rows=lambda: restarts.QUESTION.rows(plan, ""),
             document=lambda: document_of(restarts.QUESTION, logged, cures, shared_answers.work(restarts.with_cures, logged, plan, cures.cures)),
         )  # fmt: skip
-        if found.memory is not None:
-            downloads.answer(memory.QUESTION, cluster, settings, found.memory, rows="containers")
-        if found.drift is not None:
-            downloads.answer(drift.QUESTION, (cluster, *health_inputs.other_clusters()), rule, found.drift, rows="all")
+        if health.memory is not None:
+            downloads.answer(memory.QUESTION, cluster, settings, health.memory, rows="containers")
+        if health.drift is not None:
+            downloads.answer(drift.QUESTION, (cluster, *health_inputs.other_clusters()), rule, health.drift, rows="all")
 
 
 _GIB: Final = 2**30

@@ -86,9 +86,9 @@ def _history(url: str, clusters: tuple[str, ...], days: float | None = None, unt
 
 
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
-def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
+def _snapshot(url: str, stored: StoredSnapshot) -> Snapshot:
     """Called by its time here, where it is kept: another record at each visit would have its name worked out anew, and its tables."""
-    return replace(Store(url).snapshot(one), source=f"{one.cluster}@{snapshot_names.time_text(one.taken_at)}")
+    return replace(Store(url).snapshot(stored), source=f"{stored.cluster}@{snapshot_names.time_text(stored.taken_at)}")
 
 
 @st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters

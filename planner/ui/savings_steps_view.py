@@ -43,14 +43,14 @@ _ON_SLIDE: Final = 6  # on the slide
 
 @errors.part
 def show(
-    snapshot: Snapshot, bill: ClusterBill, found: SavingsAnswer | None, given: Inputs, place: DeltaGenerator
+    snapshot: Snapshot, bill: ClusterBill, answer: SavingsAnswer | None, given: Inputs, place: DeltaGenerator
 ) -> None:
     """The staircase, its sentence at `place`."""
     total = bill.bill_usd_per_month
     if total is None:
         place.info(literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
         return
-    fleet = None if found is None else found.fleet
+    fleet = None if answer is None else answer.fleet
     steps = staircase(bill, fleet, *_committed(given))
     less = sum(step.saved_usd for step in steps)
     unpriced = sum(len(cost.nodes) for cost in bill.unpriced)
@@ -69,9 +69,9 @@ def show(
         if fleet is not None and 0 < len(fleet.packing_nodes) <= _FEW_NODES:
             drains = ";".join(f"drain:{name}" for name in fleet.packing_nodes)
             as_if.button(drains, key="packing", label="Suppose the packing")
-        if steps and found is not None:
+        if steps and answer is not None:
             st.download_button(
-                "One slide", data=lambda: slide_of(snapshot, total, steps, found, given), file_name="savings.html", mime="text/html",
+                "One slide", data=lambda: slide_of(snapshot, total, steps, answer, given), file_name="savings.html", mime="text/html",
                 icon=":material/co_present:", on_click="ignore", key="slide", help="What can be saved, its risk and the work, on one page for a manager.",
             )  # fmt: skip
 
@@ -143,10 +143,10 @@ def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
 
 
 @errors.part
-def sums(found: SavingsAnswer) -> None:
+def sums(answer: SavingsAnswer) -> None:
     """The sentence, and the figures that reconcile: the whole cluster's."""
-    fleet = fleet_of(found)
-    st.markdown(words.literal(found.sentence))
+    fleet = fleet_of(answer)
+    st.markdown(words.literal(answer.sentence))
     st.caption(
         f"USD a month, as billed. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
         f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "
@@ -155,11 +155,11 @@ def sums(found: SavingsAnswer) -> None:
 
 
 @errors.part
-def moves(found: SavingsAnswer) -> None:
+def moves(answer: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
-    moving = fleet_of(found).moves
+    moving = fleet_of(answer).moves
     answer_view.grouped(
-        QUESTION, found, "moves", alike(moving, _alike), key="moves", few=_FEW_MOVES,
+        QUESTION, answer, "moves", alike(moving, _alike), key="moves", few=_FEW_MOVES,
         sums=("expected_usd", "pod_hours_at_risk", "nodes_freed"), names=_SHOWN,
         opens=lambda move: object_page_links.PageLink(page="rollout.py", query={"workload": move.workload, "about": "Spot", "spot": "true"}),
     )  # fmt: skip
@@ -182,21 +182,21 @@ def _alike(move: Move) -> Hashable:
 
 
 @errors.part
-def bearers(found: SavingsAnswer) -> None:
+def bearers(answer: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after; many of them where one asks for it."""
-    if not found.fleet or not found.fleet.bearers:
+    if not answer.fleet or not answer.fleet.bearers:
         st.caption("No nodes, so nothing to pay for.")
         return
-    few = len(found.fleet.bearers) <= _FEW_BEARERS
+    few = len(answer.fleet.bearers) <= _FEW_BEARERS
     with link.expander(
         "Namespaces, before and after", key="bearers", icon=":material/groups:", is_open=few
     ) as is_drawn:
         if is_drawn:
-            answer_view.table(QUESTION, found, "namespaces")
+            answer_view.table(QUESTION, answer, "namespaces")
             st.caption(
                 "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
-                if not found.hidden_namespaces
-                else f"Bears less: with what packing frees, before losses. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
+                if not answer.hidden_namespaces
+                else f"Bears less: with what packing frees, before losses. {answer.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
             )
 
 

@@ -255,9 +255,9 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
 
 
 @errors.part
-def ways(found: SavingsAnswer) -> None:
+def ways(answer: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
-    answer_view.table(QUESTION, found, "ways", names=("way", "price_usd", "expected_usd", "cheapest", "risk", "asks"))
+    answer_view.table(QUESTION, answer, "ways", names=("way", "price_usd", "expected_usd", "cheapest", "risk", "asks"))
     st.caption("USD a month. Expected: with what is lost, done again or covered on demand.")
 
 

@@ -55,14 +55,14 @@ def _worked_out(key: str, _watch: Watch) -> OwnHistory:  # noqa: ARG001 - what i
 
 
 @errors.part
-def show(found: SavingsAnswer) -> None:
+def show(answer: SavingsAnswer) -> None:
     """Own nodes' lives and gaps, beside what is assumed of others."""
-    own: OwnHistory | None = found.own_history
+    own: OwnHistory | None = answer.own_history
     if own is None:
         return
     st.header("Your own spot nodes")
     st.markdown(words.literal(own.sentence))
-    tables.small(QUESTION.rows(found, "own_history"))
+    tables.small(QUESTION.rows(answer, "own_history"))
     st.caption(
         f"{words.literal(own.back_test.sentence)} From, to: 90% confidence. Lives that aren't over count as that long at "
         "least; what an autoscaler took down wasn't lost."

@@ -80,38 +80,36 @@ _BUDGETS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 @errors.part
-def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: DeltaGenerator) -> None:
+def show(snapshot: Snapshot, plan: PlanAnswer, asked: PlanSettings, place: DeltaGenerator) -> None:
     """The sentence and the button at `place`, then the steps, what is left, and the order of rollouts."""
     with place:
-        box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
-        box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
-        if every := ";".join(measure.change for measure in found.measures if measure.change):
+        box = st.info if not plan.total else st.success if plan.ready_all == plan.total else st.warning
+        box(words.literal(words.sentence(plan.sentence)), icon=":material/checklist:")
+        if every := ";".join(measure.change for measure in plan.measures if measure.change):
             as_if.button(every, key="all", label="Suppose all of it", is_first=True, in_dialog=True)
-    for note in filter(None, (found.price_note, doubt_of(found))):
+    for note in filter(None, (plan.price_note, doubt_of(plan))):
         st.caption(f"△ {words.literal(note)}")
-    if not found.measures:
-        st.caption("Nothing has to be done." if not found.left else "No measure was found.")
-    cards = alike(found.measures)
+    if not plan.measures:
+        st.caption("Nothing has to be done." if not plan.left else "No measure was found.")
+    cards = alike(plan.measures)
     for card in cards[:_MOST_CARDS]:
         _measures(card)
     if more := sum(len(card) for card in cards[_MOST_CARDS:]):
         st.caption(
             f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
         )
-    if found.measures:
-        downloads.script(lambda: _script(snapshot, found), "unblock-all")
-    if found.left:
+    if plan.measures:
+        downloads.script(lambda: _script(snapshot, plan), "unblock-all")
+    if plan.left:
         st.subheader("What is left")
-        answer_view.table(
-            QUESTION, found, "left", opens=lambda row: object_page_links.rollout(row.workload), key="left"
-        )
-    for doubt in found.doubts:
+        answer_view.table(QUESTION, plan, "left", opens=lambda row: object_page_links.rollout(row.workload), key="left")
+    for doubt in plan.doubts:
         st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
-    if found.order:
+    if plan.order:
         with st.expander("In which order to roll out", icon=":material/format_list_numbered:"):
-            st.caption(_PLAYED if found.is_order_played else _BY_ITSELF)
-            answer_view.table(QUESTION, found, "order", is_whole=True)
-    downloads.answer(QUESTION, snapshot, asked, found)
+            st.caption(_PLAYED if plan.is_order_played else _BY_ITSELF)
+            answer_view.table(QUESTION, plan, "order", is_whole=True)
+    downloads.answer(QUESTION, snapshot, asked, plan)
 
 
 def _script(snapshot: Snapshot, plan_answer: PlanAnswer) -> str:

@@ -163,7 +163,8 @@ def steps_of(outcome: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step,
         for part in outcome.workloads
     }
     return "the change", tuple(
-        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in outcome.apply
+        as_shown(f"Change {applied.workload}", applied.undo, applied.command, *waits.get(applied.workload, ()))
+        for applied in outcome.apply
     )
 
 
