@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from planner.capacity.cluster_autoscaler import recompiled
+from planner.capacity.cluster_autoscaler import shape_for_grown_cluster
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CONSUMES_REQUEST
@@ -32,7 +32,7 @@ _ACTIVE: Final = "buffer.x-k8s.io/active-capacity"
 _CHECKS: Final = frozenset({"check-capacity.autoscaling.x-k8s.io", "check-capacity.kubernetes.io"})
 
 
-def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
+def provisioned_buffer_pods(cluster: Cluster) -> tuple[LivePod, ...]:
     """The pods that cluster-autoscaler has wait for the buffers it provisions: none is admitted, so none has its class' priority.
 
     Raises
@@ -84,7 +84,7 @@ def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]
     """Where the pods would be, on nodes that are `used` anyhow as far as they fit; `state` is changed."""
     node_numbers = set[int]()
     for pod in pods:
-        shape = recompiled(state.cluster, pod.shape)
+        shape = shape_for_grown_cluster(state.cluster, pod.shape)
         nodes = [] if pod.is_gated else [int(node) for node in feasible_nodes(state, shape)]
         if nodes:
             place = next((node for node in nodes if node in used or node in node_numbers), nodes[0])
@@ -93,7 +93,7 @@ def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]
     return node_numbers
 
 
-def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
+def unsimulated_buffers(snapshot: Snapshot) -> tuple[Finding, ...]:
     """The buffers and booked room that aren't played, each with the reason."""
     gaps = [
         (f"{_name(buffer)} keeps no room in what is played: {why}", "More nodes may come, to fill it up again")
@@ -147,7 +147,7 @@ def request_named(annotations: Labels) -> str:
     return next((annotations[key] for key in CONSUMES_REQUEST if key in annotations), "")
 
 
-def request_told(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
+def provisioning_request_effect(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """What the workload's ProvisioningRequest means for nodes that its pods wait for, and whether that is known; ("", True) for none."""
     named = next(
         (name for template, _ in revision.after.templates if (name := request_named(template.annotations))), ""

@@ -80,7 +80,9 @@ def scale_up(
         if not now:
             break
         coming = [
-            with_daemons_aside(cluster, named(group.template, f"{group.template.name}-coming-{len(scaled_groups) + i}"))
+            with_daemons_aside(
+                cluster, renamed_node(group.template, f"{group.template.name}-coming-{len(scaled_groups) + i}")
+            )
             for i, group in enumerate(now)
         ]
         scaled_groups += now
@@ -100,7 +102,9 @@ def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) ->
 def without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
     """The pods that fit on no node there is, those before them on theirs."""
     pending_pods = []
-    shapes = {shape: recompiled(state.cluster, shape) for shape in dict.fromkeys(pod.shape for pod in pods)}
+    shapes = {
+        shape: shape_for_grown_cluster(state.cluster, shape) for shape in dict.fromkeys(pod.shape for pod in pods)
+    }
     full: set[Shape] = set()  # more pods make no room for one that only amounts keep away
     for pod in pods:
         shape = shapes[pod.shape]
@@ -123,12 +127,12 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
     if not able:
         return None
     names = [f"{group.template.name}-estimated-{i}" for i in range(min(LIMITS.nodes_brought, len(able)))]
-    larger = cluster.grown(tuple(named(node, name) for name in names))
+    larger = cluster.grown(tuple(renamed_node(node, name) for name in names))
     new = [larger.node_index[name] for name in names]
     tried = state.over(larger)
     for place in new:
         tried.shut(place)
-    shapes = {shape: recompiled(larger, shape) for shape in takes}
+    shapes = {shape: shape_for_grown_cluster(larger, shape) for shape in takes}
     tried.open(new[0])
     takes = {shape for shape, pod_count in shapes.items() if fails_on(tried, pod_count, new[0]) == Fails.NOTHING}
     able = [pod for pod in able if pod.shape in takes]
@@ -232,7 +236,7 @@ def with_daemons_aside(cluster: Cluster, template: Node) -> Node:
     return replace(template, allocatable=FrozenMap(allocatable))
 
 
-def named(node: Node, name: str) -> Node:
+def renamed_node(node: Node, name: str) -> Node:
     """The same node by another name."""
     return replace(node, name=name, labels=FrozenMap({**node.labels, HOSTNAME: name}))
 
@@ -248,6 +252,6 @@ def could_take(node: Node, shape: Shape) -> bool:
     )
 
 
-def recompiled(cluster: Cluster, shape: Shape) -> Shape:
+def shape_for_grown_cluster(cluster: Cluster, shape: Shape) -> Shape:
     """The shape for a cluster that has grown."""
     return compile_shape(cluster, shape.namespace, shape.labels, shape.spec)

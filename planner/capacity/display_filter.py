@@ -52,7 +52,7 @@ class Filter(Record):
 
 
 class Selection(Record):
-    """What a filter lets through of a snapshot. `said`: ``in namespace prod``, or empty where nothing is filtered."""
+    """What a filter lets through of a snapshot. `filter_words`: ``in namespace prod``, or empty where nothing is filtered."""
 
     said: Text = NO_WORDS
     workloads: frozenset[str] = frozenset()  # keys
@@ -168,7 +168,7 @@ def _passes(query: Filter, verdicts: Mapping[str, Verdict]) -> Callable[..., boo
 
 def _kept(query: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], pool_of: Mapping[str, str]) -> Selection:
     return Selection(
-        said=said(query),
+        said=filter_words(query),
         workloads=frozenset(workloads),
         pods=frozenset(pods),
         nodes=frozenset(nodes & pool_of.keys()),
@@ -183,7 +183,7 @@ def namespaces_of(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(of | {namespace.name for namespace in snapshot.namespaces})
 
 
-def said(query: Filter) -> Text:
+def filter_words(query: Filter) -> Text:
     """``in namespace prod, with app=api, with verdict stuck, on pool gpu-t4``."""
     parts = []
     if query.namespaces:

@@ -69,7 +69,7 @@ def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
     return [cluster.node_index[name] for name in names]
 
 
-def play(
+def simulate_drain(
     cluster: Cluster, names: Sequence[str], *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
 ) -> EvictionRun:
     """Cordon the nodes and evict what is on them until nothing moves; `watch` as `evict` has it.
@@ -87,7 +87,7 @@ def play(
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
+def drain_result(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
     by_owner = {pod.owner.key(pod.namespace): keys[pod.uid] for pod in cluster.snapshot.pods if pod.owner}

@@ -63,21 +63,21 @@ def uncordoned(node: Node) -> Node:
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
-def tried_again(snapshot: Snapshot) -> Snapshot:
+def with_pending_pods_retried(snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing said to its waiting pods yet: kube-scheduler looks at all of them anew."""
     anew = tuple(replace(p, unschedulable_message="") if p.unschedulable_message else p for p in snapshot.pods)
     return replace(snapshot, pods=anew)
 
 
-def played(simulation: Simulation) -> Snapshot:
+def settled_snapshot(simulation: Simulation) -> Snapshot:
     """The snapshot once nothing moves any more; controllers make anew what is preempted, and whom a quota refused tries again."""
     simulation.clock.tick = max(simulation.clock.tick, 0)
     simulation.replacement = partial(making_anew, simulation)
-    settle(simulation)
+    run_until_settled(simulation)
     return simulation.snapshot_now()
 
 
-def settle(simulation: Simulation, passes: Callable[[], None] = lambda: None) -> float:
+def run_until_settled(simulation: Simulation, passes: Callable[[], None] = lambda: None) -> float:
     """Until nothing moves any more, and who was refused a pod has tried again: the seconds that he waited. `passes` is called before
     each tick."""
     simulation.settle()
@@ -96,7 +96,7 @@ def at_rest(snapshot: Snapshot, *, seed: int = 0) -> Cluster:
     """Pods that wait are tried again; what starts becomes Ready."""
     if not any(pod.waits for pod in snapshot.pods):
         return Cluster(snapshot)
-    return Cluster(played(Simulation(Cluster(tried_again(snapshot)), seed=seed)))
+    return Cluster(settled_snapshot(Simulation(Cluster(with_pending_pods_retried(snapshot)), seed=seed)))
 
 
 def _hanging(simulation: Simulation, evicted: Sequence[LivePod]) -> Iterator[tuple[LivePod, str, str]]:

@@ -12,7 +12,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.kubectl_apply import Manifest, UnknownObject
 from planner.kubernetes.accelerator_units import GPUS, Nouns, either, units_of
-from planner.kubernetes.kueue_managed_pods import queued
+from planner.kubernetes.kueue_managed_pods import managing_reason
 from planner.kubernetes.node_properties import node_pool
 from planner.kubernetes.object_records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
@@ -105,7 +105,7 @@ _GRAVITY: Final = {
 }
 
 
-def untold(gap: UnknownObject) -> GatedWorkload:
+def unknown_words(gap: UnknownObject) -> GatedWorkload:
     """What isn't known may be anything."""
     return GatedWorkload(
         workload=gap.key, is_new=not gap.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,
@@ -115,7 +115,7 @@ def untold(gap: UnknownObject) -> GatedWorkload:
     )  # fmt: skip
 
 
-def gated(
+def gated_workload(
     snapshot: Snapshot,
     change: Revision,
     alone: RolloutResult,
@@ -202,7 +202,9 @@ def _pods(snapshot: Snapshot, change: Revision, replicas: int) -> tuple[Pods, Po
 
 def _is_queued(snapshot: Snapshot, change: Revision) -> bool:
     workload = change.after
-    return bool(queued(snapshot, workload.namespace, workload.labels, [template for template, _ in change.templates]))
+    return bool(
+        managing_reason(snapshot, workload.namespace, workload.labels, [template for template, _ in change.templates])
+    )
 
 
 def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
@@ -273,7 +275,7 @@ def _usd_of_pods(
     return number * fmean(node.cost.total - node.idle.total for node in bill.nodes if node.idle is not None)
 
 
-def judged(
+def judged_by_policy(
     part: GatedWorkload, before: Workload | None, policy: GatePolicy, exceptions: Sequence[GateException]
 ) -> GatedWorkload:
     """`part` with what the policy says to it; `before`: the workload today, `exceptions`: the exceptions that hold today."""
@@ -322,7 +324,7 @@ def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | 
 
 
 # ── the whole change ─────────────────────────────────────────────────────────────────────────────────────────────────
-def apart(findings: list[Finding], *, passes: bool) -> tuple[Finding, ...]:
+def cluster_findings(findings: list[Finding], *, passes: bool) -> tuple[Finding, ...]:
     """Each once, but those that are told with their workload. What passes although it can't work is let pass by the policy: its errors
     are warnings then."""
     once = dict.fromkeys(finding for finding in findings if finding.code not in BESIDE)
@@ -332,7 +334,7 @@ def apart(findings: list[Finding], *, passes: bool) -> tuple[Finding, ...]:
     )
 
 
-def beyond_today(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:
+def added_gpus_and_cost(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:
     """GPUs, what these are a number of, and USD a month: what the whole change asks for, or what has to be added for it, whichever is
     more."""
     nouns = either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)

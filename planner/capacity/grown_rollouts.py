@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from planner.capacity import scale_down
 from planner.capacity.cloud_quota import may_not_come, unseen_quotas
-from planner.capacity.hypothetical_node_groups import not_told
+from planner.capacity.hypothetical_node_groups import pools_without_limits
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_up_simulation import Growth, grow, waiting_shape
-from planner.capacity.unneeded_scale_ups import unasked
+from planner.capacity.unneeded_scale_ups import unneeded_scale_ups
 from planner.ground.records import replace
 from planner.ground.words import Text, duration, listing, plural, usd
 from planner.ground.work_budget import TooLargeError
@@ -40,7 +40,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.node_facts import node_pools as pool_of_each
 
 
-def as_far_as_known(rollout: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
+def unknown_if_undecided(rollout: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
     """`rollout`, not known where what isn't known could make it another: no placement proves anything then."""
     decisive = next((u for u in unknown if u.may_help or rollout.verdict is not Verdict.STUCK), None)
     if decisive is None or rollout.verdict is Verdict.UNKNOWN:
@@ -55,7 +55,7 @@ def as_far_as_known(rollout: RolloutResult, unknown: Sequence[Unknown]) -> Rollo
     )
 
 
-def grown(
+def with_pool_growth(
     rollout: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
     keys: dict[str, str], seed: int, how: Autoscaling,
 ) -> RolloutResult:  # fmt: skip
@@ -67,13 +67,13 @@ def grown(
     stays = replace(rollout, growth=answer.sentence, sentence=Text(f"{rollout.sentence}{more}"))
     fix = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
     unknown = [Unknown(what=answer.unknown, may_help=True, fix=fix)]
-    return as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
+    return unknown_if_undecided(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
-def of_todays_nodes(rollout: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
+def limited_to_todays_nodes(rollout: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
     """What is stuck on nodes of pools that may grow, as far as the input says: only that today's nodes won't do
     may be proven."""
-    names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
+    names = pools_without_limits(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
     if rollout.ties is None or not names:
         return rollout
     why = f"whether {plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')} isn't known"
@@ -87,7 +87,7 @@ def of_todays_nodes(rollout: RolloutResult, snapshot: Snapshot, pools: Sequence[
     return replace(rollout, ties=ties, doubts=doubts)
 
 
-def with_unasked(
+def with_unneeded_scale_ups(
     rollout: RolloutResult,
     prepared: Prepared,
     cluster: Cluster,
@@ -98,7 +98,7 @@ def with_unasked(
 ) -> RolloutResult:
     """The result that completes, with the nodes that an autoscaler brings all the same."""
     try:
-        scale_up = unasked(cluster, prepared.timed, pools, how, seed=seed)
+        scale_up = unneeded_scale_ups(cluster, prepared.timed, pools, how, seed=seed)
     except TooLargeError:
         return rollout
     if scale_up is None:
@@ -191,7 +191,9 @@ def _needs_growth(
         findings=(
             *rollout.findings,
             *warnings,
-            *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
+            *scale_down.removal_words(
+                scale_down.removed_nodes(run, [come.pool for come in growth.comes], how), shown.workload
+            ),
         ),
         doubts=each_once(
             (

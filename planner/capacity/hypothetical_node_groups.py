@@ -84,14 +84,14 @@ def _components(labels: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def not_told(pools: Sequence[NodePool]) -> list[str]:
+def pools_without_limits(pools: Sequence[NodePool]) -> list[str]:
     """Of the pools that nodes are labelled with those of which nothing says how far they grow."""
     return [
         pool.name for pool in pools if pool.source is LimitSource.UNKNOWN and pool.nodes and pool.kind != UNLABELLED
     ]
 
 
-def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
+def unmatched_pool_list(pools: Sequence[NodePool]) -> dict[str, str]:
     """Pools of a list that names none of those that the cluster's nodes are of, and what isn't known so: it may be another cluster's."""
     unknown_pools: dict[str, str] = {}
     for is_his in (True, False):
@@ -107,12 +107,12 @@ def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
 def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:
     """What shows an autoscaler at work without a list of its pools; "" where there is none."""
     lists = {pool.source for pool in pools if not is_karpenters(pool)} - _TELL_SOME
-    by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and not not_told(pools))
+    by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and not pools_without_limits(pools))
     heard = {_COMPONENTS[0]: by_cluster_autoscaler, _COMPONENTS[1]: any(map(is_karpenters, pools))}
     return next((what for name, what in autoscalers_seen(snapshot).items() if not heard[name]), "")
 
 
-def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+def hypothetical_groups(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
     """Groups that may be there, each as the pod would have it, with what isn't known."""
     yield from _on_their_way(cluster, waiting)
     for pool in pools:
@@ -188,7 +188,7 @@ def _of_node_pool(
 
     Source: karpenter `pkg/controllers/static/provisioning/controller.go`.
     """
-    if (lacks := short_of(pool) - len(unregistered(cluster, pool.name))) > 0:
+    if (lacks := missing_static_nodes(pool) - len(unregistered(cluster, pool.name))) > 0:
         what = (
             f"NodePool {pool.name} keeps {count(pool_limits.keeps, 'node')} and has {pool_limits.keeps - lacks:,}: "
             f"what the {plural(lacks, 'one', f'{lacks:,}')} still to come {plural(lacks, 'has', 'have')} isn't known"
@@ -203,7 +203,7 @@ def _of_node_pool(
         yield from ((group, what) for group in _made_to_measure(cluster, waiting, LimitSource.KARPENTER))
 
 
-def short_of(pool: NodePool) -> int:
+def missing_static_nodes(pool: NodePool) -> int:
     """How many nodes a static NodePool lacks of those that it keeps."""
     return max(0, pool.stated.keeps - pool.node_count) if pool.stated else 0
 
@@ -292,11 +292,13 @@ def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
     """What isn't known of the devices that the pod claims; "" where it claims none, or no pool's node would take it."""
     if waiting.spec.resource_claims:
         for pool in pools:
-            if (pool.room() != 0 or short_of(pool)) and tolerates_taints(waiting.spec.tolerations, pool.taints):
+            if (pool.room() != 0 or missing_static_nodes(pool)) and tolerates_taints(
+                waiting.spec.tolerations, pool.taints
+            ):
                 return f"which devices a new node of pool {pool.name} brings isn't known, and the pod claims some"
     return ""
 
 
-def growing(snapshot: Snapshot, limits: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
+def growable_pools(snapshot: Snapshot, limits: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
     """The pools that may grow; () where nothing says how far, and nothing shows that an autoscaler is at work."""
     return pools(compiled(snapshot), limits) if limits or autoscalers_seen(snapshot) else ()

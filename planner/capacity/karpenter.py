@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Final
 
-from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
+from planner.capacity.cluster_autoscaler import renamed_node, shape_for_grown_cluster, with_daemons_aside
 from planner.capacity.node_pools import NodePool, capacity_of
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, dataclass, replace
@@ -250,20 +250,20 @@ def _allowed(
     for offering_option in sorted(options, key=lambda candidate: candidate.rank):
         best.setdefault(offering_option.offering.zone, offering_option)
     others = [other_claim for other_claim in claims if other_claim is not claim]
-    nodes = [named(other_claim.node, f"claim-{i}") for i, other_claim in enumerate(others)]
+    nodes = [renamed_node(other_claim.node, f"claim-{i}") for i, other_claim in enumerate(others)]
     work = _UNITS_A_LOOK + _UNITS_A_POD * sum(1 + len(node_claim.shapes) for node_claim in claims)
     for place, option in best.items():
         current().spend(work)
         name = f"claim-in-{place}"
-        node = named(option.template, name)
+        node = renamed_node(option.template, name)
         larger = cluster.grown((*nodes, node))
         tried = state.over(larger)
         for each, other in zip(nodes, others, strict=True):
             for other_shape in other.shapes:
-                tried.add(recompiled(larger, other_shape), larger.node_index[each.name])
+                tried.add(shape_for_grown_cluster(larger, other_shape), larger.node_index[each.name])
         for own_shape in claim.shapes:
-            tried.add(recompiled(larger, own_shape), larger.node_index[name])
-        if fails_on(tried, recompiled(larger, shape), larger.node_index[name]) == Fails.NOTHING:
+            tried.add(shape_for_grown_cluster(larger, own_shape), larger.node_index[name])
+        if fails_on(tried, shape_for_grown_cluster(larger, shape), larger.node_index[name]) == Fails.NOTHING:
             return [instance for instance in options if instance.offering.zone == place]
     return []
 

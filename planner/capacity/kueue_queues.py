@@ -22,7 +22,7 @@ from planner.rollout.run import simulate
 from planner.scheduling.kueue.admission_cycle import QuotaState, nominate
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.cohort_tree import AdmittedWorkload, FlavorResource, Queue, Tree
-from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, played, rules_of, why, with_nominal
+from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, rules_of, verdicts_of, why, with_nominal
 from planner.scheduling.kueue.pending_workload import NO_MATCH, Lack, Mode, Wanting
 from planner.scheduling.kueue.queue_state import state_of, wanting
 from planner.scheduling.kueue.requests import as_counted
@@ -109,7 +109,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
         For a change that isn't one of a ClusterQueue's quota, or of one that isn't there.
     """
     then = with_changes(snapshot, changes)
-    verdicts, before = played(then), played(snapshot) if changes else {}
+    verdicts, before = verdicts_of(then), verdicts_of(snapshot) if changes else {}
     state = state_of(then, rules_of(then))
     names = {workload.key: name_of(workload) for workload in then.queued_workloads}
     order = sorted(verdicts.values(), key=lambda verdict: (verdict.queue, verdict.place))
@@ -438,7 +438,7 @@ def moved_words(before: Snapshot, after: Snapshot) -> str:
     """What becomes of those that wait: ``Job/a/train: quota → let in``."""
     if lacking(before):
         return "who is let in then isn't known without all of Kueue's lists"
-    was, then = played(before), played(after)
+    was, then = verdicts_of(before), verdicts_of(after)
     names = {workload.key: name_of(workload) for workload in after.queued_workloads}
     moved = [
         f"{names[key]}: {was[key].outcome} → {verdict.outcome}"

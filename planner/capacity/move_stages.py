@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from planner.capacity.eviction_simulation import cordoned, evict, tried_again
+from planner.capacity.eviction_simulation import cordoned, evict, with_pending_pods_retried
 from planner.capacity.fewest_moves import Moves, shape_of
 from planner.ground.records import Record, replace
 from planner.kubernetes.object_records import Node, Snapshot
@@ -81,7 +81,7 @@ class Replay(Record):
 
 
 # ── stages ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
+def uncontrolled_stages(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
     """Stages in which those who move go wherever kube-scheduler puts them, but not where others are to start."""
     kinds: dict[tuple[object, int], set[int]] = {}
     size = np.maximum(cluster.allocatable.max(axis=1, initial=1), 1)
@@ -106,7 +106,7 @@ def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def led(cluster: Cluster, moves: Moves, order: int = 0) -> tuple[Stage, ...]:
+def guided_stages(cluster: Cluster, moves: Moves, order: int = 0) -> tuple[Stage, ...]:
     """Stages in which every pod is led to its node: those that would take it too are cordoned. `order`: which of the orders that
     there are; who waits meanwhile may take what was meant for another, and playing it tells."""
     luck = Random(order)
@@ -174,7 +174,7 @@ def _begun(cluster: Cluster, shut: frozenset[int]) -> Cluster:
 
 
 def _tried(snapshot: Snapshot, nodes: tuple[Node, ...]) -> Cluster:
-    return Cluster(tried_again(replace(snapshot, nodes=nodes)))
+    return Cluster(with_pending_pods_retried(replace(snapshot, nodes=nodes)))
 
 
 # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────────

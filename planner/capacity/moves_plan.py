@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from planner.capacity.fewest_moves import Moves, fewest
 from planner.capacity.movable_pods import Movable
-from planner.capacity.move_stages import Replay, Stage, apart, led, replay
+from planner.capacity.move_stages import Replay, Stage, guided_stages, replay, uncontrolled_stages
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import Record, replace
 from planner.kubernetes.pod_properties import gang_of
@@ -112,8 +112,8 @@ def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: Draws)
 
 
 def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
-    if stages := apart(cluster, moves):
+    if stages := uncontrolled_stages(cluster, moves):
         yield stages
     if len(moves.leaves) <= LIMITS.led:
         for order in range(LIMITS.led_orders):
-            yield led(cluster, moves, order)
+            yield guided_stages(cluster, moves, order)

@@ -14,12 +14,12 @@ import numpy as np
 
 from planner.capacity.node_pools import pool_key
 from planner.ground.records import Record
-from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, settled
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, settled_replicas
 from planner.kubernetes.object_records import Node, Workload
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_properties import goes_with_its_node
 from planner.rollout.in_flight import in_flight
-from planner.rollout.independent_actors import going, may_take
+from planner.rollout.independent_actors import may_take, possible_departures
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
 from planner.scheduling.pod import NOWHERE
@@ -47,7 +47,7 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
     large = seats(shape, cluster.allocatable) * may
     if not large.any():
         return none  # no pool that there is helps there
-    replicas = settled(cluster.snapshot, workload)
+    replicas = settled_replicas(cluster.snapshot, workload)
     fixed, confined = _staying(cluster, workload, shape)
     free = cluster.allocatable - fixed
     lacking = [(replicas - int((seats(shape, free) * may).sum()), int(large.max()))]
@@ -66,7 +66,7 @@ def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collect
     """What pods hold that stay where they are in every run of the workload's change, int64[resource, node]: by lender, "" for all others.
 
     Not counted are pods that end, that are scaled or rolled out on their own, or that a pending pod may preempt."""
-    snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
+    snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), possible_departures(cluster)
     moving = {workload.key, *(flight.key for flight in in_flight(cluster))}
     seekers = [snapshot.pods[number].spec for number in cluster.waiting]
     seekers += [flight.of.template.spec for flight in in_flight(cluster)]
@@ -113,7 +113,7 @@ class _Bound(Record, kw_only=False, eq=False):
 @once_a_cluster
 def _bound(cluster: Cluster) -> _Bound:
     snapshot, workload_by_key = cluster.snapshot, workloads_by_key(cluster)
-    owners, leaves = workload_keys(snapshot), going(cluster)
+    owners, leaves = workload_keys(snapshot), possible_departures(cluster)
     moving = {flight.workload.key for flight in in_flight(cluster) if flight.workload is not None}
     amounts = np.zeros((len(cluster.asked), len(cluster.resources)), dtype=np.int64)
     amounts[:, PODS_ROW] = 1

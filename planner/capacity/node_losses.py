@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from planner.capacity.eviction_simulation import settle
+from planner.capacity.eviction_simulation import run_until_settled
 from planner.capacity.node_losses_without_simulation import Counting, LossOutcome
 from planner.ground import garbage_collector
 from planner.ground.well_known_names import LWS_GROUP_INDEX
@@ -20,7 +20,7 @@ from planner.kubernetes.workload_kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_durations import Stopwatch
-from planner.rollout.scripted_event_playback import lose
+from planner.rollout.scripted_event_playback import remove_nodes
 from planner.rollout.simulation import Simulation
 from planner.rollout.volume_attachments import FORCED_DETACH_SECONDS
 from planner.scheduling.cluster import Cluster
@@ -65,13 +65,13 @@ class LossPlayer:
         simulation.clock.tick = 0
         simulation.replacement = partial(making_anew, simulation)
         if spares:
-            settle(simulation)
+            run_until_settled(simulation)
         watch(simulation, 0.0)
-        lost_pods = lose(simulation, nodes)
+        lost_pods = remove_nodes(simulation, nodes)
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
-        waited = settle(simulation, partial(_passes, simulation, clock, watch))
+        waited = run_until_settled(simulation, partial(_passes, simulation, clock, watch))
         while simulation.attachments.detach_by_force():
-            waited += FORCED_DETACH_SECONDS + settle(simulation, partial(_passes, simulation, clock, watch))
+            waited += FORCED_DETACH_SECONDS + run_until_settled(simulation, partial(_passes, simulation, clock, watch))
         watch(simulation, clock.seconds + waited)
         drawn = (simulation, simulation.scheduler, simulation.attachments)
         self.has_chance = self.has_chance or simulation.orders > 0 or any(draw.choices for draw in drawn)

@@ -8,8 +8,8 @@ from typing import Final
 
 from planner.capacity.display_filter import ALL, Filter, Selection, keep
 from planner.capacity.gpu_inventory import GpuModelLine, gpu_lines
-from planner.capacity.hypothetical_node_groups import growing
-from planner.capacity.summary_with_growth import glanced
+from planner.capacity.hypothetical_node_groups import growable_pools
+from planner.capacity.summary_with_growth import summary_with_growth
 from planner.ground import parallel_parts
 from planner.ground.records import Record, replace
 from planner.ground.table_formats import alike
@@ -73,20 +73,24 @@ class ClusterOverview(Record):
 def overview(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as it is given
     so; GPUs by model. Played once a snapshot, and once for what is `limits` of pools."""
-    return snapshot.derived.once(_grown, snapshot, limits) if growing(snapshot, limits) else on_todays_nodes(snapshot)
+    return (
+        snapshot.derived.once(_grown, snapshot, limits)
+        if growable_pools(snapshot, limits)
+        else on_todays_nodes(snapshot)
+    )
 
 
 def on_todays_nodes(snapshot: Snapshot) -> ClusterOverview:
     """The same, were no pool to grow."""
-    return snapshot.derived.once(played, snapshot)
+    return snapshot.derived.once(simulated_readiness, snapshot)
 
 
 @allowed(units=LIST_UNITS)
 def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview:
     """`on_todays_nodes`, and of what finds no room what it comes to once pools grow, as `rollout` says it; what is too large to
     play beside all others isn't known."""
-    today, cluster, pools = on_todays_nodes(snapshot), compiled(snapshot), growing(snapshot, known)
-    answers = OwnRollouts(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
+    today, cluster, pools = on_todays_nodes(snapshot), compiled(snapshot), growable_pools(snapshot, known)
+    answers = OwnRollouts(cluster, lambda cluster, revision: summary_with_growth(cluster, revision, pools)[0])
     lacking = [line.verdict is Verdict.STUCK and line.reason in GROWING_REASONS for line in today.workloads]
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
     revisions = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
@@ -100,7 +104,7 @@ def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview
 
 
 @allowed(units=LIST_UNITS)
-def played(snapshot: Snapshot) -> ClusterOverview:
+def simulated_readiness(snapshot: Snapshot) -> ClusterOverview:
     """`on_todays_nodes`, played anew."""
     cluster = compiled(snapshot)
     answers = OwnRollouts(cluster)
@@ -212,6 +216,6 @@ def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
     return FrozenMap({line.workload: line.verdict for line in whole.workloads})
 
 
-def kept_by(snapshot: Snapshot, query: Filter, limits: tuple[PoolLimits, ...] = ()) -> Selection:
+def filtered(snapshot: Snapshot, query: Filter, limits: tuple[PoolLimits, ...] = ()) -> Selection:
     """What a filter lets through; workloads are played only where it asks for their verdicts."""
     return keep(snapshot, query, verdicts_of(overview(snapshot, limits)) if query.verdicts else EMPTY)

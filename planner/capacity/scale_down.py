@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from planner.capacity.capacity_buffers import buffered, nodes_for
+from planner.capacity.capacity_buffers import nodes_for, provisioned_buffer_pods
 from planner.capacity.cluster_autoscaler import without_room
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
@@ -84,7 +84,7 @@ class EmptiedPool(Record, eq=False):
         return f"pool {self.pool.name}: {'; '.join(sentences)}"
 
 
-def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[EmptiedPool, ...]:
+def removed_nodes(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[EmptiedPool, ...]:
     """Of the pools that grew during a rollout that completes: which of their nodes go again. Those that had no pod before go anyway
     and aren't told; pools that only a person resizes keep theirs.
 
@@ -100,7 +100,7 @@ def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[Empt
     )
 
 
-def told(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
+def removal_words(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
     """One line to the workload `key`."""
     return tuple(
         Finding(
@@ -126,7 +126,9 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
     room = len(before) + len(came) - (pool.minimum or 0)
     pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
     state = simulation.state.over(cluster)
-    needed_nodes = nodes_for(state, buffered(cluster) if karpenters is None else (), {i for i in pods if pods[i]})
+    needed_nodes = nodes_for(
+        state, provisioned_buffer_pods(cluster) if karpenters is None else (), {i for i in pods if pods[i]}
+    )
     empty = (
         [i for i in sorted(pods) if not pods[i] and i not in needed_nodes][: max(0, room)]
         if seconds is not None

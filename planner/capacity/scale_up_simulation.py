@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from planner.capacity import karpenter
-from planner.capacity.capacity_buffers import Consumers, buffered, request_told
+from planner.capacity.capacity_buffers import Consumers, provisioned_buffer_pods, provisioning_request_effect
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable, with_daemons_aside
-from planner.capacity.hypothetical_node_groups import strangers, untold, without_devices
+from planner.capacity.hypothetical_node_groups import hypothetical_groups, unmatched_pool_list, without_devices
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool, binding_words, capacity_of
 from planner.capacity.work_limits import LIMITS
@@ -168,7 +168,7 @@ def grow(
     question = _GrowthRequest(cluster, revisions, stuck, how or Autoscaling(), seed)
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
-    foreign = strangers(pools)
+    foreign = unmatched_pool_list(pools)
     # Pools with known limits come first: a pool without a known limit is only asked where these don't do.
     for tried_pools in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not tried_pools:
@@ -190,7 +190,7 @@ def grow(
             break
     if not unknown and (lacks := _lacking(question, pools, waiting)):
         unknown.append(lacks)
-    requests = [request_told(cluster.snapshot, revision) for revision in revisions]
+    requests = [provisioning_request_effect(cluster.snapshot, revision) for revision in revisions]
     unknown += [words for words, is_known in requests if not is_known]
     refused = [words for words, is_known in requests if words and is_known]
     if says_why and not refused and not unknown:
@@ -248,7 +248,7 @@ class _GrowthRequest:
 
     @cached_property
     def buffered(self) -> tuple[LivePod, ...]:
-        return buffered(self.cluster)
+        return provisioned_buffer_pods(self.cluster)
 
     def played(self, waves: Sequence[Sequence[_New]], *, others_last_of: int | None = None) -> Run:
         """The rollout, to which each wave of nodes comes once nothing moves.
@@ -515,7 +515,7 @@ def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 def _lacking(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Shape) -> str:
     """What is not known of the pools there are, where it would complete if that were as its pods ask; "" else."""
-    more = dict(untold(question.cluster, pools, waiting))
+    more = dict(hypothetical_groups(question.cluster, pools, waiting))
     if not more:
         return ""
     if any(new_node.pool.source is LimitSource.KARPENTER for new_node in more):  # whatever the priority of who waits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from planner.capacity.drain import play
+from planner.capacity.drain import simulate_drain
 from planner.capacity.eviction_simulation import at_rest, evict
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.timed_cluster_events import LaterEvents, timeline
@@ -131,7 +131,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
             blocked_pods = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
         elif change.kind is ChangeKind.DRAIN:
             blocked_pods, out = (
-                len(play(cluster, case.nodes(), watch=shot.look).left),
+                len(simulate_drain(cluster, case.nodes(), watch=shot.look).left),
                 dict.fromkeys(case.nodes(), "drained"),
             )
         elif change.kind is ChangeKind.UPGRADE:

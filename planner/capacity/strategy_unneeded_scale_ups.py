@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.capacity.node_pools import NodePool
-from planner.capacity.unneeded_scale_ups import unasked
+from planner.capacity.unneeded_scale_ups import unneeded_scale_ups
 from planner.capacity.work_limits import LIMITS
 from planner.ground.records import replace
 from planner.ground.work_budget import TooLargeError
@@ -16,7 +16,7 @@ from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.strategy_choice import Brought, Option
 
 
-def with_brought(
+def options_with_scale_ups(
     snapshot: Snapshot, scenario: Scenario, key: str, options: Sequence[Option], pools: Sequence[NodePool],
     how: Autoscaling, book: PriceBook | None = None,
 ) -> tuple[Option, ...]:  # fmt: skip
@@ -39,7 +39,7 @@ def with_brought(
             for r in prepared.timed
         ]
         try:
-            scale_up = unasked(cluster, changed, pools, how, seed=scenario.seed)
+            scale_up = unneeded_scale_ups(cluster, changed, pools, how, seed=scenario.seed)
         except TooLargeError:
             return None
         return scale_up.brought(book) if scale_up else Brought(nodes=0, seconds=0.0, usd=0.0)

@@ -11,7 +11,7 @@ from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.ground.work_budget import TOO_LARGE, TooLargeError
 from planner.rollout.answers import GROWING_REASONS, Verdict
-from planner.rollout.kueue_admission import crowded, let_in
+from planner.rollout.kueue_admission import admitted_revisions, crowded
 from planner.rollout.kueue_evictions import GROWTH_BESIDE
 from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.rollout_summary import Glance, glance
@@ -22,7 +22,7 @@ from planner.scheduling.cluster import Cluster
 _UNPLAYED: Final = f"whether it completes once node pools grow is {TOO_LARGE} beside all others"
 
 
-def glanced(
+def summary_with_growth(
     cluster: Cluster, revision: Revision, pools: tuple[NodePool, ...], along: Sequence[Revision] = ()
 ) -> tuple[Glance, Growth | None]:
     """`glance`, and of one that finds no room today what it comes to once pools have grown: as `planner.remedies.rollout_with_remedies` says.
@@ -38,7 +38,8 @@ def glanced(
         return first_look, None
     key = revision.after.key
     revisions = [
-        replace(change, times=pod_times_of(cluster, change)) for change in let_in(cluster.snapshot, (*along, revision))
+        replace(change, times=pod_times_of(cluster, change))
+        for change in admitted_revisions(cluster.snapshot, (*along, revision))
     ]
     growth: Growth | None = None
     lacks = GROWTH_BESIDE if any(change.evicts for change in revisions) else ""

@@ -46,7 +46,7 @@ from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.registry import TAKE_CHANGES
 from planner.rollout.in_flight import in_flight
-from planner.rollout.kueue_admission import let_in
+from planner.rollout.kueue_admission import admitted_revisions
 from planner.rollout.prepared_change import Prepared, Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.scripted_event_playback import is_called
@@ -110,7 +110,7 @@ def timeline(prepared: Prepared, later_events: LaterEvents, *, namespace: str = 
         is_timed = bool(
             evictions(cluster)
         )  # evictions have times of their own, so start-ups and ends need their seconds, not only steps
-        revisions = prepared.timed if is_timed else let_in(prepared.snapshot, prepared.revisions)
+        revisions = prepared.timed if is_timed else admitted_revisions(prepared.snapshot, prepared.revisions)
         return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
     texts = iter(later_events.manifests)
     texts_by_change = {later: next(texts, "") for later in later_events.later if later.change.kind is ChangeKind.APPLY}
@@ -635,7 +635,7 @@ def _scaled(later_event: Later, revision: Revision | None) -> Planned:
 
 
 # ── how late ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def told(events: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
+def event_outcomes(events: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
     """What became of each event in `run`, and how late it may come in the `first` placement; that isn't worked out where it
     isn't asked, or where another verdict is commoner than the first's."""
     bearings = _Bearings(events, first, seed)

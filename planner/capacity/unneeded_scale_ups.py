@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from planner.capacity.capacity_buffers import BUFFER, Consumers, buffered, nodes_for
+from planner.capacity.capacity_buffers import BUFFER, Consumers, nodes_for, provisioned_buffer_pods
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
@@ -93,7 +93,7 @@ class _Coming(Record, eq=False):
     buffers: tuple[str, ...] = ()  # it comes for nothing but their room
 
 
-def unasked(
+def unneeded_scale_ups(
     cluster: Cluster, revisions: Sequence[Revision], pools: Sequence[NodePool], how: Autoscaling, *, seed: int = 0
 ) -> Unasked | None:
     """What cluster-autoscaler adds while a rollout that completes goes on; None where nothing.
@@ -118,7 +118,7 @@ def unasked(
     sizes = Sizes(cluster, grown_by_it)
     coming: list[_Coming] = []
     run, last_tick, waits = _played(cluster, revisions, coming, seed), -1, 0.0
-    buffer_pods, consumers = buffered(cluster), Consumers.of(cluster.snapshot, revisions)
+    buffer_pods, consumers = provisioned_buffer_pods(cluster), Consumers.of(cluster.snapshot, revisions)
     for _ in range(LIMITS.unasked_growths):
         arrivals = _next(run, groups, sizes, how, coming, last_tick, buffer_pods, consumers)
         if arrivals is None:

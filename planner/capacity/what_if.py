@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_up
 from math import inf
 
-from planner.capacity.drain import DrainResult, described, gone_words, play
-from planner.capacity.eviction_simulation import EvictionRun, at_rest, cordoned, evict, played, uncordoned
+from planner.capacity.drain import DrainResult, drain_result, gone_words, simulate_drain
+from planner.capacity.eviction_simulation import EvictionRun, at_rest, cordoned, evict, settled_snapshot, uncordoned
 from planner.capacity.kueue_queues import is_of_queue, moved_words, with_quota
 from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_losses import is_unplayed
@@ -46,7 +46,7 @@ from planner.rollout.controllers.registry import making_anew
 from planner.rollout.eviction_requests import take_away, these
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, simulate
-from planner.rollout.scripted_event_playback import hear, hear_again, is_called
+from planner.rollout.scripted_event_playback import hear_again, is_called, retry_after_event
 from planner.rollout.silent_nodes import answering, heard_again, silenced, toleration_seconds
 from planner.rollout.simulation import Simulation
 from planner.rollout.stuck_diagnosis import explain
@@ -342,8 +342,8 @@ def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
 # ── nodes go ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _drain(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
-    run = play(case.cluster, names)
-    drain = described(case.cluster, names, run)
+    run = simulate_drain(case.cluster, names)
+    drain = drain_result(case.cluster, names, run)
     return run.simulation.snapshot_now(), case.step(
         str(drain.sentence), is_done=drain.drained and not drain.lost, drain=drain
     )
@@ -449,7 +449,7 @@ def _made_anew(snapshot: Snapshot, removed_pods: Sequence[LivePod]) -> Snapshot:
         controller = making_anew(simulation, pod, lost=lost[pod.owner])
         if controller is not None:
             simulation.controllers.setdefault(controller.key, controller)
-    return played(simulation)
+    return settled_snapshot(simulation)
 
 
 def _nodes_text(names: Sequence[str]) -> str:
@@ -478,7 +478,7 @@ def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
     doomed = [pod for pod in node_pods if toleration_seconds(pod.shape.spec) < inf]
     for pod in doomed:
         take_away(simulation, pod)
-    snapshot = played(simulation)
+    snapshot = settled_snapshot(simulation)
     waiting = _waiting(snapshot) - _waiting(case.snapshot)
     after = duration(max((toleration_seconds(pod.shape.spec) for pod in doomed), default=0.0))
     words = f"{_nodes_text(names)} {plural(len(names), 'stops', 'stop')} answering: {count(len(node_pods), 'pod')} not Ready"
@@ -499,8 +499,8 @@ def _answers(case: ChangeCase) -> tuple[Snapshot, Step]:
     simulation = Simulation(answering(case.cluster, names))
     for name in names:
         hear_again(simulation, simulation.cluster.node_index[name])
-    hear(simulation)
-    then = replace(played(simulation), nodes=case.remade(names, heard_again))
+    retry_after_event(simulation)
+    then = replace(settled_snapshot(simulation), nodes=case.remade(names, heard_again))
     started = _waiting(case.snapshot) - _waiting(then)
     words = f"{_nodes_text(names)} {plural(len(names), 'answers', 'answer')} again"
     return then, case.step(f"{words}: {count(started, 'waiting pod')} placed" if started > 0 else words)
@@ -585,12 +585,12 @@ class UpgradeStep(Record):
 def upgrade_steps(
     case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None, *, place: str = ""
 ) -> Iterator[UpgradeStep]:
-    """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it; `place`: the zone of
+    """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.simulate_drain` has it; `place`: the zone of
     the nodes that come before others go."""
     cluster, batches = case.cluster, upgrade_batches(case, way_of_upgrading(case), place)
     for batch in batches[: LIMITS.batches]:
         larger = at_rest(_with_nodes(cluster.snapshot, batch.ahead))
-        run = play(larger, batch.nodes, watch=watch)
+        run = simulate_drain(larger, batch.nodes, watch=watch)
         emptied, _ = _without(Cluster(run.simulation.snapshot_now()), batch.nodes)
         names = batch.nodes[len(batch.ahead) :]
         again = [bare_copy(node, name) for node, name in zip(batch.again, names, strict=True)]

@@ -286,7 +286,7 @@ def main(argv: list[str] | None = None) -> None:
         click.echo("headroom: standard output is closed. Send it to /dev/null if you don't need it", err=True)
         sys.exit(ExitStatus.BAD_INPUT)
     try:
-        with pager.beneath(partial(_printing, arguments)), parallel_parts.by(fork_workers.way()):
+        with pager.below_printing(partial(_printing, arguments)), parallel_parts.by(fork_workers.way()):
             status = _run(argv)
     except BaseException as error:
         if not _is_interrupt(error):

@@ -30,7 +30,7 @@ class _Through:
 
 
 @contextmanager
-def through(rewrite: Callable[[str], str]) -> Iterator[None]:
+def rewriting_output(rewrite: Callable[[str], str]) -> Iterator[None]:
     """What is written to standard output and standard error inside goes through `rewrite`."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Through(sys.stdout, rewrite), _Through(sys.stderr, rewrite)
@@ -42,11 +42,11 @@ def through(rewrite: Callable[[str], str]) -> Iterator[None]:
 
 def printable() -> AbstractContextManager[None]:
     r"""Standard output and standard error write control characters out (``\x1b``) inside, but line ends and tabs."""
-    return through(lambda text: text if _OURS.get() else words.printable(text))
+    return rewriting_output(lambda text: text if _OURS.get() else words.printable(text))
 
 
 @contextmanager
-def ours() -> Iterator[None]:
+def own_colors_allowed() -> Iterator[None]:
     """What is printed inside is made here, colours and all, of texts that are printable already."""
     before = _OURS.set(True)
     try:

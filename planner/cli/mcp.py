@@ -28,7 +28,7 @@ from planner.ground.setting_declarations import Setting, settings_of
 from planner.ground.words import duration, printable
 from planner.ground.work_budget import UnwantedError
 from planner.inventory import input_report
-from planner.inventory.namespace_redaction import as_seen
+from planner.inventory.namespace_redaction import redacted_for
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_names import with_workload_keys
 from planner.questions import INDEX, question_called
@@ -128,7 +128,7 @@ def _reader(cluster: str, namespaces: tuple[str, ...]) -> Callable[[], Snapshot]
 
 
 def _seen(snapshot: Snapshot, namespaces: tuple[str, ...]) -> Snapshot:
-    return as_seen(snapshot, partial(sees, namespaces))
+    return redacted_for(snapshot, partial(sees, namespaces))
 
 
 async def _on_standard_input(server: Server[Any]) -> None:

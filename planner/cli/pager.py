@@ -52,7 +52,7 @@ _held: ContextVar[tuple[_Held, _Held] | None] = ContextVar("held", default=None)
 
 
 @contextmanager
-def beneath(printing: Callable[[], Any]) -> Iterator[None]:
+def below_printing(printing: Callable[[], Any]) -> Iterator[None]:
     """While this lasts, `holding` can hold back what is written: standard output below what `printing` makes of it, so that a pager gets it
     as a terminal would, and standard error above, so that a line of progress is shown at once."""
     out, err = sys.stdout, sys.stderr
@@ -105,5 +105,7 @@ def _show(out: _Held) -> None:
     from planner.cli import terminal  # it loads what answers are made of, which no help needs
 
     os.environ.setdefault("LESS", "FRX")  # as git has it: colors, and the answer stays on the screen
-    with control_character_filter.ours():  # a program that isn't there, or a terminal that can't: click prints it
+    with (
+        control_character_filter.own_colors_allowed()
+    ):  # a program that isn't there, or a terminal that can't: click prints it
         click.echo_via_pager(text.removesuffix("\n"), color=terminal.is_coloured())

@@ -100,7 +100,7 @@ def shown(*, is_wanted: bool) -> Iterator[None]:
         return text
 
     try:
-        with control_character_filter.through(without_line):
+        with control_character_filter.rewriting_output(without_line):
             yield
     finally:
         line.stop()

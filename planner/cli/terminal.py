@@ -68,7 +68,7 @@ def _echo(text: str, *, err: bool = False) -> None:
     if err or not is_coloured():
         click.echo(text, nl=False, err=err)
         return
-    with control_character_filter.ours():
+    with control_character_filter.own_colors_allowed():
         painted = _MARKED.sub(lambda match: click.style(match.group(), fg=_OF_MARK[match.group()], bold=True), text)
         click.echo(painted, nl=False, color=True)
 
@@ -78,7 +78,7 @@ def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: 
     text, mark = fitted(f"{head}{words}", indent=indent, columns=width()), head.rstrip()
     if is_coloured() and text.startswith(mark):
         text = click.style(mark, fg=_COLOUR[verdict], bold=True) + text.removeprefix(mark)
-    with control_character_filter.ours():
+    with control_character_filter.own_colors_allowed():
         click.echo(text, color=True)
 
 

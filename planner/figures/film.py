@@ -29,7 +29,7 @@ _DOING: Final = {
 }
 
 
-def told(
+def film_document(
     film: Film, *, newly: str = "its new revision", budget: int | None = None, plays: bool = False
 ) -> dict[str, Any]:
     """What `film.js` draws. `budget`: pods that a PodDisruptionBudget keeps Ready, a red line; `plays`: it begins by itself.

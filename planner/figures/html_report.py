@@ -103,7 +103,7 @@ def _film(review: Report) -> Iterator[str]:
     if review.film is None:
         return
     description = film.alt(review.film)
-    content = json.dumps(film.told(review.film)).replace("<", "\\u003c")
+    content = json.dumps(film.film_document(review.film)).replace("<", "\\u003c")
     yield (
         f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(description)}</p></div>"
         f"<script type='application/json' id='told'>{content}</script>\n<script>{film.file('dom.js')}{film.file('film.js')}\n"

@@ -23,7 +23,7 @@ _FREE, _OUT, _OTHERS = "·", "–", "+"
 _NAMES: Final = {_OTHERS: "others", _OUT: "out of use", _FREE: "free"}
 
 
-def told(
+def seat_map_document(
     nodes: Sequence[NodeSeats], waiting: Sequence[tuple[PendingSeats, Sequence[str], str]], loss: NodeLoss | None, beside: Mapping[str, str],
     note: str,
 ) -> dict[str, Any]:  # fmt: skip

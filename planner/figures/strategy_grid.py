@@ -17,7 +17,7 @@ _ALL_READY: Final = (0, 112, 79)
 _LIGHT: Final = 0.179  # luminance above which black letters have more contrast than white ones (WCAG 2.2, 1.4.3)
 
 
-def told(
+def grid_document(
     grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair, places: Mapping[Pair, int] = _NO_PLACES
 ) -> dict[str, Any]:
     """What `strategy_grid.js` draws: rows maxSurge, the highest first, columns maxUnavailable, then Recreate. A cell's colour is its

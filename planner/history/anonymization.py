@@ -27,10 +27,10 @@ from planner.history.anonymization_allowlist import (
     PART,
     PROGRAMS,
     WORD,
-    found,
     is_plain_number,
     is_said,
     is_valued,
+    matched_texts,
 )
 from planner.history.snapshot_names import FORMAT
 from planner.inventory.redacted_value_digests import is_sealed
@@ -127,11 +127,11 @@ class _Names:
 
     def meet(self, text: str) -> str:
         self.whole |= {text, *(piece for piece in re.split(r"[/:@]", text) if piece)}
-        self.parts |= dict.fromkeys((part for part in found(PART, text) if not self._stays(part)), "")
+        self.parts |= dict.fromkeys((part for part in matched_texts(PART, text) if not self._stays(part)), "")
         return text
 
     def meet_sentence(self, text: str) -> str:
-        words = found(WORD, text)
+        words = matched_texts(WORD, text)
         self.parts |= dict.fromkeys((word for word in words if not is_said(word) and not self._stays(word)), "")
         return text
 

@@ -36,7 +36,7 @@ _WORDS: Final = {
 """Of enumerations, in names, of programs, in sentences."""
 
 
-def found(pattern: re.Pattern[str], text: str) -> list[str]:
+def matched_texts(pattern: re.Pattern[str], text: str) -> list[str]:
     """What of `text` is as `PART` or `WORD` says, in its order."""
     return [match.group() for match in pattern.finditer(text)]
 
@@ -58,7 +58,7 @@ def _parts_of_tables() -> set[str]:
         for cloud in CLOUDS
         for key in (*cloud.pool, *cloud.marks, *cloud.zone, *cloud.region, *cloud.machine_type, *cloud.count)
     ]
-    return {part.rstrip("*") for text in texts if len(text) < 80 for part in found(PART, text)}
+    return {part.rstrip("*") for text in texts if len(text) < 80 for part in matched_texts(PART, text)}
 
 
 VALUED: Final = (

@@ -282,7 +282,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
-        if kueue_managed_pods.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
+        if kueue_managed_pods.managing_reason(snapshot, workload.namespace, workload.labels, [workload.template]):
             continue  # Kueue may evict others for it, so that today's nodes don't decide
         surge_requests = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in surge_requests.items()):

@@ -110,7 +110,7 @@ def _least(side_effect_case: _ReferringObject) -> str:
     return f", at least {listing(descriptions)}" if descriptions else ""
 
 
-def raised(before: Snapshot, then: Snapshot) -> Iterator[Finding]:
+def raised_autoscalers(before: Snapshot, then: Snapshot) -> Iterator[Finding]:
     """Autoscalers of a manifest that may now set more replicas than before: `then` has them, `before` hasn't."""
     current_autoscalers = set(before.autoscalers)
     old = {(hpa.kind, hpa.namespace, hpa.name): hpa for hpa in before.autoscalers}

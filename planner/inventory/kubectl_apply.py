@@ -30,8 +30,8 @@ from planner.inventory.custom_resource_validation import DEFINITION, custom_kind
 from planner.inventory.documents import objects_of
 from planner.inventory.finding_texts import GROWS_TO, finding
 from planner.inventory.generated_deployments import lacks_applied, through
-from planner.inventory.indirect_pod_effects import Unsure, raised, side_effects
-from planner.inventory.manifest_comparison import Sameness, compared, is_same_pod, is_same_set
+from planner.inventory.indirect_pod_effects import Unsure, raised_autoscalers, side_effects
+from planner.inventory.manifest_comparison import Sameness, compare_objects, is_same_pod, is_same_set
 from planner.inventory.operator_updates import NOT_RECORDED, ChangeCourse, course
 from planner.inventory.pod_template_validation import amount_problems
 from planner.inventory.records.read_context import Shared
@@ -40,7 +40,13 @@ from planner.inventory.referenced_pod_templates import Runtimes
 from planner.inventory.snapshot_parser import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.argo_and_lws_rollouts import invalid
-from planner.kubernetes.autoscaler_replica_bounds import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
+from planner.kubernetes.autoscaler_replica_bounds import (
+    AUTOSCALERS,
+    acting_autoscalers,
+    autoscalers_of,
+    brought_within,
+    settled_replicas,
+)
 from planner.kubernetes.composite_kinds import Composed, FoundSet, ray_workers_at_most
 from planner.kubernetes.feature_gates import GANGS, minor_of
 from planner.kubernetes.jobs import wanted_pods
@@ -86,7 +92,7 @@ from planner.kubernetes.pod_template_kinds import (
 )
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shell_commands import command
-from planner.kubernetes.unknown_kind_requests import Untold, gangs_asked, untold
+from planner.kubernetes.unknown_kind_requests import Untold, gangs_asked, unmodelled_requests
 from planner.kubernetes.workload_kinds import LEADER_WORKER_SET, POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 
 Object = dict[str, Any]
@@ -259,7 +265,7 @@ def read_manifest(
     unknown += unsure
     with_objects = _with_objects(snapshot, other_objects, accounts, text) if other_objects or accounts else snapshot
     # After the objects beside it are in: an autoscaler of the same manifest sets replicas of a workload that the manifest doesn't name.
-    findings += raised(snapshot, with_objects)
+    findings += raised_autoscalers(snapshot, with_objects)
     moved, not_told = _autoscaled(snapshot, with_objects, workloads)
     workloads |= moved
     unknown += not_told
@@ -541,7 +547,9 @@ def _autoscaled(
 ) -> tuple[dict[str, AppliedWorkload], list[UnknownObject]]:
     """The workloads that the manifest's autoscalers scale as soon as they look, and nothing else of the manifest does."""
     current_autoscalers, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
-    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(then) if autoscaler not in current_autoscalers):
+    for key in dict.fromkeys(
+        autoscaler.target for autoscaler in acting_autoscalers(then) if autoscaler not in current_autoscalers
+    ):
         applied_workload = workloads.get(key)
         before = applied_workload.before if applied_workload is not None else snapshot.workload(key)
         if applied_workload is not None and applied_workload.moves_pods:
@@ -553,7 +561,7 @@ def _autoscaled(
                 unknown.append(_unknown("scaled", key))
             continue
         after = applied_workload.after if applied_workload is not None else before
-        replicas = settled(then, after)
+        replicas = settled_replicas(then, after)
         if before.traits.has_replicas and replicas != after.replicas:
             after = replace(after, replicas=replicas)
             moved[key] = AppliedWorkload(before=before, after=after, has_new_template=False)
@@ -618,12 +626,12 @@ def _placed(
         gpus_requested = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
         # Pods that are there hold their GPUs already: only those beyond them are asked for.
         more_gpus = 0 if idle else max(0, gpus_requested - (held_pods.gpus if held_pods is not None else 0))
-        return sameness.asking(_asks(untold(None, document)), more_gpus)
+        return sameness.asking(_asks(unmodelled_requests(None, document)), more_gpus)
     if sameness is Sameness.SAME or sameness is Sameness.ASSUMED:
         return _there(document, sets, row, sameness)
     if isinstance(sameness, ChangeCourse):
         return _of_course(sameness, row, metadata, other_scheduler(row, document))
-    more, exclusive = untold(row, document), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
+    more, exclusive = unmodelled_requests(row, document), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
     # Exclusive topology is played for a new one (each group gets a domain of its own), so it is no gap in what is
     # known.
     if kind == LEADER_WORKER_SET.name and exclusive:
@@ -681,7 +689,10 @@ def _through(
     if row.updates is None or not row.updates.through or not name:
         return None
     live_object = was or _there_now(snapshot, _key(row.kind, namespace, name), row.group)
-    if live_object is None or compared(read_unplayed(Shared(), document), live_object, row) is not Sameness.DIFFERENT:
+    if (
+        live_object is None
+        or compare_objects(read_unplayed(Shared(), document), live_object, row) is not Sameness.DIFFERENT
+    ):
         return None
     applied_workload = through(snapshot, document, live_object, row)
     if applied_workload is None:
@@ -723,7 +734,7 @@ def _known_of(
             return None
         return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).name.lower())
     given_object = read_unplayed(Shared(), document)
-    sameness = compared(given_object, live_object, row)
+    sameness = compare_objects(given_object, live_object, row)
     if sameness is not Sameness.DIFFERENT:
         return sameness
     changed = (
@@ -779,7 +790,9 @@ def read_written(
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=key) from None
     is_as_it_was = (None if was is None else was.said) == (None if now is None else now.said)
-    if not is_as_it_was and (was is None or compared(read_unplayed(Shared(), after), was, row) is not Sameness.SAME):
+    if not is_as_it_was and (
+        was is None or compare_objects(read_unplayed(Shared(), after), was, row) is not Sameness.SAME
+    ):
         return _unknown("not as before", key)
     rolled = _through(row, after, snapshot, was) if was is not None else None
     return rolled or _placed(row, after, 1, snapshot, Runtimes([after], snapshot, _named(after)[0]), was)
@@ -944,7 +957,7 @@ def _of_unknown_kind(document: Object, snapshot: Snapshot) -> UnknownObject | Pl
     if isinstance(name_fields.get("name"), str):
         sameness = _known_of(document, snapshot, None, [])
         if isinstance(sameness, UnknownObject) and row is None:
-            asks = untold(None, document)
+            asks = unmodelled_requests(None, document)
             return sameness.asking(_asks(asks), _most(asks))
         if sameness is Sameness.SAME:
             return _there(document, [], None, sameness)
@@ -953,7 +966,7 @@ def _of_unknown_kind(document: Object, snapshot: Snapshot) -> UnknownObject | Pl
         str(name_fields.get("namespace") or ""),
         str(name_fields.get("name") or name_fields.get("generateName") or "?"),
     )
-    more = untold(None, document)
+    more = unmodelled_requests(None, document)
     has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""
     version, request_words = document.get("apiVersion"), _asks(more)
     row = row or "not in the table"

@@ -20,7 +20,7 @@ class Sameness(Enum):
     DIFFERENT = auto()
 
 
-def compared(manifest: Unplayed, live_object: Unplayed, row: Templated | None) -> Sameness:
+def compare_objects(manifest: Unplayed, live_object: Unplayed, row: Templated | None) -> Sameness:
     """Whether applying `manifest` leaves the pods of `live_object` as they are. `row`: of their kind, where it is in the table."""
     has_same_pods = (
         manifest.is_told

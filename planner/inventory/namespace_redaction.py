@@ -84,7 +84,7 @@ T = TypeVar("T")
 Said = tuple[Any, ...]  # on a field: what it tells
 
 
-def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
+def redacted_for(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
     """`snapshot` for a user who `sees` these namespaces.
 
     Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.

@@ -16,7 +16,7 @@ _KEDA = "ScaledObject"
 AUTOSCALERS: Final = ("HorizontalPodAutoscaler", _KEDA)
 
 
-def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
+def acting_autoscalers(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
     """Those that scale: none that is paused, nor the HorizontalPodAutoscaler that KEDA makes of a ScaledObject and keeps like it.
 
     Source: keda `controllers/keda/hpa.go` `getHPAName`, `getDefaultHpaName`.
@@ -33,7 +33,7 @@ def autoscalers_of(snapshot: Snapshot, key: str) -> tuple[HorizontalPodAutoscale
     return _by_target(snapshot).get(key, ())
 
 
-def settled(snapshot: Snapshot, workload: Workload) -> int:
+def settled_replicas(snapshot: Snapshot, workload: Workload) -> int:
     """The replicas that a workload has once its autoscalers have looked."""
     return brought_within(autoscalers_of(snapshot, workload.key), workload.replicas)
 
@@ -86,6 +86,6 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
 @once_a_snapshot
 def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
     autoscalers: dict[str, list[HorizontalPodAutoscaler]] = {}
-    for autoscaler in sorted(acting(snapshot), key=lambda hpa: hpa.kind == _KEDA):
+    for autoscaler in sorted(acting_autoscalers(snapshot), key=lambda hpa: hpa.kind == _KEDA):
         autoscalers.setdefault(autoscaler.target, []).append(autoscaler)
     return {key: tuple(target_autoscalers) for key, target_autoscalers in autoscalers.items()}

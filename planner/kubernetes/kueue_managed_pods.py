@@ -39,7 +39,7 @@ _ADMITS: Final = "Kueue admits these pods"
 _MAY_ADMIT: Final = "Kueue may admit these pods"
 
 
-def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterable[Template]) -> str:
+def managing_reason(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterable[Template]) -> str:
     """What says that Kueue admits, or may admit, the pods of an object of `namespace` with these labels and pod templates, "" where
     nothing does."""
     if queue_name := named_queue(labels, templates):

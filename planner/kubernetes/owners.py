@@ -72,7 +72,7 @@ def workload_key(pod: Pod, owners: Owners) -> str:
     return topmost(key, owners)
 
 
-def above(pod: Pod, owners: Owners) -> Iterator[tuple[str, Owner]]:
+def owner_chain(pod: Pod, owners: Owners) -> Iterator[tuple[str, Owner]]:
     """What stands above a pod, from its owner up, each once: its key, and how it is owned by."""
     owner, seen_uids = pod.owner, set[str]()
     while owner is not None and (key := owner.key(pod.namespace)) not in seen_uids:
@@ -113,7 +113,7 @@ def held_below(snapshot: Snapshot) -> Mapping[str, HeldPods]:
             pods[owner.key(key.split("/")[1])] += 0  # it is there
     for pod in snapshot.pods:
         number, gpus_held = int(not pod.is_terminal), requested_gpus(pod.spec) if pod.holds_room else 0
-        for key, _ in above(pod, owners):
+        for key, _ in owner_chain(pod, owners):
             pods[key] += number
             gpus[key] += gpus_held
             if gpus_held:
@@ -131,7 +131,7 @@ def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
     """The pods below an object that aren't finished, whatever stands between."""
     owners = owners_of(snapshot)
     alive = (pod for pod in snapshot.pods if not pod.is_terminal)
-    return frozenset(pod.uid for pod in alive if any(owner_key == key for owner_key, _ in above(pod, owners)))
+    return frozenset(pod.uid for pod in alive if any(owner_key == key for owner_key, _ in owner_chain(pod, owners)))
 
 
 class Unjudged(Record):
@@ -208,7 +208,7 @@ def _topmost_unplayed(pod: Pod, workload: str, owners: Owners) -> str:
     kind = kind_in(workload)
     is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
     topmost_key = "" if is_judged else workload
-    for key, owner in above(pod, owners):
+    for key, owner in owner_chain(pod, owners):
         topmost_key = key if owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group) else topmost_key
     return topmost_key
 

@@ -115,7 +115,7 @@ def goes_with_its_node(pod: Pod) -> bool:
     return is_static(pod) or (pod.owner is not None and kind_called(pod.owner.kind).is_per_node)
 
 
-def stays(pod: Pod) -> bool:
+def must_not_move(pod: Pod) -> bool:
     """Whether nothing should move the pod: no controller would make it anew, its owner says so, its data or devices are the node's.
 
     Local PersistentVolumes bind it by their own node affinity, which placing it elsewhere finds.

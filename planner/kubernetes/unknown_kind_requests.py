@@ -53,7 +53,7 @@ class Untold(Record):
         return bool(self.places or self.asked)
 
 
-def untold(row: Templated | None, document: Document) -> Untold:
+def unmodelled_requests(row: Templated | None, document: Document) -> Untold:
     """What an object asks for beyond the pods that its kind's `row` tells; without a row all of it."""
     if row is None:
         return Untold(places=tuple(hidden_templates(document)), asked=accelerators_asked(document))

@@ -67,7 +67,7 @@ def answer(snapshot: Snapshot, settings: CapacitySettings, given: Inputs = NOTHI
     """
     typed = tuple(shape(snapshot, text) for text in settings.shapes if not snapshot.lacks(POD.name))
     whole = replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
-    return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))
+    return narrowed(whole, overviews.filtered(snapshot, settings.filter, settings.pools.known(given)))
 
 
 def facts(answer: CapacityAnswer) -> Iterator[Fact]:

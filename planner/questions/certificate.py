@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -59,7 +59,7 @@ def answer(snapshot: Snapshot, settings: CertificateSettings, inputs: Inputs = N
     rollout = settings.rollout
     rollout.meanwhile.check_none()
     snapshot = at_replicas(snapshot, rollout)
-    pools = growing(snapshot, rollout.pools.known(inputs))
+    pools = growable_pools(snapshot, rollout.pools.known(inputs))
     levers = [Lever(lever_name) for lever_name in parse_levers(settings.levers).split(",")]
     return certificate(
         snapshot, scenario_of(snapshot, rollout), levers, pools, inputs.book, arrival_seconds=rollout.arrival_seconds

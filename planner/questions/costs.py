@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
@@ -50,7 +50,9 @@ def answer(snapshot: Snapshot, settings: CostsSettings, inputs: Inputs = NOTHING
         Without a price book, or when the bill can't be shared out so.
     """
     bill_options = {"counts_usage": settings.count_usage, "shares_idle": settings.share_idle}
-    return narrowed(bill(known_book(inputs), snapshot, settings.by, **bill_options), kept_by(snapshot, settings.filter))
+    return narrowed(
+        bill(known_book(inputs), snapshot, settings.by, **bill_options), filtered(snapshot, settings.filter)
+    )
 
 
 def narrowed(whole: ClusterBill, kept: Selection) -> ClusterBill:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
@@ -17,7 +17,7 @@ from planner.health.drift.service_differences import drift
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_kinds import POD, ROLLING
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
-from planner.remedies.patch_outcome import Patched, put
+from planner.remedies.patch_outcome import Patched, simulate_patch
 
 
 class DriftSettings(Record):
@@ -32,7 +32,7 @@ class DriftSettings(Record):
 
 def adopt(snapshot: Snapshot, suggestion: EnvironmentSuggestion) -> Patched:
     """What rolling `suggestion` out in its own cluster (`snapshot`) would do."""
-    return put(snapshot, suggestion.workload, suggestion.suggestion.patch)
+    return simulate_patch(snapshot, suggestion.workload, suggestion.suggestion.patch)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -54,7 +54,7 @@ def answer(snapshot: Snapshot, settings: DriftSettings, inputs: Inputs = NOTHING
             )
     if settings.services:
         report = replace(report, services=tuple(one for one in report.services if one.service in settings.services))
-    return narrowed(report, kept_by(snapshot, settings.filter))
+    return narrowed(report, filtered(snapshot, settings.filter))
 
 
 def narrowed(whole: DriftReport, selection: Selection) -> DriftReport:

@@ -9,7 +9,7 @@ from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
 from planner.capacity.fragmentation import waiting_in_vain
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
@@ -55,7 +55,7 @@ def answer(snapshot: Snapshot, settings: FindingsSettings, inputs: Inputs = NOTH
     aged = () if inputs.now is None or inputs.is_embedded else cluster_oddities.check_age(snapshot, inputs.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
     findings = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
-    return narrowed(FindingsAnswer(sentence=summary(findings), findings=findings), kept_by(snapshot, settings.filter))
+    return narrowed(FindingsAnswer(sentence=summary(findings), findings=findings), filtered(snapshot, settings.filter))
 
 
 def narrowed(whole: FindingsAnswer, selection: Selection) -> FindingsAnswer:

@@ -12,18 +12,18 @@ from typing import Final
 
 from planner.capacity.gate_result import (
     GatedWorkload,
-    apart,
-    beyond_today,
+    added_gpus_and_cost,
+    cluster_findings,
     fails,
     gate_sentence,
-    gated,
+    gated_workload,
     held_to_limits,
-    judged,
+    judged_by_policy,
     limits_passed,
-    untold,
+    unknown_words,
     verdict_of_all,
 )
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
@@ -137,11 +137,16 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Inputs = NOTHING) 
     alone = _alone(changes, played)
     together = played(*(change for change, _ in changes), *unknown) if len(changes) > 1 else None
     asked = [
-        with_room_of_part(gated(then, change, own_rollout, together or own_rollout, place, given.book), then, change)
+        with_room_of_part(
+            gated_workload(then, change, own_rollout, together or own_rollout, place, given.book), then, change
+        )
         for place, ((_, change), own_rollout) in enumerate(zip(changes, alone, strict=True))
     ]
-    parts = [judged(part, change.before, policy, exceptions) for part, (_, change) in zip(asked, changes, strict=True)]
-    parts += [judged(untold(unknown_object), None, policy, exceptions) for unknown_object in unknown]
+    parts = [
+        judged_by_policy(part, change.before, policy, exceptions)
+        for part, (_, change) in zip(asked, changes, strict=True)
+    ]
+    parts += [judged_by_policy(unknown_words(unknown_object), None, policy, exceptions) for unknown_object in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 
@@ -163,7 +168,7 @@ def answer_without_cluster(settings: GateSettings, inputs: Inputs = NOTHING) -> 
         spare=policy.spare,
     )
     exceptions = policy.holding(inputs.now)
-    parts = [judged(part, None, policy, exceptions) for part in needs.parts]
+    parts = [judged_by_policy(part, None, policy, exceptions) for part in needs.parts]
     counted = [part for part in parts if part.exception is None]
     status = _status_of_room(needs, parts, counted, policy)
     passes = status is ExitStatus.ANSWERED
@@ -172,7 +177,7 @@ def answer_without_cluster(settings: GateSettings, inputs: Inputs = NOTHING) -> 
         passes=passes, exit_status=status, workloads=tuple(parts), together=needs.together, together_sentence=needs.together_sentence,
         unchanged=(), refusals=(), extra_gpus=0, extra_usd_per_month=0.0,
         expired=tuple(exception for exception in policy.exceptions if exception not in exceptions),
-        findings=apart(list(needs.findings), passes=passes), doubts=needs.doubts,
+        findings=cluster_findings(list(needs.findings), passes=passes), doubts=needs.doubts,
         without_cluster=True, room=needs.room, rolls_nothing=needs.rolls_nothing, notes=needs.notes,
     )  # fmt: skip
 
@@ -205,7 +210,7 @@ def _alone(changes: Sequence[tuple[Change, Revision]], played: Callable[..., Rol
 def _player(snapshot: Snapshot, settings: GateSettings, given: Inputs) -> Callable[..., RolloutResult]:
     """What plays some of the changes, with what happens beside them."""
     limits = settings.pools.known(given)
-    pools, events = growing(snapshot, limits), settings.meanwhile.beside(limits)
+    pools, events = growable_pools(snapshot, limits), settings.meanwhile.beside(limits)
 
     def played(*changes: Change | UnknownObject) -> RolloutResult:
         return rollout(
@@ -223,7 +228,7 @@ def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[Gate
         sentence=Text(f"passes: the change rolls nothing{also}"), passes=True, exit_status=ExitStatus.ANSWERED,
         workloads=(), together=Verdict.COMPLETES, together_sentence=NO_WORDS, unchanged=unchanged, refusals=(),
         extra_gpus=0, extra_usd_per_month=0.0, expired=expired,
-        findings=apart(list(manifest.findings), passes=True), doubts=of_findings(manifest.findings),
+        findings=cluster_findings(list(manifest.findings), passes=True), doubts=of_findings(manifest.findings),
     )  # fmt: skip
 
 
@@ -232,7 +237,7 @@ def _answer(
     expired: tuple[GateException, ...], manifest: Manifest,
 ) -> GateAnswer:  # fmt: skip
     counted = [part for part in parts if part.exception is None]
-    gpus, nouns, dollars = beyond_today(counted)
+    gpus, nouns, dollars = added_gpus_and_cost(counted)
     refusals = limits_passed(policy, gpus, nouns, dollars)
     verdicts = [part.verdict for part in counted if fails(part, policy)]
     if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
@@ -248,7 +253,7 @@ def _answer(
         together=verdict_of_all(together, manifest),
         together_sentence=together.sentence if together else NO_WORDS,
         unchanged=unchanged, refusals=refusals, extra_gpus=gpus, nouns=nouns, extra_usd_per_month=dollars, expired=expired,
-        findings=apart(findings, passes=passes),
+        findings=cluster_findings(findings, passes=passes),
         meanwhile=together.meanwhile if together is not None else (),
         doubts=each_once([*(doubt for part in parts for doubt in part.doubts), *of_findings(manifest.findings)]),
         preempted=tuple(dict.fromkeys(pod for part in parts for pod in part.preempted)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -27,7 +27,7 @@ from planner.kubernetes.object_records import Container, Finding, Severity, Snap
 from planner.kubernetes.workload_kinds import NODE, POD, kind_in
 from planner.questions.question import EXIT, NOTHING, Inputs, Question
 from planner.questions.table_wording import SEVERITY
-from planner.remedies.patch_outcome import Patched, put
+from planner.remedies.patch_outcome import Patched, simulate_patch
 from planner.rollout.answers import RolloutResult
 
 
@@ -158,7 +158,7 @@ def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
     if workload is None:
         return None
     container, is_init = _container(workload, change.container)
-    patched_rollout = put(snapshot, workload.key, patch(container, change, is_init=is_init))
+    patched_rollout = simulate_patch(snapshot, workload.key, patch(container, change, is_init=is_init))
     if patched_rollout.error:
         raise patched_rollout.error
     return patched_rollout
@@ -216,7 +216,7 @@ def answer(snapshot: Snapshot, settings: MemorySettings, inputs: Inputs = NOTHIN
         When the node isn't there.
     """
     cluster = cluster_memory(snapshot, settings.kubelet, inputs.stats)
-    plan = narrowed(MemoryPlan(cluster=cluster, findings=risks(cluster)), kept_by(snapshot, settings.filter))
+    plan = narrowed(MemoryPlan(cluster=cluster, findings=risks(cluster)), filtered(snapshot, settings.filter))
     if not settings.node:
         return plan
     nodes = tuple(node for node in plan.cluster.nodes if node.name == settings.node)

@@ -14,7 +14,7 @@ from planner.ground.answer_layout import Column, Figure, Listing
 from planner.ground.records import Record
 from planner.ground.words import Text, count, listing, short_name
 from planner.ground.work_budget import LIST_UNITS, allowed
-from planner.kubernetes.autoscaler_replica_bounds import acting
+from planner.kubernetes.autoscaler_replica_bounds import acting_autoscalers
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Inputs, Question
@@ -41,7 +41,7 @@ def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Inputs = NOTHING
     """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
     asked = [
         (autoscaler, workload)
-        for autoscaler in acting(snapshot)
+        for autoscaler in acting_autoscalers(snapshot)
         if (workload := snapshot.workload(autoscaler.target)) is not None
         and workload.traits.rolls_out
         and workload.traits.has_replicas

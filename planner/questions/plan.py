@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.capacity import rollout_readiness as overviews
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.answer_layout import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -58,11 +58,11 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Inputs = NOTHING) 
         key: own_rollout(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
     }
-    pools = growing(snapshot, settings.pools.known(given))
+    pools = growable_pools(snapshot, settings.pools.known(given))
     planner = Planner(PlanState(LeveredCluster(compiled(snapshot)), states, settings, given.book, snapshot, pools))
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
-    return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))
+    return narrowed(whole, overviews.filtered(snapshot, settings.filter, settings.pools.known(given)))
 
 
 def narrowed(whole: PlanAnswer, selection: Selection) -> PlanAnswer:

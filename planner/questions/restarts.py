@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground import parallel_parts
 from planner.ground.answer_layout import Figure, Listing
 from planner.ground.exit_status import ExitStatus
@@ -24,7 +24,7 @@ from planner.health.restarts.spare_node_memory import NodeRoom, room_sentence, r
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_kinds import POD
 from planner.questions.question import NOTHING, Inputs, Question, Want
-from planner.remedies.patch_outcome import put
+from planner.remedies.patch_outcome import simulate_patch
 from planner.rollout.answers import RolloutResult
 
 MOST_CURES = 20
@@ -88,7 +88,7 @@ def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
     if suggestion is None:
         return None
     rooms = rooms_of(snapshot, loop, suggestion)
-    rollout = put(snapshot, loop.workload, suggestion.patch)
+    rollout = simulate_patch(snapshot, loop.workload, suggestion.patch)
     return Cure(
         workload=loop.workload,
         container=loop.container,
@@ -107,7 +107,7 @@ def answer(snapshot: Snapshot, settings: RestartsSettings, inputs: Inputs = NOTH
     """`restarts` of what the filter lets through, with the history of use where one was given."""
     whole = RestartPlan(report=restarts(snapshot, inputs.usages), cures=())
     keys = {*(workload.key for workload in snapshot.workloads), *(loop.workload for loop in whole.report.loops)}
-    selection = kept_by(snapshot, settings.filter).only(settings.workload, keys)
+    selection = filtered(snapshot, settings.filter).only(settings.workload, keys)
     return with_cures(snapshot, narrowed(whole, selection), settings.cures)
 
 

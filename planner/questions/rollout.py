@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.what_if_syntax import ALL, Change, ChangeKind, Later
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.errors import ChangeError
@@ -229,7 +229,13 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHI
     later_events = settings.events.beside(limits, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
     outcome = rollout(
-        snapshot, scenario, growing(snapshot, limits), how, beside=later_events, book=inputs.book, seen=inputs.seen
+        snapshot,
+        scenario,
+        growable_pools(snapshot, limits),
+        how,
+        beside=later_events,
+        book=inputs.book,
+        seen=inputs.seen,
     )
     return with_room(outcome, snapshot, scenario)
 

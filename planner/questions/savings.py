@@ -9,7 +9,7 @@ from operator import methodcaller
 from typing import Any, Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground import work_budget
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
@@ -96,7 +96,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Inputs = NOTHIN
     lines = tuple(line_of(key, fitness, of_whole[key]) for key, fitness in zip(of_whole, fleet.fitness, strict=True))
     sentence = _tested(fleet.sentence, given)
     whole = SavingsAnswer(sentence=sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
-    return narrowed(whole, kept_by(snapshot, settings.filter))
+    return narrowed(whole, filtered(snapshot, settings.filter))
 
 
 def _tested(sentence: Text, inputs: Inputs) -> Text:

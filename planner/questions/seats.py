@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record
@@ -35,7 +35,7 @@ def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Inputs = NOTHING
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
     whole = SeatsAnswer(sentence=Text(in_words(snapshot, nodes)), nodes=nodes)
-    return narrowed(whole, kept_by(snapshot, settings.filter))
+    return narrowed(whole, filtered(snapshot, settings.filter))
 
 
 def narrowed(whole: SeatsAnswer, selection: Selection) -> SeatsAnswer:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
-from planner.capacity.strategy_unneeded_scale_ups import with_brought
+from planner.capacity.strategy_unneeded_scale_ups import options_with_scale_ups
 from planner.ground.answer_layout import USD_A_MONTH, Column, Listing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
@@ -85,13 +85,13 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, inputs: Inputs = NO
     grid = grids.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, inputs)
     choice = weighed(grid, after.replicas, settings.weights, costs)
-    pools = growing(snapshot, rollout.pools.known(inputs))
+    pools = growable_pools(snapshot, rollout.pools.known(inputs))
     how = replace(rollout.autoscaling, arrival_seconds=rollout.arrival_seconds)
     return StrategiesAnswer(
         workload=after.key,
         replicas=after.replicas,
         sentence=choice.sentence,
-        options=with_brought(snapshot, scenario, after.key, choice.options, pools, how, inputs.book),
+        options=options_with_scale_ups(snapshot, scenario, after.key, choice.options, pools, how, inputs.book),
         recommended=choice.recommended,
         apply=apply_of(snapshot, after.key, choice.recommended),
         nouns=grid.nouns,

@@ -20,7 +20,7 @@ from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
-from planner.remedies.levers.lending import stays
+from planner.remedies.levers.lending import keeps_replicas
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
 from planner.remedies.plan_actions import (
@@ -34,7 +34,7 @@ from planner.remedies.plan_actions import (
 )
 from planner.remedies.player import PlanOutcome
 from planner.remedies.readiness_plan_state import PlanState
-from planner.remedies.single_rollout_plans import least
+from planner.remedies.single_rollout_plans import unbeaten_plans
 from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.rollout_equivalence import surroundings
@@ -198,7 +198,9 @@ class FreeMeasures:
                     return ()
                 in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
                 pools, played = tuple(self.state.pools.values()), glance.run.revisions[-1]  # as Kueue lets it in
-                return least(cluster, played, glance.run, glance.why, self.state.share, in_vain, pools, worth, does)
+                return unbeaten_plans(
+                    cluster, played, glance.run, glance.why, self.state.share, in_vain, pools, worth, does
+                )
         except HeadroomError:
             return ()
 
@@ -272,7 +274,7 @@ class FreeMeasures:
         )
         return [
             workload for workload in others
-            if workload.traits.surges_freely and stays(cluster.snapshot, workload, 0)
+            if workload.traits.surges_freely and keeps_replicas(cluster.snapshot, workload, 0)
             and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
         ]  # fmt: skip
 
@@ -283,7 +285,9 @@ class FreeMeasures:
             self.state.doubt(f"Whether all others can still be rolled out after {names} wasn't looked at.")
             return
         with part():
-            run = in_turn.played(world.cluster, [world.revision(turn) for turn in self.state.turns], self.state.share)
+            run = in_turn.simulated_order(
+                world.cluster, [world.revision(turn) for turn in self.state.turns], self.state.share
+            )
         if run is None:
             return
         after = OwnRollouts(Cluster(run.simulation.snapshot_now()))
@@ -292,7 +296,10 @@ class FreeMeasures:
             return
         turns = (*late, *self.state.turns)
         with part():
-            if in_turn.played(world.cluster, [world.revision(turn) for turn in turns], self.state.share) is None:
+            if (
+                in_turn.simulated_order(world.cluster, [world.revision(turn) for turn in turns], self.state.share)
+                is None
+            ):
                 self.state.doubt(f"After {names}, {listing([short_name(name) for name in late])} can't be rolled out.")
                 return
         self.state.turns = turns

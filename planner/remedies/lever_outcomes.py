@@ -16,7 +16,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.object_records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levers import lending, quota
-from planner.remedies.levers.nodes import MoreNodes, grown
+from planner.remedies.levers.nodes import MoreNodes, with_more_nodes
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.rollout_summary import OwnRollout, OwnRollouts, glance
@@ -77,7 +77,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         levers = frozenset(self.quotas.items()), tuple(map(Same, self.likes))  # strategies are the revisions' matter
         played = in_use.get(levers)
         if played is None:
-            played = in_use[levers] = _Played(grown(quota.with_bounds(self.base, self.quotas), self.likes))
+            played = in_use[levers] = _Played(with_more_nodes(quota.with_bounds(self.base, self.quotas), self.likes))
         return played
 
     @property
@@ -136,7 +136,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         after = revision.after
         with part():
             turns = [*map(self.revision, before), revision]
-            run = in_turn.played(self.cluster, turns, share, self.lent(after.key))
+            run = in_turn.simulated_order(self.cluster, turns, share, self.lent(after.key))
         if run is None:
             return own_rollout(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
         lowest = run.lowest_ready(after.key)

@@ -149,7 +149,9 @@ def knobs(
     own = [revision.after.key for revision in changes]
     lenders = tuple(lending.lenders(cluster, own, shapes, lacking, cut)) if Lever.LEND in levers else ()
     growing = (
-        nodes.growing(cluster, changes, shapes, pools, cut, past_limits=past_limits) if Lever.NODES in levers else ()
+        nodes.growable_combination(cluster, changes, shapes, pools, cut, past_limits=past_limits)
+        if Lever.NODES in levers
+        else ()
     )
     has_quota = any(quota.namespace in case.namespaces for quota in cluster.snapshot.resource_quotas)
     return Knobs(

@@ -38,7 +38,7 @@ from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
 from planner.rollout.film import Film
-from planner.rollout.kueue_admission import held, let_in
+from planner.rollout.kueue_admission import admitted_revisions, pending_in_kueue
 from planner.rollout.kueue_evictions import eviction_words
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import Revision
@@ -202,8 +202,8 @@ def room_made(snapshot: Snapshot, what: RoomRequest = _ALL_THAT_WAIT) -> tuple[M
     return _described(snapshot, what, put, movable_pods, plan), after
 
 
-def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_Put, Movable, MovesPlan]:
-    put = _put(snapshot, what)
+def _planned(snapshot: Snapshot, what: RoomRequest) -> tuple[_RestingCluster, Movable, MovesPlan]:
+    put = _cluster_at_rest(snapshot, what)
     movable_pods = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     return put, movable_pods, plan_moves(put.cluster, put.asked, movable_pods, placements)
 
@@ -237,7 +237,7 @@ def _there_today(snapshot: Snapshot, cluster: Cluster, movable_pods: Movable) ->
     return replace(movable_pods, weights=weights, stays={**movable_pods.stays, Stays.NEW: new}) if new else movable_pods
 
 
-class _Put(NamedTuple):
+class _RestingCluster(NamedTuple):
     """The cluster at rest, the pods that are to start, whom Kueue keeps back (or may: not `is_queue_known`); `changes`: what the manifest
     makes; `doubts`: what isn't sure before any move; `today`: before any place was put into it."""
 
@@ -250,14 +250,14 @@ class _Put(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
-def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
+def _cluster_at_rest(snapshot: Snapshot, what: RoomRequest) -> _RestingCluster:
     places: Wanted = ()
-    put = _Put(compiled(snapshot), compiled(snapshot), [])
+    put = _RestingCluster(compiled(snapshot), compiled(snapshot), [])
     if what.change is not None:
         places, put = _made_by(snapshot, what.change)
         snapshot = put.today.snapshot  # with what else the manifest holds: a claim, its StorageClass, a budget
     elif not what.is_of_places:
-        waiting = held(snapshot)
+        waiting = pending_in_kueue(snapshot)
         kept = [group for group in waiting.kept if what.workload in ("", group.owner)]
         queued = tuple(StillWaiting(workload=group.owner, pods=group.pods, why=Text(group.why)) for group in kept)
         doubts = (_QUEUES,) if waiting.opened or waiting.kept else ()
@@ -269,7 +269,7 @@ def _put(snapshot: Snapshot, what: RoomRequest) -> _Put:
         like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
     places = ((like, what.number),) if like else places
     cluster = _with_pods(cluster, places) if places else cluster
-    pod_numbers = _asked(cluster, what.workload, is_of_places=bool(places), is_queued=bool(put.queued))
+    pod_numbers = _requested_pods(cluster, what.workload, is_of_places=bool(places), is_queued=bool(put.queued))
     return put._replace(cluster=cluster, asked=pod_numbers)
 
 
@@ -277,13 +277,13 @@ Wanted = Sequence[tuple[Pod, int]]
 """Pods, and for how many like each there is to be a place."""
 
 
-def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
+def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _RestingCluster]:
     """The pods of what a manifest makes anew, as the API server lets them in, which of them Kueue keeps back, and what isn't sure of them."""
     prepared, missing_pods = prepare(snapshot, change), list[tuple[Pod, int]]()
     queued, doubts = list[StillWaiting](), list[Doubt]()
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
-    revisions, is_known = let_in(prepared.snapshot, prepared.revisions), True
+    revisions, is_known = admitted_revisions(prepared.snapshot, prepared.revisions), True
     admission = Admission(prepared.snapshot)
     for plain, changed_revision in zip(prepared.revisions, revisions, strict=True):
         revision, after = changed_revision, changed_revision.after
@@ -313,7 +313,9 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
     if not missing_pods:
         raise InputError("the manifest makes no pods", where="-f", fix="Give a Deployment, a StatefulSet or a Job")
     cluster, changes = compiled(prepared.snapshot), tuple(prepared.revisions)
-    return missing_pods, _Put(cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts)))
+    return missing_pods, _RestingCluster(
+        cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts))
+    )
 
 
 def _refused(admission: Admission, namespace: str, name: str, spec: PodSpec, number: int) -> str:
@@ -329,7 +331,7 @@ def _of_queue(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
     """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
     if revision.queued is None:
         after, templates = revision.after, [template for template, _ in revision.templates]
-        queue_sentence = kueue_managed_pods.queued(snapshot, after.namespace, after.labels, templates)
+        queue_sentence = kueue_managed_pods.managing_reason(snapshot, after.namespace, after.labels, templates)
         return (f"not known: {queue_sentence}" if queue_sentence else ""), not queue_sentence
     if revision.queued.unknown:
         return f"not known: {revision.queued.unknown}", False
@@ -350,7 +352,7 @@ def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *place_pods)))
 
 
-def _asked(cluster: Cluster, workload: str, *, is_of_places: bool, is_queued: bool) -> list[int]:
+def _requested_pods(cluster: Cluster, workload: str, *, is_of_places: bool, is_queued: bool) -> list[int]:
     """The waiting pods that are meant, without those that kube-scheduler never tries."""
     snapshot, keys, world = cluster.snapshot, workload_keys(cluster.snapshot), Simulation(cluster)
     waiting = [number for number in cluster.waiting if not world.pods.live(number).is_gated]
@@ -367,7 +369,9 @@ def _asked(cluster: Cluster, workload: str, *, is_of_places: bool, is_queued: bo
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _described(today: Snapshot, what: RoomRequest, put: _Put, movable_pods: Movable, plan: MovesPlan) -> MadeRoom:
+def _described(
+    today: Snapshot, what: RoomRequest, put: _RestingCluster, movable_pods: Movable, plan: MovesPlan
+) -> MadeRoom:
     """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
     cluster, pod_numbers, least, is_of_places = put.cluster, put.asked, what.least, what.is_of_places
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
@@ -395,7 +399,7 @@ def _described(today: Snapshot, what: RoomRequest, put: _Put, movable_pods: Mova
         least=least,
         moves=tuple(moves),
         starts=tuple(starts),
-        left=_left(cluster, left, plan),
+        left=_still_pending(cluster, left, plan),
         kept=tuple(
             Kept(pods=number, why=why, whose=movable_pods.unknown if why is Stays.UNKNOWN_OWNER else ())
             for why, number in Counter(movable_pods.stays).most_common()
@@ -432,7 +436,7 @@ def _unread(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _doubts(
-    today: Snapshot, put: _Put, pods: Movable, keys: Mapping[str, str], moved: set[str], *, is_done: bool, is_whole: bool
+    today: Snapshot, put: _RestingCluster, pods: Movable, keys: Mapping[str, str], moved: set[str], *, is_done: bool, is_whole: bool
 ) -> tuple[Doubt, ...]:  # fmt: skip
     """What could make another plan the least: what every rule doubts of the new pods and of those that controllers make for the moved ones.
     Where pods go on waiting, the successors of all that may be moved count: a webhook may make them smaller."""
@@ -465,7 +469,7 @@ def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, s
             )  # fmt: skip
 
 
-def _left(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[StillWaiting, ...]:
+def _still_pending(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[StillWaiting, ...]:
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
     groups: Counter[tuple[str, str]] = Counter()
     for number in numbers:

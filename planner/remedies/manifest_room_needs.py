@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.capacity.gate_result import GatedWorkload, untold
+from planner.capacity.gate_result import GatedWorkload, unknown_words
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
@@ -18,7 +18,7 @@ from planner.kubernetes.workload_kinds import CRON_JOB, JOB, POD, REPLICA_SET, R
 from planner.remedies.exact_fit_cluster import Files
 from planner.remedies.full_replacement_room import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.limits import TOGETHER
-from planner.remedies.needed_room import WorkloadNeed, asked, asked_together, smaller_request
+from planner.remedies.needed_room import WorkloadNeed, asked_together, need_by_replicas, smaller_request
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.deploy_timeouts import DeployTimeout, probe_cutoff, timeouts
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -74,7 +74,7 @@ def without_cluster(
         When the manifest can't be read, or an API server would refuse it.
     """
     files = Files(text, namespace=namespace, unread=unread, minor=minor)
-    singles = {key: _with_smaller(files, key, asked(files, key), spare) for key in files.workloads}
+    singles = {key: _with_smaller(files, key, need_by_replicas(files, key), spare) for key in files.workloads}
     rolling = {key: workload_need for key, workload_need in singles.items() if not _is_idle(files, key)}
     together = asked_together(files, rolling)
     # A place that one rollout frees may be taken by another's pod: what needs none alone may need one when all are
@@ -103,8 +103,8 @@ def without_cluster(
         elif key not in singles:
             what = f"how {with_article(placed.workload.kind)} rolls out isn't played without a cluster"
             fix = "Ask with a cluster: headroom gate CLUSTER -f FILE"
-            parts.append(untold(UnknownObject(key=key, what=what, fix=fix)))
-    parts += [untold(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
+            parts.append(unknown_words(UnknownObject(key=key, what=what, fix=fix)))
+    parts += [unknown_words(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
         together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files, is_asked_anew=any(part.room is not None for part in parts))),

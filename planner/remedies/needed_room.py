@@ -64,14 +64,14 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys((least, *range(least, min(most, limits.REPLICAS_EACH.most) + 1), most)))
 
 
-def asked(files: Files, key: str, *, with_cures: bool = True) -> WorkloadNeed:
+def need_by_replicas(files: Files, key: str, *, with_cures: bool = True) -> WorkloadNeed:
     """What the rollout of one workload needs, at each number of replicas that it may have; and changes of the manifest with which it needs
     nothing, where they are wanted."""
     stand = files.stands[key]
     if stand.lacks[0]:
         return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
     counts = counts_of(files, key)
-    every = [_at(files, stand, number) for number in counts]
+    every = [_need_at(files, stand, number) for number in counts]
     grave = max(every, key=lambda replica_need: (_GRAVITY.index(replica_need.need.need), replica_need.need.places))
     if len(every) == 1:
         return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave
@@ -95,7 +95,7 @@ _BY_HAND: Final = {
 _GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.NEVER)
 
 
-def _at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
+def _need_at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
     """The same at one number of replicas."""
     key = stand.workload.key
     counts = {key: number}
@@ -229,7 +229,7 @@ def _is_sure(outcome: RolloutResult) -> bool:
     return outcome.verdict is Verdict.COMPLETES and (ties is None or ties.proven or ties.completed_runs == ties.runs)
 
 
-def _played(snapshot: Snapshot, keys: Sequence[str], patch: str = "") -> Iterator[Run]:
+def _simulated(snapshot: Snapshot, keys: Sequence[str], patch: str = "") -> Iterator[Run]:
     """The rollouts of these workloads in every draw, each with the patch."""
     cluster, changes = compiled(snapshot), tuple(WorkloadChange(workload=key, patch=patch) for key in keys)
     prepared = prepare(snapshot, Scenario(changes=changes, with_remedies=False))
@@ -246,7 +246,7 @@ def _completes(snapshot: Snapshot, keys: Sequence[str], patch: str = "") -> bool
     another rollout's pod took the node that they gave up."""
     return all(
         run.completed and all(pod.is_bound for key in keys for pod in run.pods[key])
-        for run in _played(snapshot, keys, patch)
+        for run in _simulated(snapshot, keys, patch)
     )
 
 
@@ -481,7 +481,7 @@ def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], unit
 def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | None:
     """Ready pods at the worst moment with that patch; None where it needs room or the same node all the same."""
     key = stand.workload.key
-    runs = list(_played(files.cluster({key: number}), [key], patch))
+    runs = list(_simulated(files.cluster({key: number}), [key], patch))
     if not all(run.completed for run in runs):
         return None
     if stand.one_node_claims and not _completes(files.cluster({key: number}, rooms_elsewhere=[key]), [key], patch):

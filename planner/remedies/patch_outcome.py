@@ -29,7 +29,7 @@ class Patched(Record):
     error: HeadroomError | None = None
 
 
-def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
+def simulate_patch(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     """`patch` applied to the workload called `key`, with the placements that the Rollout page tries."""
     written = as_yaml(patch)
     workload = snapshot.workload(key)

@@ -15,7 +15,7 @@ import numpy as np
 
 from planner.capacity.node_count_lower_bound import staying
 from planner.ground.records import Record, replace
-from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled_replicas
 from planner.kubernetes.object_records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.kubernetes.workload_kinds import DEPLOYMENT, RECREATE
@@ -29,7 +29,7 @@ from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.in_flight import in_flight
 from planner.rollout.pod_durations import seconds_at
-from planner.rollout.race_doubts import moved, on_other_clocks
+from planner.rollout.race_doubts import autoscaler_race, on_other_clocks
 from planner.rollout.room_when_empty import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_break_sensitivity import holds_in_every_placement
@@ -157,7 +157,7 @@ class Player:
             is_same = before is not None and before.replicas == after.replicas and revision.placed is None
             is_restarted = after.kind == DEPLOYMENT.name and revision.has_new_template and not revision.never_ready
             at_rest = first.old_ready == first.pods == after.replicas and not self.case.run.others
-            is_left = settled(cluster.snapshot, after) == after.replicas
+            is_left = settled_replicas(cluster.snapshot, after) == after.replicas
             level = self.case.shape(place).priority
             # A pending pod of higher priority could preempt the change's pods, below what its controller keeps Ready.
             is_safe = all(cluster.priority_of(cluster.snapshot.pods[i].spec) <= level for i in cluster.waiting)
@@ -226,7 +226,7 @@ class Player:
     @cached_property
     def _may_be_moved(self) -> bool:
         """Whether autoscalers may move replicas that matter, the changes' or others'."""
-        return bool(moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
+        return bool(autoscaler_race(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
 
     def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
         """Whether the plan's nodes couldn't hold all new pods even if nothing else were on them: nothing that it changes helps then."""
@@ -297,9 +297,9 @@ class Player:
             moved = self.knobs.moves_of(plan)
             cluster = moved.cluster if moved else self.case.cluster
             if plan.quota:
-                cluster = quota.lifted(cluster, self.case.namespaces)
+                cluster = quota.without_quotas(cluster, self.case.namespaces)
             likes = [more.like for more in self.knobs.more_nodes(plan) for _ in range(more.number)]
-            cluster = self._clusters[key] = nodes.grown(cluster, likes)
+            cluster = self._clusters[key] = nodes.with_more_nodes(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
             cluster = way.happens_to(cluster)
         return cluster
@@ -309,7 +309,7 @@ class Player:
         return [(lender, lender.replicas[position - 1]) for lender, position in pairs if position]
 
     def _quotas(self, plan: Plan, run: Run) -> tuple[quota.Raised, ...]:
-        return tuple(quota.raised(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
+        return tuple(quota.binding_quotas(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:

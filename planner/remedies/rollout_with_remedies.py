@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.capacity import capacity_buffers
-from planner.capacity.grown_rollouts import as_far_as_known, grown, of_todays_nodes, with_unasked
+from planner.capacity.grown_rollouts import (
+    limited_to_todays_nodes,
+    unknown_if_undecided,
+    with_pool_growth,
+    with_unneeded_scale_ups,
+)
 from planner.capacity.node_pools import NodePool
 from planner.capacity.recent_scale_up_attempts import on_their_way
 from planner.capacity.rollout_readiness import ClusterOverview
 from planner.capacity.scale_up_simulation import tied_to
 from planner.capacity.simulation_films import rollout_film
-from planner.capacity.timed_cluster_events import LaterEvents, timeline, told
+from planner.capacity.timed_cluster_events import LaterEvents, event_outcomes, timeline
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import Text, listing
@@ -33,19 +38,19 @@ from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Reme
 from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.effects_on_other_pods import blocked_by, displaced, promoted
+from planner.rollout.effects_on_other_pods import blocked_by, preempted_pods, promoted
 from planner.rollout.film import Film
-from planner.rollout.in_flight import told as told_of
+from planner.rollout.in_flight import flight_words as told_of
 from planner.rollout.kueue_admission import crowded, found_of_queues
 from planner.rollout.kueue_evictions import GROWTH_BESIDE
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.race_doubts import (
     IndependentActor,
     OtherClocks,
+    autoscaler_race,
     doubts_of_acting,
     doubts_of_chance,
     is_open,
-    moved,
     on_other_clocks,
     scaled_at_once,
     ties_beside,
@@ -92,7 +97,7 @@ def rollout(
     clocks, moves = OtherClocks(), tuple[IndependentActor, ...]()
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
-        moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
+        moves = autoscaler_race(cluster, prepared.revisions, run, seed=scenario.seed)
     doubts = [*doubts_of_chance(run, ties, clocks), *standing_doubts(cluster, prepared.revisions, run)]
     doubts += doubts_of_acting(moves, run.completed)
     keys = telling.workload_keys_by_owner(run)
@@ -142,9 +147,9 @@ def rollout(
         *telling.volumes_elsewhere(run, prepared.revisions, cures),
         *scaled_at_once(run, prepared.revisions),
         *telling.others_in_flight(cluster, run),
-        *telling.tried_again(run, prepared.revisions),
+        *telling.retried_quota_run(run, prepared.revisions),
         *telling.turned_away(run, prepared.revisions),
-        *telling.not_played(prepared.snapshot, prepared.revisions),
+        *telling.unsimulated_admission(prepared.snapshot, prepared.revisions),
         *telling.owned_by(prepared.snapshot, prepared.revisions),
         *found_of_queues(prepared.snapshot, prepared.revisions),
         *(telling.unknown_finding(key, u) for key, u in unknown),
@@ -153,7 +158,7 @@ def rollout(
         *telling.left_out_nodes(cluster, prepared.revisions),
         *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
         *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
-        *(capacity_buffers.not_played(prepared.snapshot) if pools else ()),
+        *(capacity_buffers.unsimulated_buffers(prepared.snapshot) if pools else ()),
     )
     ties = ties_beside(ties, doubts, findings)
     rollout_result = RolloutResult(
@@ -175,31 +180,33 @@ def rollout(
         volume_cures=cures,
         findings=tuple(finding for finding in findings if finding.severity is not Severity.ERROR),
         doubts=each_once(doubts),
-        preempted=displaced(run, prepared.revisions),
+        preempted=preempted_pods(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=of.key, since=of.since, is_overdue=of.is_overdue, sentence=told_of(cluster, of))
             for of in run.others
         ),
-        meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
+        meanwhile=event_outcomes(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
         unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, fix=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
-        rollout_result = grown(rollout_result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+        rollout_result = with_pool_growth(
+            rollout_result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how
+        )
     # Nodes may also come for pods of others: those that it preempts, buffers that it uses up, pods that were pending
     # for a moment only.
     may_be_asked = (
         run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
     )
     if stuck is None and pools and may_be_asked:
-        rollout_result = with_unasked(rollout_result, prepared, cluster, pools, how, scenario.seed, book)
+        rollout_result = with_unneeded_scale_ups(rollout_result, prepared, cluster, pools, how, scenario.seed, book)
     may_grow = rollout_result.verdict is Verdict.STUCK and rollout_result.reason in GROWING_REASONS
     if may_grow and not tied_to(run, prepared.revisions):
-        rollout_result = of_todays_nodes(rollout_result, snapshot, pools)
+        rollout_result = limited_to_todays_nodes(rollout_result, snapshot, pools)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     lacking = [gap for _, gap in unknown] + [Unknown(what=error.what, fix=error.fix) for error in errors]
-    limited_result = as_far_as_known(rollout_result, lacking)
+    limited_result = unknown_if_undecided(rollout_result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
         limited_result = telling.unplayed(limited_result, unknown)
     each = zip(prepared.revisions, limited_result.workloads, strict=True)

@@ -19,7 +19,7 @@ from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to
 from planner.remedies.scenario import holds_under_chance, placements
-from planner.rollout.kueue_admission import let_in
+from planner.rollout.kueue_admission import admitted_revisions
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_break_sensitivity import holds_in_every_placement
@@ -30,7 +30,7 @@ Way = tuple[Revision, tuple[Revision, ...]]
 """A rollout, with those that are scaled before the first of all."""
 
 
-def played(
+def simulated_order(
     cluster: Cluster, revisions: Sequence[Revision], share: float, scaled: Sequence[Revision] = ()
 ) -> Run | None:
     """The rollouts one after another, each once the one before is at rest, after those that are `scaled`; None unless each completes with
@@ -48,7 +48,7 @@ def played(
 
 def _in_sequence(cluster: Cluster, revisions: Sequence[Revision], scaled: Sequence[Revision]) -> list[Revision]:
     """Each once those before it are at rest; the first after those that are `scaled`."""
-    turns = let_in(cluster.snapshot, revisions)
+    turns = admitted_revisions(cluster.snapshot, revisions)
     later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
     return [*scaled, *later] if scaled else [turns[0], *later[1:]]
 
@@ -65,7 +65,7 @@ def first_turns(
             for way in ways:
                 revision, scaled = way
                 try:
-                    if played(cluster, (*before, *turns, revision), share, scaled) is not None:
+                    if simulated_order(cluster, (*before, *turns, revision), share, scaled) is not None:
                         return turns, way
                 except HeadroomError:
                     return None

@@ -25,7 +25,7 @@ from planner.scheduling.cluster import Cluster
 _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 
 
-def least(
+def unbeaten_plans(
     cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
     pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[PlanOutcome], bool] = lambda _: False,
 ) -> tuple[PlanOutcome, ...]:  # fmt: skip

@@ -20,7 +20,7 @@ from planner.kubernetes.object_records import FLEX_VOLUME, PersistentVolume, Sna
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.workload_kinds import PLAYED
 from planner.remedies.exact_fit_cluster import SOURCE, Files, admitted_template
-from planner.remedies.needed_room import asked, needed_by_change
+from planner.remedies.needed_room import need_by_replicas, needed_by_change
 from planner.rollout.admission import Admission
 from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.doubts import has_error
@@ -137,7 +137,7 @@ def _room(snapshot: Snapshot, revision: Revision) -> RoomNeed | None:
     if before.replicas != after.replicas or _asks(before) != _asks(after):
         return None
     try:
-        need = asked(_files(snapshot, _objects(snapshot, after)), after.key, with_cures=False).need
+        need = need_by_replicas(_files(snapshot, _objects(snapshot, after)), after.key, with_cures=False).need
     except HeadroomError:  # an object that the cluster has and an API server of today refuses
         return None
     return need if need.need in (Need.ROOM, Need.SAME_NODE, Need.NEVER) else None

@@ -16,7 +16,7 @@ from planner.ground.records import Record
 from planner.kubernetes.object_records import Workload
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.protocol import RolloutController
-from planner.rollout.independent_actors import leaves
+from planner.rollout.independent_actors import may_be_removed
 from planner.rollout.interfering_rollouts import ruled_namespaces
 from planner.rollout.pod_counts import Numbers
 from planner.rollout.simulation import Simulation
@@ -74,7 +74,7 @@ def remainder(simulation: Simulation, workload: Workload, controller: RolloutCon
 
 
 def _leaving(cluster: Cluster) -> BoolArray:
-    return np.array([leaves(node) for node in cluster.nodes], dtype=np.bool_)
+    return np.array([may_be_removed(node) for node in cluster.nodes], dtype=np.bool_)
 
 
 def _are_met(cluster: Cluster, pods: Iterable[LivePod]) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
-from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
 from planner.kubernetes.object_records import FrozenMap, Pod, ReplicaSet, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
@@ -24,7 +24,7 @@ from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
 from planner.rollout.in_flight import does_not_admit
-from planner.rollout.interfering_rollouts import beside, evictions_met, is_overcommitted, ruled_namespaces
+from planner.rollout.interfering_rollouts import evictions_met, interfering, is_overcommitted, ruled_namespaces
 from planner.rollout.ownership import pods_by_owner, sets_by_owner
 from planner.rollout.pods import unfinished
 from planner.rollout.silent_nodes import UNREACHABLE, silent_nodes
@@ -62,7 +62,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> CertainCourse | None
     if pods is None or cluster.remember(_is_stirred):
         return None
     # What is held up starts and ends no pod, so that it takes no seat.
-    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):
+    if any(not in_flight.is_held_up for in_flight in interfering(cluster, [workload])):
         return None
     if evictions_met(cluster, [workload]):
         return None
@@ -91,7 +91,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> CertainCourse | None
 def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
     """Whether an autoscaler sets other replicas at once, or the controller takes it for being scaled."""
     replicas = workload.replicas
-    if settled(cluster.snapshot, workload) != replicas:
+    if settled_replicas(cluster.snapshot, workload) != replicas:
         return True
     active = (replica_set for replica_set in sets_by_owner(cluster).get(workload.uid, ()) if replica_set.replicas)
     return any(replica_set.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for replica_set in active)

@@ -25,7 +25,7 @@ from planner.rollout.controllers.daemonset import daemon_spec
 from planner.rollout.doubly_advertised_devices import used_by
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.image_pulls import failing_pulls, image_pulls
-from planner.rollout.kubelet_refusals import doubt_words, expected, may_refuse, met_by, refusals
+from planner.rollout.kubelet_refusals import doubt_words, expected_refusals, may_refuse, refusals, refusals_near
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.past_template_readiness import age, never_ready
 from planner.rollout.run import Revision, Run
@@ -257,9 +257,9 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
         if not (played.completes_of(revision) and played.makes_pods(revision)):
             continue
         places = played.nodes_of(revision)
-        for refusal in met_by(played.cluster, revision.after.key, places):
+        for refusal in refusals_near(played.cluster, revision.after.key, places):
             yield _at_kubelets([refusal.node], doubt_words(refusal))
-        for cause in expected(played.cluster, made_spec(revision.after), places):
+        for cause in expected_refusals(played.cluster, made_spec(revision.after), places):
             yield _at_kubelets(cause.nodes, cause.words)
 
 

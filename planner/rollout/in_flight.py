@@ -27,7 +27,7 @@ from planner.ground.well_known_names import (
     ROLLOUTS_DESIRED_REPLICAS,
 )
 from planner.ground.words import Text, count, duration
-from planner.kubernetes.autoscaler_replica_bounds import acting, settled
+from planner.kubernetes.autoscaler_replica_bounds import acting_autoscalers, settled_replicas
 from planner.kubernetes.object_records import Pod, Presence, ReplicaSet, Workload
 from planner.kubernetes.workload_kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, is_namesake, several
 from planner.rollout.admission import Admission
@@ -93,7 +93,7 @@ class InFlight(Record, eq=False):
         return self.of.namespace
 
 
-def told(cluster: Cluster, flight: InFlight) -> Text:
+def flight_words(cluster: Cluster, flight: InFlight) -> Text:
     """``Deployment/ml/api is rolling out (since 40 s before the snapshot)``."""
     does = what_it_does(cluster, flight)
     taken_at, since = cluster.snapshot.taken_at, ""
@@ -107,7 +107,7 @@ def what_it_does(cluster: Cluster, flight: InFlight) -> str:
     """``is rolling out``, in words after its name."""
     if (
         flight.workload is not None
-        and (replicas := settled(cluster.snapshot, flight.workload)) != flight.workload.replicas
+        and (replicas := settled_replicas(cluster.snapshot, flight.workload)) != flight.workload.replicas
     ):
         return f"is set to {count(replicas, 'replica')} by its autoscaler"
     return "is rolling out" if flight.is_rolling else "has more or fewer pods than it shall have"
@@ -153,7 +153,7 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         InFlight(of=scalable_workload)
         for scalable_workload in scalable(cluster)
         if scalable_workload.key not in known_to_move
-        and settled(snapshot, scalable_workload) != scalable_workload.replicas
+        and settled_replicas(snapshot, scalable_workload) != scalable_workload.replicas
     ]
     return tuple(flight for flight in flights if flight is not None)
 
@@ -181,7 +181,7 @@ def scalable(cluster: Cluster) -> Iterator[Workload]:
     """Those that an autoscaler scales, with known makers of their pods."""
     snapshot = cluster.snapshot
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
-    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(snapshot)):
+    for key in dict.fromkeys(autoscaler.target for autoscaler in acting_autoscalers(snapshot)):
         workload = workloads_by_key(cluster).get(key)
         if workload is not None and workload.traits.has_replicas and (has_sets or not workload.traits.part):
             yield workload
@@ -226,7 +226,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     )
     if not (is_rolling or lacks_pods or is_scaled):
         return None
-    is_moved = settled(cluster.snapshot, workload) != workload.replicas
+    is_moved = settled_replicas(cluster.snapshot, workload) != workload.replicas
     return InFlight(
         of=workload,
         is_rolling=is_rolling,

@@ -70,7 +70,7 @@ def at_bound(cluster: Cluster, bound: Bound | None) -> tuple[InFlight, ...]:
 
 def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
     if bound is Bound.BEGUN:
-        return (*in_flight(cluster), *(coming_pods.pods for coming_pods in coming(cluster)))
+        return (*in_flight(cluster), *(coming_pods.pods for coming_pods in possible_arrivals(cluster)))
     flights = {flight.key: flight for flight in in_flight(cluster)}
     for workload in scalable(cluster):
         bounds = moves_between(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)
@@ -90,7 +90,7 @@ class Coming(Record):
 
 
 @once_a_cluster
-def coming(cluster: Cluster) -> tuple[Coming, ...]:
+def possible_arrivals(cluster: Cluster) -> tuple[Coming, ...]:
     """All of them; made once a cluster."""
     return tuple(_find(cluster))
 
@@ -150,7 +150,7 @@ def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
     nodes = {
         node.name
         for node in snapshot.nodes
-        if node.is_cordoned and not (leaves(node) or any(taint.effect == "NoExecute" for taint in node.taints))
+        if node.is_cordoned and not (may_be_removed(node) or any(taint.effect == "NoExecute" for taint in node.taints))
     }
     for place, pod in enumerate(snapshot.pods) if nodes else ():
         if pod.node_name in nodes and pod.holds_room and pod.deleted_at is None:
@@ -196,7 +196,7 @@ def going_spaces(snapshot: Snapshot) -> frozenset[str]:
 
 
 @once_a_cluster
-def going(cluster: Cluster) -> Mapping[int, str]:
+def possible_departures(cluster: Cluster) -> Mapping[int, str]:
     """Places in the snapshot of pods that hold room and may leave it meanwhile → why, in words. Made once a cluster."""
     snapshot = cluster.snapshot
     deleted = {workload.uid for workload in snapshot.every_workload if workload.is_deleting}
@@ -220,7 +220,7 @@ def going(cluster: Cluster) -> Mapping[int, str]:
 def going_by_node(cluster: Cluster) -> dict[int, list[int]]:
     """The same places, by the index of their node."""
     pods_by_node: dict[int, list[int]] = {}
-    for place in going(cluster):
+    for place in possible_departures(cluster):
         node = cluster.node_index.get(cluster.snapshot.pods[place].node_name)
         if node is not None:
             pods_by_node.setdefault(node, []).append(place)
@@ -236,14 +236,14 @@ def _ends(pod: Pod) -> bool:
 def _put_out(cluster: Cluster) -> dict[int, str]:
     """Places of pods on nodes that are going, or have a taint that puts them out → why."""
     evicted_pods: dict[int, str] = {}
-    nodes = {place for place, node in enumerate(cluster.nodes) if leaves(node)} | executing_places(cluster)
+    nodes = {place for place, node in enumerate(cluster.nodes) if may_be_removed(node)} | executing_places(cluster)
     for index, pod in enumerate(cluster.snapshot.pods) if nodes else ():
         place = cluster.node_index.get(pod.node_name, -1)
         if place not in nodes or not pod.holds_room or pod.deleted_at is not None:
             continue
         node = cluster.nodes[place]
-        if leaves(node):
-            evicted_pods[index] = leaving(node)
+        if may_be_removed(node):
+            evicted_pods[index] = removal_reason(node)
         elif taint := next((one for one in cluster.executing(place) if toleration_seconds(pod.spec, one) < inf), None):
             evicted_pods[index] = f"{node.name} puts pods out ({taint.key})"
     return evicted_pods
@@ -311,11 +311,11 @@ def comes_up(node: Node, resource: str) -> float:
     return (sharing(node, resource) is Sharing.WHOLE and physical_gpus(node)) or inf
 
 
-def leaves(node: Node) -> bool:
+def may_be_removed(node: Node) -> bool:
     """Whether a cloud or a user is taking the node away, or may."""
     return node.is_deleting or may_go(node)
 
 
-def leaving(node: Node) -> str:
+def removal_reason(node: Node) -> str:
     """The same, in words."""
     return f"{node.name} {'is being' if node.is_deleting or is_going(node) else 'may be'} taken away"

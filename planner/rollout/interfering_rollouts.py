@@ -15,7 +15,7 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.ground.well_known_names import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
-from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
 from planner.kubernetes.derived import Same
 from planner.kubernetes.object_records import FrozenMap, LabelSelector, PodSpec, Workload
 from planner.kubernetes.owners import workload_keys
@@ -133,7 +133,7 @@ def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
     return shape.may_preempt and bool(cluster.requested_below(shape.priority)[PODS_ROW, nodes].any())
 
 
-def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
+def interfering(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
     """Those in flight that have to be played beside `changed`, the workloads as the change makes them. `bound`: an autoscaler's
     bound to which metrics may bring others meanwhile, which then count as in flight."""
     if not at_bound(cluster, bound):
@@ -160,14 +160,14 @@ def _beside(cluster: Cluster, same_workloads: tuple[Same[Workload], ...], bound:
 
 
 def reach_of_all(cluster: Cluster, flights: Sequence[InFlight]) -> BoolArray:
-    """Nodes on which pods of any of those are, or may come to, who are `beside` a change: bool[node]."""
+    """Nodes on which pods of any of those are, or may come to, who are `interfering` a change: bool[node]."""
     if not flights:
         return np.zeros(cluster.node_count, dtype=np.bool_)
     others = cluster.remember(_look, None)
     return np.asarray(others.reach[list({others.kinds[flight] for flight in flights})].any(axis=0))
 
 
-def everybody(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
+def all_in_flight(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
     """All of them, met or not."""
     keys = {workload.key for workload in changed}
     return tuple(flight for flight in at_bound(cluster, bound) if flight.is_played and flight.key not in keys)
@@ -201,7 +201,7 @@ def _evicted(cluster: Cluster) -> tuple[tuple[str, Shape], ...]:
     return tuple((keys[pod.uid], compile_shape(cluster, pod.namespace, pod.labels, pod.spec)) for pod in evicted_pods)
 
 
-def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
+def unknown_destinations(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
     """Those not known where they are going, with pods on nodes where the workload's may go."""
     flights = [flight for flight in in_flight(cluster) if flight.is_untold and flight.key != workload.key]
     if not flights:
@@ -400,7 +400,7 @@ def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntAr
     nodes = np.sort(places[places > 0])
     blocked = int(np.searchsorted(np.cumsum(nodes), taken, side="right"))
     surge, unavailable = rolling_limits(workload)
-    most = max(len(on), workload.replicas, settled(cluster.snapshot, workload)) + surge + unavailable
+    most = max(len(on), workload.replicas, settled_replicas(cluster.snapshot, workload)) + surge + unavailable
     return len(nodes) - blocked >= most
 
 
@@ -421,7 +421,7 @@ def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[int, In
     surge, _ = rolling_limits(workload)
     places, shapes = _own(cluster, workload, shape)
     asks = dict(shape.asks)
-    leave_one = len(places) == workload.replicas == settled(cluster.snapshot, workload) and set(places) <= set(
+    leave_one = len(places) == workload.replicas == settled_replicas(cluster.snapshot, workload) and set(places) <= set(
         shape.candidates.tolist()
     )
     if (
@@ -430,7 +430,7 @@ def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[int, In
         and not is_overcommitted(cluster, shape, places)
     ):
         return surge, np.bincount(np.array(places, dtype=np.int64), minlength=cluster.node_count)
-    most = max(workload.replicas, settled(cluster.snapshot, workload)) + surge
+    most = max(workload.replicas, settled_replicas(cluster.snapshot, workload)) + surge
     return most, np.zeros(cluster.node_count, dtype=np.int64)
 
 
@@ -458,7 +458,7 @@ def _yet_to_make(cluster: Cluster, flight: InFlight) -> int | None:
         return None
     if workload.traits.is_custom:
         return 2 * workload.pods_wanted  # both revisions whole
-    most = max(workload.replicas, settled(cluster.snapshot, workload)) + rolling_limits(workload)[0]
+    most = max(workload.replicas, settled_replicas(cluster.snapshot, workload)) + rolling_limits(workload)[0]
     if not workload.traits.part or flight.has_new_template:
         return most
     sets = sets_by_owner(cluster).get(workload.uid, ())

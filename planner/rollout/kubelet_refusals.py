@@ -76,7 +76,7 @@ def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
     return tuple(sorted(refusal_lines, key=lambda refusal: (-refusal.pods, refusal.workload, refusal.node)))
 
 
-def met_by(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
+def refusals_near(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
     """Those of a workload's own pods, and those of others' on nodes at these places, which its new pods may come to."""
     nodes = {cluster.node_names[place] for place in places} if refusals(cluster) else set()
     for refusal in refusals(cluster):
@@ -122,7 +122,7 @@ class ExpectedRefusal(Record):
         )
 
 
-def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ExpectedRefusal]:
+def expected_refusals(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ExpectedRefusal]:
     """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
     nodes_by_reason: dict[tuple[str, bool], list[str]] = {}
     is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY

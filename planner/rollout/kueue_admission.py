@@ -56,7 +56,7 @@ from planner.rollout.run import Queued, Revision, simulate
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
-from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, played, why
+from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, verdicts_of, why
 from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
@@ -89,7 +89,7 @@ class _QueuedChange(NamedTuple):
         return replace(verdict, given=own_sets) if self.part else verdict
 
 
-def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
+def admitted_revisions(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
     """The changes, each as Kueue lets its pods in; those that it has no say in as they are."""
     requests: dict[int, _QueuedChange] = {}
     revisions = [_as_refused(snapshot, rollout) if _is_refused(snapshot, rollout) else rollout for rollout in revisions]
@@ -106,7 +106,7 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
         requests |= _together(snapshot, space, name, {each: requests[each] for each in places}, revisions)
     workloads = {each.key: each for request in requests.values() for each in request.workloads}
     lined_up = replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *workloads.values()))
-    verdicts = played(lined_up)
+    verdicts = verdicts_of(lined_up)
     return tuple(
         _evicting(lined_up, _as_let_in(snapshot, revision, requests[place], verdicts), requests, place, verdicts) if place in requests else revision
         for place, revision in enumerate(revisions)
@@ -462,7 +462,7 @@ def let_in_now(
     snapshot: Snapshot, without: Container[str] = (), outcomes: Container[AdmissionOutcome] = (AdmissionOutcome.LET_IN,)
 ) -> Iterator[Revision]:
     """Those that wait and are let in now, each with its pods as its flavors have them; whom they evict stays meanwhile."""
-    verdicts = played(snapshot)
+    verdicts = verdicts_of(snapshot)
     for record in sorted(
         snapshot.queued_workloads, key=lambda workload: (-workload.priority, workload.created_at or 0.0, workload.key)
     ):
@@ -505,11 +505,11 @@ class AsLetIn(NamedTuple):
 
 
 @once_a_snapshot
-def held(snapshot: Snapshot) -> AsLetIn:
-    """Who waits for Kueue, by the same rules that `let_in` asks."""
+def pending_in_kueue(snapshot: Snapshot) -> AsLetIn:
+    """Who waits for Kueue, by the same rules that `admitted_revisions` asks."""
     shut = {(shut_pod.namespace, shut_pod.name): shut_pod for shut_pod in snapshot.pods if shut_pod.node_name == "" and not shut_pod.is_terminal
             and KUEUE_ADMISSION_GATE in shut_pod.spec.scheduling_gates}  # fmt: skip
-    verdicts = {} if lacking(snapshot) else played(snapshot)
+    verdicts = {} if lacking(snapshot) else verdicts_of(snapshot)
     if not shut and not verdicts:
         return AsLetIn(snapshot)
     names, keys = _names(snapshot), workload_keys(snapshot)
@@ -792,7 +792,7 @@ def _contested(
     freed = replace(
         snapshot, queued_workloads=tuple(each for each in snapshot.queued_workloads if each.key not in keys)
     )
-    then = {each.key: played(freed)[each.key] for each in others}
+    then = {each.key: verdicts_of(freed)[each.key] for each in others}
     takers = [each for each in then.values() if each.outcome not in _ON_QUOTA]
     is_recreated = revision.after.strategy.kind == RECREATE
     # With one workload that waits, or with room for all of them, their order decides nothing.
@@ -812,7 +812,7 @@ def _contested(
     after = after_evictions(freed, takers)
     number = revision.after.replicas if is_recreated else missing
     new = [replace(record, name=f"{record.name}.{each}", uid=f"{record.uid}.{each:06}") for each in range(number)]
-    end = played(replace(after, queued_workloads=(*after.queued_workloads, *new)))
+    end = verdicts_of(replace(after, queued_workloads=(*after.queued_workloads, *new)))
     lacks = [end[each.key] for each in new if end[each.key].outcome is not AdmissionOutcome.LET_IN]
     if not lacks:
         return (

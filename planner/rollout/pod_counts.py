@@ -122,7 +122,7 @@ class PodCounts:
         return Moment(tick=tick, maturing=still_maturing, held=requested_amounts, **own)
 
 
-def held(state: State) -> dict[str, int]:
+def held_resources(state: State) -> dict[str, int]:
     """Extended resources held by bound pods of the whole cluster, terminating ones included."""
     return {name: state.held[row] for name, row in state.cluster.remember(_extended_rows)}
 

@@ -23,15 +23,15 @@ from planner.rollout.independent_actors import (
     Bound,
     at_bound,
     comes_up,
-    coming,
-    going,
     going_by_node,
-    leaves,
-    leaving,
+    may_be_removed,
     may_take,
+    possible_arrivals,
+    possible_departures,
     recovering,
+    removal_reason,
 )
-from planner.rollout.interfering_rollouts import beside, evictions_met, ruled_namespaces
+from planner.rollout.interfering_rollouts import evictions_met, interfering, ruled_namespaces
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.scheduling_queue import CLOCKS
 from planner.rollout.silent_node_cures import cures
@@ -62,11 +62,11 @@ class IndependentActor(Record):
 
     def sentence(self, completes: bool) -> str:
         """Where the verdict would change, and where it wouldn't, as far as that was played."""
-        parts = ", ".join(f"{where} it {_said(done, completes)}" for where, done in self.then)
+        parts = ", ".join(f"{where} it {_race_words(done, completes)}" for where, done in self.then)
         return f"{self.does}: {parts}" if parts else self.does
 
 
-def _said(done: bool | None, completes: bool) -> str:
+def _race_words(done: bool | None, completes: bool) -> str:
     if done is None:
         return "is too large to be played"
     also = "also " if done is completes else ""
@@ -77,7 +77,9 @@ def _completes(run: Run) -> bool | None:
     return None if run.is_cut else run.completed
 
 
-def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[IndependentActor, ...]:
+def autoscaler_race(
+    cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int
+) -> tuple[IndependentActor, ...]:
     """Autoscalers with metrics that may scale a changed workload, or others that it meets, with the rollout at their lowest and highest
     replicas; and what else may act on its own."""
     actors: list[IndependentActor] = []
@@ -100,7 +102,7 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
         *_others_moved(cluster, revisions, seed=seed),
         *_evicted(cluster, revisions, run, seed=seed),
         *_answering(revisions, run),
-        *_kept(cluster, revisions, run, seed=seed),
+        *_stuck_terminating_doubt(cluster, revisions, run, seed=seed),
         *_acting(cluster, revisions, run, seed=seed),
     )
 
@@ -112,7 +114,9 @@ def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[IndependentA
         yield IndependentActor(does=f"meanwhile {listing(names)} may answer again", then=(("with that", True),))
 
 
-def _kept(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[IndependentActor]:
+def _stuck_terminating_doubt(
+    cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int
+) -> Iterator[IndependentActor]:
     """Pods that should have ended long ago (`pod-stuck-terminating`), where a rollout completes since they are taken to end now: nobody
     knows when what keeps them lets them go."""
     late = _late(cluster) if run.completed else frozenset()
@@ -148,7 +152,7 @@ def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed:
         yield IndependentActor(does=f"when pods are evicted from {nodes} may decide", then=tuple(then))
 
 
-def _at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int) -> bool | None:
+def _run_at_bound(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int) -> bool | None:
     with allowed(units=_WORK_UNITS):
         return _completes(simulate(cluster, revisions, seed=seed, bound=bound))
 
@@ -160,14 +164,16 @@ def _others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int)
     which = f"with {plural(len(names), 'it', 'all')} at the"
     if met:
         does = f"autoscalers may move the replicas of {listing(list(names))} meanwhile"
-        yield IndependentActor(does=does, then=tuple((f"{which} {b}", _at(cluster, revisions, b, seed)) for b in met))
+        yield IndependentActor(
+            does=does, then=tuple((f"{which} {b}", _run_at_bound(cluster, revisions, b, seed)) for b in met)
+        )
 
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
     """The others that metrics may move, and that the changes then meet."""
     unmoved = {id(flight.of) for flight in in_flight(cluster)}
     moved_there = {bound_flight.key for bound_flight in at_bound(cluster, bound) if id(bound_flight.of) not in unmoved}
-    met = beside(cluster, [r.after for r in revisions], bound) if moved_there else ()
+    met = interfering(cluster, [r.after for r in revisions], bound) if moved_there else ()
     return [other_flight.key for other_flight in met if other_flight.key in moved_there]
 
 
@@ -175,7 +181,7 @@ def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: 
     """What else may act on its own, and may decide; where pods may come, they are played."""
     if does := _acts(cluster, revisions, run):
         comes = run.completed and _met_at(cluster, revisions, Bound.BEGUN)
-        then = (("with that", _at(cluster, revisions, Bound.BEGUN, seed)),) if comes else ()
+        then = (("with that", _run_at_bound(cluster, revisions, Bound.BEGUN, seed)),) if comes else ()
         yield IndependentActor(does=f"meanwhile {listing(list(does))}", then=then)
 
 
@@ -191,12 +197,12 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
     met = _met_at(cluster, revisions, Bound.BEGUN)
     acts += [
         coming_pods.does
-        for coming_pods in coming(cluster)
+        for coming_pods in possible_arrivals(cluster)
         if coming_pods.pods.key in met and not _give_way(cluster, revisions, coming_pods.pods)
     ]
     nodes = {pod.node for pods in run.pods.values() for pod in pods if pod.is_bound and not pod.is_lost}
-    leaving_nodes = [cluster.nodes[node] for node in sorted(nodes) if leaves(cluster.nodes[node])]
-    return tuple(dict.fromkeys((*acts, *(leaving(node) for node in leaving_nodes))))
+    leaving_nodes = [cluster.nodes[node] for node in sorted(nodes) if may_be_removed(cluster.nodes[node])]
+    return tuple(dict.fromkeys((*acts, *(removal_reason(node) for node in leaving_nodes))))
 
 
 def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight) -> bool:
@@ -223,7 +229,7 @@ def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight)
 def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
     """Pods that may leave meanwhile, each in words: those on a node where a new pod would fit once they have left, and those that a
     quota counts."""
-    snapshot, simulation, leaving_pods = cluster.snapshot, run.simulation, going(cluster)
+    snapshot, simulation, leaving_pods = cluster.snapshot, run.simulation, possible_departures(cluster)
     if run.refusals:
         counted = {quota.namespace for quota in snapshot.resource_quotas}
         yield from (leaving_pods[place] for place in leaving_pods if snapshot.pods[place].namespace in counted)
@@ -251,11 +257,9 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
 def _recovers(node: Node, asks: Iterable[str]) -> str:
     if is_ready(node) and (up := [name for name in asks if comes_up(node, name)]):
         return f"{node.name} may offer more {listing(up)} once its device plugin is up"
-    if node.is_cordoned and not leaves(node):
+    if node.is_cordoned and not may_be_removed(node):
         return f"{node.name} is cordoned, and may take pods again"
-    return (
-        f"{node.name} may {'take pods again' if leaves(node) else 'answer again' if is_silent(node) else 'get Ready'}"
-    )
+    return f"{node.name} may {'take pods again' if may_be_removed(node) else 'answer again' if is_silent(node) else 'get Ready'}"
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:

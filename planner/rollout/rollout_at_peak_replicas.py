@@ -40,7 +40,8 @@ class PeakLine(Record):
 def between_bounds(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Workload) -> PeakLine:
     """The workload at its autoscaler's lowest, at today's and at its highest replicas."""
     lowest, today, highest = (
-        at(snapshot, workload, replicas) for replicas in (autoscaler.minimum, workload.replicas, autoscaler.maximum)
+        summary_at_replicas(snapshot, workload, replicas)
+        for replicas in (autoscaler.minimum, workload.replicas, autoscaler.maximum)
     )
     goes = Verdict.COMPLETES in (lowest.verdict, today.verdict)
     return PeakLine(
@@ -53,7 +54,7 @@ def between_bounds(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, work
     )
 
 
-def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
+def summary_at_replicas(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
     """The workload's own rollout once it has `replicas` pods."""
     try:
         with part():

@@ -16,7 +16,7 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of
-from planner.kubernetes.kueue_managed_pods import queued
+from planner.kubernetes.kueue_managed_pods import managing_reason
 from planner.kubernetes.object_records import Pod, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.in_flight import InFlight, in_flight, owners_of
@@ -57,7 +57,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     cluster_view = cluster.remember(_look)
     return (
         course,
-        queued(cluster.snapshot, workload.namespace, workload.labels, [workload.template]),
+        managing_reason(cluster.snapshot, workload.namespace, workload.labels, [workload.template]),
         cluster_view.spaces.get(workload.namespace),
         frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip

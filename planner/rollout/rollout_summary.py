@@ -14,7 +14,7 @@ from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.closed_form_rollout import certain_course
-from planner.rollout.kueue_admission import crowded, let_in
+from planner.rollout.kueue_admission import admitted_revisions, crowded
 from planner.rollout.ownership import pods_of
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
@@ -100,7 +100,7 @@ class Glance(Record):
 def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:
     """A rollout by itself, or beside those `along` that are made with it: counted where its course is certain, simulated
     where it isn't."""
-    *along, revision = let_in(cluster.snapshot, (*along, revision))
+    *along, revision = admitted_revisions(cluster.snapshot, (*along, revision))
     workload = revision.after
     before = revision.before
     is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.ground.records import Record
-from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
 from planner.kubernetes.object_records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
@@ -63,7 +63,7 @@ class RoomWhenEmpty(Record, eq=False):
         """Whether `cluster` can't hold all pods of `workload`, which has the same template. `staying_amounts`: what others hold that stay where they
         are, int64[resource, node]."""
         most = self.most(cluster, staying_amounts)
-        return most is not None and most < settled(cluster.snapshot, workload)
+        return most is not None and most < settled_replicas(cluster.snapshot, workload)
 
     def most(self, cluster: Cluster, staying_amounts: IntArray | int = 0) -> int | None:
         """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
@@ -77,7 +77,7 @@ class RoomWhenEmpty(Record, eq=False):
             return 0
         today = len(seats_by_node) - nodes
         reached = np.concatenate(([0], np.cumsum(seats_by_node[today:]))) + seats_by_node[:today].sum()
-        return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.others_staying))
+        return int(np.searchsorted(reached, settled_replicas(grown.snapshot, workload) - self.others_staying))
 
     def _held(self, cluster: Cluster, staying_amounts: IntArray | int = 0) -> IntArray | None:
         """How many each node could hold at most, int64[node]; None where amounts don't tell."""

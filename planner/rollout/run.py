@@ -27,11 +27,11 @@ from planner.rollout.eviction_requests import Evictor
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.independent_actors import Bound
-from planner.rollout.interfering_rollouts import beside, everybody, evictions_met
+from planner.rollout.interfering_rollouts import all_in_flight, evictions_met, interfering
 from planner.rollout.ownership import pods_of, workloads_by_owner
-from planner.rollout.pod_counts import Moment, PodCounts, held
+from planner.rollout.pod_counts import Moment, PodCounts, held_resources
 from planner.rollout.pod_durations import PodTimes, Stopwatch
-from planner.rollout.scripted_event_playback import evictor, happen, is_emptied, put_out, retry_refused
+from planner.rollout.scripted_event_playback import apply_event, evict_by_taint, evictor, is_emptied, retry_refused
 from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import RunOptions, Simulation
 from planner.rollout.unaffected_pods import bystanders, stayed_apart
@@ -383,7 +383,7 @@ class Run:
             ):
                 self._early[key].take(pod)
         self._read = len(simulation.pods.news)
-        everywhere = held(simulation.state)
+        everywhere = held_resources(simulation.state)
         for key, counted in (*self._counts.items(), *self._early.items()):
             moment = counted.moment(simulation.clock.tick - self._waits, everywhere, simulation.pods.maturing)
             if self._is_timed:
@@ -401,12 +401,14 @@ class Run:
         if is_again or isinstance(event, Happening):
             self.came.append(event)
             self.happened += [] if all(self.done.values()) else [event]
-            is_for_nobody = isinstance(event, Happening) and event.puts_out and not put_out(self.simulation, event)
+            is_for_nobody = (
+                isinstance(event, Happening) and event.puts_out and not evict_by_taint(self.simulation, event)
+            )
             self._unseen += [] if is_for_nobody else [event.words]
         if isinstance(event, Revision):
             (self._change if is_again else self._begin_later)(event)
         else:
-            happen(self.simulation, event, self.workload_of, self._clock.seconds)
+            apply_event(self.simulation, event, self.workload_of, self._clock.seconds)
             evicting = evictor(self.simulation, event)
             self._evictors += [evicting] if evicting is not None else []
             for name in event.silences:
@@ -748,7 +750,7 @@ def simulate(
     later = cluster.later or evicting_them
     # An event may reach any rollout in flight: with one to come all are played, and not only those that the changes can
     # meet.
-    others = (everybody if simulation.is_thorough or later else beside)(cluster, changed, bound)
+    others = (all_in_flight if simulation.is_thorough or later else interfering)(cluster, changed, bound)
     is_alone = len(revisions) == 1 and not (others or later or keeps_rests or watch or simulation.is_thorough)
     may_count = may_count and is_alone and revisions[0].is_plain
     run = Run(

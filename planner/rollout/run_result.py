@@ -11,7 +11,7 @@ from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, duration, listing, plural, short_name
 from planner.inventory.finding_texts import DAEMON_NODES, finding
 from planner.inventory.patch_and_undo import Applied, applied
-from planner.kubernetes.autoscaler_replica_bounds import settled
+from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
 from planner.kubernetes.node_properties import is_ready
 from planner.kubernetes.object_records import EMPTY, Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.pod_template_kinds import templated
@@ -37,7 +37,7 @@ from planner.rollout.answers import (
 from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.in_flight import told as told_of
+from planner.rollout.in_flight import flight_words as told_of
 from planner.rollout.kueue_evictions import eviction_words
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
@@ -69,7 +69,7 @@ def unknown_finding(key: str, unknown: Unknown) -> Finding:
     )  # fmt: skip
 
 
-def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Finding]:
+def unsimulated_admission(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """Webhooks and policies that may change or refuse what is rolled out. A dry run asks those that see the workload; its pods' come only
     when its controller makes them."""
     for revision in revisions:
@@ -102,7 +102,7 @@ def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Find
         )
 
 
-def tried_again(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
+def retried_quota_run(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """A rollout that goes on only when a ReplicaSet tries once more to make the pods that a quota refused it.
 
     Source: client-go `util/workqueue/default_rate_limiters.go`: the delay doubles from 5 ms up to 1,000 s; kubernetes#98656.
@@ -448,7 +448,8 @@ def applied_changes(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[
     applied_texts = (
         applied(r.before, r.after, patches.get(r.after.key, ""), r.applied)
         for r in revisions
-        if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
+        if r.before is not None
+        and r.after != replace(r.before, replicas=settled_replicas(snapshot, r.before))  # by itself
     )
     return tuple(change for change in applied_texts if change is not None)
 

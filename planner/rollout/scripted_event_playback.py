@@ -29,7 +29,7 @@ from planner.scheduling.template_node import daemons_on
 WorkloadOf = Callable[[LivePod], str]
 
 
-def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf, now: float) -> None:
+def apply_event(simulation: Simulation, happening: Happening, workload_of: WorkloadOf, now: float) -> None:
     """The event, `now` on the run's clock; controllers and kube-scheduler hear of it at once.
 
     `workload_of`: the key of the changed workload that a pod belongs to, "" for none.
@@ -37,7 +37,7 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
     for name in happening.nodes_come:
         _come(simulation, simulation.cluster.node_index[name])
     if happening.nodes_go:
-        lose(simulation, [simulation.cluster.node_index[name] for name in happening.nodes_go])
+        remove_nodes(simulation, [simulation.cluster.node_index[name] for name in happening.nodes_go])
     for name in happening.closes:
         simulation.state.close(simulation.cluster.node_index[name], happening.bar)
     for name in happening.opens:
@@ -54,7 +54,7 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
         _silence(simulation, simulation.cluster.node_index[name], now)
     for name in happening.answers:
         hear_again(simulation, simulation.cluster.node_index[name])
-    for pod in put_out(simulation, happening) if happening.puts_out else ():
+    for pod in evict_by_taint(simulation, happening) if happening.puts_out else ():
         take_away(simulation, pod)
     if happening.deletes:
         _delete_by_force(simulation, happening.deletes)
@@ -67,7 +67,7 @@ def happen(simulation: Simulation, happening: Happening, workload_of: WorkloadOf
         simulation.admission.let_in(namespace, name, happening.hard)
     if happening.scales:
         _scale(simulation, happening)
-    hear(simulation)
+    retry_after_event(simulation)
 
 
 def evictor(simulation: Simulation, happening: Happening) -> Evictor | None:
@@ -123,7 +123,7 @@ class Leader(Evictor):
         self._is_done = True
         for i in self._shut:
             self._simulation.state.reopen(i, LED)
-        hear(self._simulation)
+        retry_after_event(self._simulation)
         return True
 
 
@@ -145,13 +145,13 @@ def _silence(simulation: Simulation, node: int, now: float) -> None:
 
 
 def hear_again(simulation: Simulation, node: int) -> None:
-    """A silent node's kubelet answers: its pods get Ready or end, and pods may come. Controllers hear of it by `hear`."""
+    """A silent node's kubelet answers: its pods get Ready or end, and pods may come. Controllers hear of it by `retry_after_event`."""
     if node in simulation.pods.silent:
         simulation.pods.hear_again(node)
         simulation.state.reopen(node, TAINT_UNREACHABLE)
 
 
-def put_out(simulation: Simulation, happening: Happening) -> list[LivePod]:
+def evict_by_taint(simulation: Simulation, happening: Happening) -> list[LivePod]:
     """The pods that such an eviction deletes, and that are made anew. Of a node that answers those of its numbers. One that was silent: those
     whose time there is over, as long as it has a taint left that they don't tolerate forever. What was to be deleted at a time
     still is then, though the taint that set it has gone (`processPodOnNode` keeps the earlier of two)."""
@@ -185,7 +185,7 @@ def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:
                 simulation.controllers.setdefault(replacement_maker.key, replacement_maker)
 
 
-def hear(simulation: Simulation) -> None:
+def retry_after_event(simulation: Simulation) -> None:
     """A pending pod looks again, and a ReplicaSet with pods that a quota refused: in a cluster up to 1,000 s later."""
     retry_refused(simulation)
     simulation.rouse(simulation.cluster.remember(filler))
@@ -214,7 +214,7 @@ def _come(simulation: Simulation, node: int) -> None:
             state.add(compile_shape(cluster, workload.namespace, template.labels, template.spec), node)
 
 
-def lose(simulation: Simulation, nodes: Sequence[int]) -> list[LivePod]:
+def remove_nodes(simulation: Simulation, nodes: Sequence[int]) -> list[LivePod]:
     """Nodes go with all that is on them; controllers make anew what they own, a Job unless it has lost too many, a DaemonSet
     nothing. The pods that were there.
 

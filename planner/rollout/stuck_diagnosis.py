@@ -606,7 +606,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
     keeping_text = "which are kept until a new one is Ready"
     if c.lacking:
         resource_words = listing(list(c.lacking))
-        holding_text, by_old_alone, share = _held(c)
+        holding_text, by_old_alone, share = _holder_words(c)
         headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {share}"
         keeping_text = keeping_text if by_old_alone else "and the old ones are kept until a new one is Ready"
         sentence = f"the new pod needs {_asks(c, c.lacking)} on {c.where}; {holding_text}, {keeping_text}"
@@ -717,7 +717,7 @@ def _rivals(c: _Context) -> str:
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 
 
-def _held(c: _Context) -> tuple[str, bool, str]:
+def _holder_words(c: _Context) -> tuple[str, bool, str]:
     """Who holds the scarce resource on the matching nodes ("all 6 are held by the old pods"), whether the words end
     with the old pods, so that "which" after them means these, and how much of it these hold: ``all 8``, ``6 of 8``."""
     scarce = _scarce(c)

@@ -12,7 +12,7 @@ import numpy as np
 from planner.ground.records import Record
 from planner.kubernetes.object_records import Workload
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.interfering_rollouts import beside, reach_of_all
+from planner.rollout.interfering_rollouts import interfering, reach_of_all
 from planner.rollout.ownership import pods_of
 from planner.rollout.simulation import Simulation
 from planner.rollout.snapshot_pending_groups import waiting_of
@@ -36,7 +36,7 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
     # Others' rollouts in flight are played beside it, so that what they can reach is met too.
-    nodes |= reach_of_all(cluster, beside(cluster, [workload]))
+    nodes |= reach_of_all(cluster, interfering(cluster, [workload]))
     nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
     for index in pods_of(cluster, workload):
         place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)

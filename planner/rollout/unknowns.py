@@ -45,7 +45,7 @@ from planner.rollout.admission import claim_usage, quota_covers, unknown_priorit
 from planner.rollout.controllers.replicaset_owner import NEW_HASH
 from planner.rollout.doubly_advertised_devices import given_out_twice
 from planner.rollout.independent_actors import going_spaces
-from planner.rollout.interfering_rollouts import untold
+from planner.rollout.interfering_rollouts import unknown_destinations
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import out_of_service, silent_nodes, toleration_seconds
@@ -80,7 +80,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
         return ()
     gaps = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
     gaps += _contradicted(cluster.snapshot, revision)
-    gaps += _kept(cluster, revision, new)
+    gaps += _held_on_silent_nodes(cluster, revision, new)
     if revision.placed is not None and revision.placed.idle:
         return tuple(gaps)  # no pod is made
     gaps += _not_started(cluster, revision, new)
@@ -126,7 +126,7 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         if revision.queued.unknown:
             yield Unknown(what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, fix=_ASK_KUEUE)
         return
-    if queue_sentence := kueue_managed_pods.queued(snapshot, after.namespace, after.labels, templates):
+    if queue_sentence := kueue_managed_pods.managing_reason(snapshot, after.namespace, after.labels, templates):
         missing = lacking(snapshot)
         lacks = (
             f"the input holds no {listing([several(kind) for kind in missing], most=None)}"
@@ -183,7 +183,7 @@ def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Sha
     return [*(compile_shape(cluster, namespace, *template) for template in templates), *filter(None, [new])]
 
 
-def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
+def _held_on_silent_nodes(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
     """Of a change that is only placed: old pods on silent nodes; its new pods wait for their end. Only a kubelet lets a deleted pod go.
     Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
     (plugins/interpodaffinity). What a controller does that is played shows in the run."""
@@ -246,7 +246,7 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     if beyond := of_its_node(cluster, spec):
         what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
         yield Unknown(what=what, may_help=True, fix="Ask with a nodeSelector in place of nodeName")
-    for flight in untold(cluster, revision.after):
+    for flight in unknown_destinations(cluster, revision.after):
         yield Unknown(
             what=f"{flight.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
             may_help=True,

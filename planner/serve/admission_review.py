@@ -16,7 +16,7 @@ import msgspec
 
 from planner.capacity.node_pools import NodePool
 from planner.capacity.recent_scale_up_attempts import failed_scale_ups
-from planner.capacity.summary_with_growth import glanced
+from planner.capacity.summary_with_growth import summary_with_growth
 from planner.ground import typed_json
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, dataclass, replace
@@ -32,7 +32,7 @@ from planner.inventory.kubectl_apply import (
     read_scaled,
     read_written,
 )
-from planner.kubernetes.autoscaler_replica_bounds import brought_within, settled
+from planner.kubernetes.autoscaler_replica_bounds import brought_within, settled_replicas
 from planner.kubernetes.kueue_managed_pods import named_queue
 from planner.kubernetes.object_records import (
     CommandForm,
@@ -618,7 +618,9 @@ def _said(
     revision = _revision(snapshot, change, live_workload)
     if revision is None:
         return WebhookReview(workload=key, silence=Silence.NO_ROLLOUT)
-    if is_autoscalers and settled(snapshot, revision.after) != revision.after.replicas:  # the older bounds are no more
+    if (
+        is_autoscalers and settled_replicas(snapshot, revision.after) != revision.after.replicas
+    ):  # the older bounds are no more
         others = tuple(autoscaler for autoscaler in snapshot.autoscalers if autoscaler.target != key)
         snapshot = replace(snapshot, autoscalers=others)
     if along:
@@ -674,7 +676,7 @@ def _told(
     *, tells_ways: bool,
 ) -> _ReviewText:  # fmt: skip
     cluster = compiled(snapshot)
-    first_look, growth = glanced(cluster, revision, pools, along)
+    first_look, growth = summary_with_growth(cluster, revision, pools, along)
     if growth is not None:
         failed = "; ".join(finding.what for finding in failed_scale_ups(cluster, growth.pool, revision.after.key))
         return _ReviewText(first_look.answer, growth.sentence, failed=failed)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
@@ -102,7 +102,7 @@ class Keeper:
         if before is not None and _holds(before.snapshot) == _holds(snapshot):
             self.kept = Latest(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
             return
-        pools = growing(snapshot, self._limits(snapshot))
+        pools = growable_pools(snapshot, self._limits(snapshot))
         self._know(snapshot, pools)
         metrics = before.metrics if before else None
         self.kept = Latest(snapshot=snapshot, pools=pools, listed_at=began, metrics=metrics)

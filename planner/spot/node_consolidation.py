@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from planner.ground.records import Record, dataclass, replace
 from planner.kubernetes.object_records import Node
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_properties import goes_with_its_node, stays
+from planner.kubernetes.pod_properties import goes_with_its_node, must_not_move
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.filters import is_judged_by_node, passes_rules
 from planner.scheduling.shape import Shape, allowed, compile_alike, seats
@@ -109,7 +109,7 @@ class Packing:
             key = keys[pod.uid]
             if key in self.movers:
                 self._own[key].append(number)
-            elif stays(pod):
+            elif must_not_move(pod):
                 self._pinned.add(node)
                 continue
             self._at[number] = node

@@ -261,7 +261,7 @@ def seats_map(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table
     if len(waiting) > _FEW_PENDING:
         note += f" {words.count(sum(pending_seats.pods for pending_seats in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
     told = list(_told(snapshot, waiting[:_FEW_PENDING]))
-    data = seat_map.told(seated, told, _lost(snapshot), _beside(answer), note)
+    data = seat_map.seat_map_document(seated, told, _lost(snapshot), _beside(answer), note)
     component("seat_map", "seatMap(place, data, setTriggerValue)")(
         key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose
     )

@@ -25,7 +25,7 @@ from planner.ui.custom_components import component
 
 def show(film: Film, *, key: str, **more: Any) -> None:
     """The film, with a slider and a play button over its steps."""
-    component("film", "film(place, data)")(key=key, data=drawing.told(film, **more))
+    component("film", "film(place, data)")(key=key, data=drawing.film_document(film, **more))
 
 
 @errors.part

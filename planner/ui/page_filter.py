@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from planner.capacity.display_filter import ALL, Filter, Selection, keep, namespaces_of, said
+from planner.capacity.display_filter import ALL, Filter, Selection, filter_words, keep, namespaces_of
 from planner.capacity.rollout_readiness import verdicts_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
@@ -109,7 +109,7 @@ def line(snapshot: Snapshot, page: str) -> None:
 def only(title: str) -> str:
     """A headline that says when it is about the listed part only."""
     query = wanted()
-    return title if query.is_empty else f"{title} (only {said(query)})"
+    return title if query.is_empty else f"{title} (only {filter_words(query)})"
 
 
 def nothing(what: str, without: str) -> str:

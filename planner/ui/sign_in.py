@@ -13,7 +13,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.records import replace
-from planner.inventory.namespace_redaction import as_seen
+from planner.inventory.namespace_redaction import redacted_for
 from planner.kubernetes.object_records import Snapshot
 from planner.sources import dashboard_access, signed_out_sessions
 from planner.sources.dashboard_access import Person, Refused, SignIn
@@ -60,7 +60,7 @@ def seen(snapshot: Snapshot) -> Snapshot:
 
 
 def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
-    return as_seen(snapshot, partial(dashboard_access.sees, patterns))
+    return redacted_for(snapshot, partial(dashboard_access.sees, patterns))
 
 
 def sees(namespace: str) -> bool:

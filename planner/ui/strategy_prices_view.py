@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from planner.capacity import strategy_prices, strategy_spare_gpus
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
 from planner.capacity.strategy_spare_gpus import SpareNeeds
 from planner.ground import words
@@ -76,7 +76,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
-        pools = growing(snapshot, rollout.pools.known(given))
+        pools = growable_pools(snapshot, rollout.pools.known(given))
         if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: add its nodes by hand, and remove them afterwards."

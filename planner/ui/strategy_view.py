@@ -9,9 +9,9 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.strategy_prices import StrategyCosts
-from planner.capacity.strategy_unneeded_scale_ups import with_brought
+from planner.capacity.strategy_unneeded_scale_ups import options_with_scale_ups
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace
@@ -78,7 +78,7 @@ def show(
         scenario = rollout_question.scenario_of(snapshot, bare)
         shown, roomy = shared_answers.answer(room_by_strategy.with_room, snapshot, scenario, grid)
         places |= roomy
-    drawn = strategy_grid.told(shown, choice, rollout.replicas, chosen, places)
+    drawn = strategy_grid.grid_document(shown, choice, rollout.replicas, chosen, places)
     component(_GRID, _CALL)(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
     _caption(shown, snapshot, rollout, places)
     best = choice.recommended
@@ -92,11 +92,11 @@ def show(
         )  # fmt: skip
     if link.toggle("Every strategy as a table, with what each costs", key="spares_open"):
         with below:
-            pools = growing(snapshot, bare.pools.known(given))
+            pools = growable_pools(snapshot, bare.pools.known(given))
             how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
             scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
             brought = shared_answers.answer(
-                with_brought, snapshot, scenario, key, choice.options, pools, how, session_prices.book()
+                options_with_scale_ups, snapshot, scenario, key, choice.options, pools, how, session_prices.book()
             )
             told = strategies.StrategiesAnswer(  # with the nodes that an autoscaler brings to each unasked
                 workload=key, replicas=rollout.replicas, sentence=choice.sentence, options=brought, recommended=best, apply=None, nouns=grid.nouns

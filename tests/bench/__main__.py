@@ -95,7 +95,7 @@ def _asked(cluster: str) -> Iterator[Figure]:
     if cluster in (DEMO, OPENB):
         yield figure("the gate's answer to a DaemonSet that preempts", of_snapshot(_one_preempting, 1), 1.0)
     yield figure("strategy grid", grid, 0.100 if cluster in (COPIES, VARIED) else 0.300)
-    yield figure("every workload's own rollout", of_snapshot(overviews.played, 2), 5.0)
+    yield figure("every workload's own rollout", of_snapshot(overviews.simulated_readiness, 2), 5.0)
     yield figure("what is left", of_snapshot(capacity_left.capacity, 3), 0.3)
     yield figure("seats", of_snapshot(seats.seats, 3), 0.3)
     if cluster in (DEMO, COPIES, VARIED):  # nothing is restarted over and over in the others, and nothing has drifted

@@ -87,7 +87,7 @@ def ratios() -> Iterator[tuple[str, float]]:
     )
     for what, call in (
         ("a verdict with ways out", lambda run: rollout(snapshot, Scenario(changes=(change,), seed=run))),
-        ("every workload's rollout", lambda _: rollout_readiness.played(snapshot)),
+        ("every workload's rollout", lambda _: rollout_readiness.simulated_readiness(snapshot)),
         ("what is left", lambda _: capacity_answer.capacity(snapshot)),
         ("readiness plan of the demo", lambda _: plan.answer(demo.read(), plan.PlanSettings())),
     ):

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.ground.records import replace
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_properties import goes_with_its_node, stays
+from planner.kubernetes.pod_properties import goes_with_its_node, must_not_move
 from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_shape
@@ -61,7 +61,7 @@ class PlainPacking:
                 key = keys[pods[number].uid]
                 if key in self.movers:
                     self._own[key].append(number)
-                elif stays(pods[number]):
+                elif must_not_move(pods[number]):
                     self._pinned.add(node)
                     continue
                 self._at[number] = node

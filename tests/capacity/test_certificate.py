@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -202,7 +202,7 @@ def test_without_the_lever_that_helps_there_is_none_and_the_nearest_is_named() -
 
 def test_a_pool_at_its_limit_is_no_way_and_is_named_as_the_nearest() -> None:
     case = snapshot(only_gpu())
-    known = growing(case, parse_typed_limits("gpu=1-1"))
+    known = growable_pools(case, parse_typed_limits("gpu=1-1"))
     asked_for = Scenario(changes=(WorkloadChange(workload=WORKER),))
     found = certificate(case, asked_for, frozenset({Lever.NODES}), known)
     assert str(found.sentence) == "no plan within these levers exists (proven: all 1 looked at)"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.drain import DrainResult, play
+from planner.capacity.drain import DrainResult, simulate_drain
 from planner.ground.errors import ChangeError
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -154,7 +154,7 @@ def test_a_job_that_loses_too_many_pods_gives_all_up(limit: int | None, left: in
     pods = deployment("a", ["n0", "n1", "n1"], pod_spec())[2:]
     for one in pods:
         one["metadata"]["ownerReferences"] = [owner]
-    played = play(Cluster(snapshot(two_nodes(), job, pods)), ("n0",))
+    played = simulate_drain(Cluster(snapshot(two_nodes(), job, pods)), ("n0",))
     assert len(played.simulation.pods.of("Job/ml/j", "j")) == left
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from planner.capacity.drain import described, play
+from planner.capacity.drain import drain_result, simulate_drain
 from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_losses import LossPlayer
 from planner.capacity.rollout_readiness import overview
@@ -32,8 +32,8 @@ def taken(film: Film, frame: int) -> Counter[tuple[int, int]]:
 @pytest.mark.parametrize("name", [node.name for node in SNAPSHOT.nodes if "gpu" in node.name])
 def test_a_drain_ends_as_its_answer_says(name: str) -> None:
     film, cluster = change_film(SNAPSHOT, parse_change(f"drain:{name}")), at_rest(SNAPSHOT)
-    run = play(cluster, [name])
-    said = described(cluster, [name], run)
+    run = simulate_drain(cluster, [name])
+    said = drain_result(cluster, [name], run)
     if not premise(film) or film is None:
         assert not said.evicted
         return

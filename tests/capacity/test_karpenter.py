@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import autoscalers_seen, growing
+from planner.capacity.hypothetical_node_groups import autoscalers_seen, growable_pools
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed
@@ -65,7 +65,7 @@ def asked(
     patch = {"spec": {"template": {"spec": {"nodeSelector": selector, "containers": [container]}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, known))
+    return rollout_with_remedies.rollout(cluster, scenario, growable_pools(cluster, known))
 
 
 @pytest.mark.parametrize(("gpus", "machine"), [(2, "g4dn.12xlarge"), (4, "g4dn.12xlarge")])

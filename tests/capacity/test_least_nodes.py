@@ -13,7 +13,7 @@ from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_properties import goes_with_its_node
 from planner.rollout.in_flight import in_flight
-from planner.rollout.independent_actors import going
+from planner.rollout.independent_actors import possible_departures
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Shape, Static, compile_shape
@@ -37,7 +37,7 @@ def one_by_one(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[IntA
         whose, stays = known.get(key), goes_with_its_node(pod) or pod.owner is None
         if (
             key in (workload.key, *moving)
-            or number in going(cluster)
+            or number in possible_departures(cluster)
             or autoscalers_of(cluster.snapshot, key)
             or (shape.may_preempt and own.priority < shape.priority)
             or (own.priority > shape.priority and whose is not None and whose.traits.surges_freely)

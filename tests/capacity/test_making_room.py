@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planner.capacity import exact_moves
-from planner.capacity.eviction_simulation import at_rest, cordoned, evict, tried_again
+from planner.capacity.eviction_simulation import at_rest, cordoned, evict, with_pending_pods_retried
 from planner.capacity.fewest_moves import fewest
 from planner.capacity.movable_pods import MoveObjective, Stays, movable
 from planner.capacity.work_limits import LIMITS
@@ -444,7 +444,7 @@ def carried_out(first: Snapshot, found: MadeRoom, draw: int) -> dict[str, str]:
             else:
                 evicted |= set(re.findall(r"/namespaces/([^/]+)/pods/([^/]+)/eviction", command))
         nodes = tuple(cordoned(one) if one.name in shut else one for one in first.nodes)
-        cluster = Cluster(tried_again(replace(now, nodes=nodes)))
+        cluster = Cluster(with_pending_pods_retried(replace(now, nodes=nodes)))
         asked = [i for i, one in enumerate(cluster.snapshot.pods) if (one.namespace, one.name) in evicted]
         assert len(asked) == len(evicted)
         run = evict(cluster, these(asked), seed=977 * draw + number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.node_groups import Sizes, node_groups, template_of
 from planner.capacity.node_pools import pools
 from planner.ground.well_known_names import CPU, NVIDIA_GPU, ZONE
@@ -37,7 +37,9 @@ def asked(cluster: Snapshot, document: list[dict[str, Any]]) -> RolloutResult:
     patch = {"spec": {"template": {"spec": {"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-l4"}}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
+    return rollout_with_remedies.rollout(
+        cluster, scenario, growable_pools(cluster, node_pool_files.stated(cluster, given))
+    )
 
 
 def one_on_a_t4() -> Snapshot:

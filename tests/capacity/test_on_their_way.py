@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -30,7 +30,7 @@ def asked(reason: str, message: str, *, at: str = "14:10", about: str = "p-b-0",
     )
     cluster = replace(found, taken_at=TAKEN)
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, parse_typed_limits(limits)))
+    return rollout_with_remedies.rollout(cluster, scenario, growable_pools(cluster, parse_typed_limits(limits)))
 
 
 def notes(found: RolloutResult) -> list[str]:

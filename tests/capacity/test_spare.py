@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.capacity_buffers import buffered
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.capacity_buffers import provisioned_buffer_pods
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.object_records import Snapshot
@@ -34,7 +34,7 @@ def with_one_free(*more: Item | list[Item]) -> Snapshot:
 def asked(cluster: Snapshot, patch: Any = None, most: int = 5) -> RolloutResult:
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch) if patch else "")
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, parse_typed_limits(f"t4={most}")))
+    return rollout_with_remedies.rollout(cluster, scenario, growable_pools(cluster, parse_typed_limits(f"t4={most}")))
 
 
 def placeholder(priority: int) -> list[Item]:
@@ -112,7 +112,7 @@ def test_a_buffer_whose_room_is_taken_is_filled_up_again() -> None:
 def test_the_pods_of_a_buffer_have_no_class_and_its_number() -> None:
     template, one = buffer(3)
     template["template"]["spec"]["priorityClassName"] = "spare"
-    pods = buffered(compiled(with_one_free(placeholder(-10), template, one)))
+    pods = provisioned_buffer_pods(compiled(with_one_free(placeholder(-10), template, one)))
     assert [(pod.priority, pod.owner) for pod in pods] == [(0, "CapacityBuffer/ml/spare")] * 3
 
 

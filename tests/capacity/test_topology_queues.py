@@ -14,7 +14,7 @@ from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.kueue_admission import let_in
+from planner.rollout.kueue_admission import admitted_revisions
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, workload
@@ -203,7 +203,7 @@ def test_a_new_job_is_placed_in_its_rack_at_each_door() -> None:
     assert (found.verdict, found.reason) == (Verdict.COMPLETES, Reason.NONE), found.sentence
     assert gate.answer(snapshot, GateSettings(manifest=json.dumps(given))).exit_status is ExitStatus.ANSWERED
     prepared = prepare(snapshot, Scenario(manifest=json.dumps(given)))
-    [let] = let_in(prepared.snapshot, prepared.revisions)
+    [let] = admitted_revisions(prepared.snapshot, prepared.revisions)
     assert let.placed is not None
     hosts = [(each.template.spec.node_selector["kubernetes.io/hostname"], each.count) for each in let.placed.sets]
     assert hosts == [("n2", 1), ("n3", 1)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import autoscalers_seen, growing
+from planner.capacity.hypothetical_node_groups import autoscalers_seen, growable_pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollout_with_remedies
@@ -48,7 +48,9 @@ def asked(
     patch = json.dumps({"spec": {"template": {"spec": template}}}) if template else ""
     change = WorkloadChange(workload="Deployment/ml/a", patch=patch)
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollout_with_remedies.rollout(cluster, scenario, growing(cluster, node_pool_files.stated(cluster, given)))
+    return rollout_with_remedies.rollout(
+        cluster, scenario, growable_pools(cluster, node_pool_files.stated(cluster, given))
+    )
 
 
 def test_only_pools_that_nobody_tells_are_named() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.drain import play
+from planner.capacity.drain import simulate_drain
 from planner.capacity.eviction_simulation import EvictionRun
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
@@ -32,7 +32,7 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
 
 def outcome(case: Mapping[str, Any]) -> dict[str, object]:
     """What the recorder would have written of Headroom's drain."""
-    run = play(Cluster(read_items(case["cluster"]["items"])), case["drain"])
+    run = simulate_drain(Cluster(read_items(case["cluster"]["items"])), case["drain"])
     pods = _every_pod(run)
     waiting = [pod for pod in pods if not pod.is_bound]
     return {

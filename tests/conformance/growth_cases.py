@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.inventory.autoscaler_flags import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
 from planner.inventory.snapshot_parser import Part, build_snapshot
@@ -53,7 +53,7 @@ def play(case: Mapping[str, Any]) -> RolloutResult:
         return rollout(
             snapshot,
             Scenario(changes=asked, with_remedies=False),
-            growing(snapshot, node_pool_files.stated(snapshot, given)),
+            growable_pools(snapshot, node_pool_files.stated(snapshot, given)),
             how,
         )
 

@@ -15,11 +15,11 @@ from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.rollout.kueue_admission import let_in
+from planner.rollout.kueue_admission import admitted_revisions
 from planner.rollout.kueue_evictions import after_evictions, evictions
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome
-from planner.scheduling.kueue.kueue_verdicts import name_of, played
+from planner.scheduling.kueue.kueue_verdicts import name_of, verdicts_of
 from tests.capacity.teams import KINDS
 from tests.conformance.applied_cases import answer_to_patch
 from tests.conformance.comparison import Comparison, each_case
@@ -47,7 +47,7 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
     if "patch" not in act and not is_ordered and (victims := _victims(snapshot, case)) != ({}, {}):
         yield Comparison(name, family, "evicted", *victims, victims[0] == victims[1])
     if "release" not in act:
-        let_in = sorted(key for key, one in played(snapshot).items() if one.outcome is AdmissionOutcome.LET_IN)
+        let_in = sorted(key for key, one in verdicts_of(snapshot).items() if one.outcome is AdmissionOutcome.LET_IN)
         yield Comparison(name, family, "at rest", [], let_in, not let_in, is_verdict=True)
 
 
@@ -56,10 +56,12 @@ def _victims(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str
     act, outcome = case["act"], case["outcome"]
     if "create" in act:
         prepared = prepare(snapshot, Scenario(manifest=_listed(act["create"])))
-        evicts = [one for revision in let_in(prepared.snapshot, prepared.revisions) for one in revision.evicts]
+        evicts = [
+            one for revision in admitted_revisions(prepared.snapshot, prepared.revisions) for one in revision.evicts
+        ]
     else:
         then = with_changes(snapshot, parse_changes(f"quota:{act['quota']}")) if "quota" in act else snapshot
-        evicts = list(evictions(then, after_evictions(then, played(then).values()), played(then).values()))
+        evicts = list(evictions(then, after_evictions(then, verdicts_of(then).values()), verdicts_of(then).values()))
     keys = {name_of(one): one.key for one in snapshot.queued_workloads}
     said = {"is let in ": "quota", "is deleted": "gone", "waits agai": "waits"}
     got = {keys[one.workload]: said.get(str(one.becomes)[:10], UNKNOWN) for one in evicts}
@@ -87,7 +89,7 @@ def _answers(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str
     quota = act.get("quota")
     then = with_changes(snapshot, parse_changes(f"quota:{quota}")) if quota else snapshot
     got, expected = {}, {}
-    for key, verdict in played(then).items():
+    for key, verdict in verdicts_of(then).items():
         is_unknown = verdict.outcome in (AdmissionOutcome.UNKNOWN, AdmissionOutcome.CHECK)
         is_in = verdict.outcome in (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS)
         got[key] = UNKNOWN if is_unknown else "quota" if is_in else "waits"

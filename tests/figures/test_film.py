@@ -24,10 +24,10 @@ def filmed(key: str, **change: int) -> Film:
 
 
 def test_a_stuck_film_opens_at_the_deadlock_with_its_cycle() -> None:
-    film = told = drawing.told(filmed("Deployment/prod/llm-serve"))
+    film = told = drawing.film_document(filmed("Deployment/prod/llm-serve"))
     assert told["start"] == len(film["frames"]) - 1
     assert (
-        drawing.told(filmed("Deployment/prod/llm-serve"), plays=True)["start"] == 0
+        drawing.film_document(filmed("Deployment/prod/llm-serve"), plays=True)["start"] == 0
     )  # chosen by hand, it plays to there
     assert (film["is_cycle"], film["stuck"]) == (True, "Nothing moves any more.")
     assert film["cycle"][-1] == "old pods — are kept by → Deployment llm-serve"
@@ -35,7 +35,7 @@ def test_a_stuck_film_opens_at_the_deadlock_with_its_cycle() -> None:
 
 
 def test_the_budget_is_a_line_over_the_ready_pods_alone() -> None:
-    told = drawing.told(filmed("Deployment/prod/ml-worker", max_surge=0, max_unavailable=3), budget=5)
+    told = drawing.film_document(filmed("Deployment/prod/ml-worker", max_surge=0, max_unavailable=3), budget=5)
     ready, held = told["tracks"]
     assert (ready["budget"], "budget" in held) == (5, False)
     assert all(len(track["values"]) == len(told["frames"]) for track in told["tracks"])
@@ -50,7 +50,7 @@ def test_names_out_of_a_cluster_are_printable_and_only_text() -> None:
     hostile = replace(
         film, title="a\x1b[2J\n<img src=x>", nodes=tuple(replace(one, name=f"{one.name}\n<b>") for one in film.nodes)
     )
-    told = json.dumps(drawing.told(hostile), ensure_ascii=False)
+    told = json.dumps(drawing.film_document(hostile), ensure_ascii=False)
     assert "\x1b" not in told
     assert "\\u001b" not in told
     assert "\\n" not in told
@@ -66,5 +66,5 @@ def test_in_words() -> None:
 
 
 def test_a_workload_without_gpus_says_what_its_blocks_are() -> None:
-    told = drawing.told(filmed("Deployment/prod/web"))
+    told = drawing.film_document(filmed("Deployment/prod/web"))
     assert told["more"] == "Its pods ask for no GPU: each block is a pod, others' aren't drawn."

@@ -13,7 +13,7 @@ from tests.figures.answers import node
 
 def told(nodes: Sequence[NodeSeats], **more: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"waiting": (), "loss": None, "beside": {}, "note": "so it is."} | more
-    return seat_map.told(nodes, **given)
+    return seat_map.seat_map_document(nodes, **given)
 
 
 def test_every_gpu_is_a_seat_and_every_holder_a_letter_and_a_colour() -> None:

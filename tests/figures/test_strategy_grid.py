@@ -20,7 +20,7 @@ def told(grid: StrategyGrid, replicas: int = 6, chosen: tuple[int, int] = (2, 0)
     choice = choose(
         [*(cell for row in grid.cells for cell in row), grid.recreate], replicas, keep_ready=grid.keep_ready
     )
-    return strategy_grid.told(grid, choice, replicas, chosen)
+    return strategy_grid.grid_document(grid, choice, replicas, chosen)
 
 
 def of_demo(key: str) -> StrategyGrid:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from planner.capacity import drain
-from planner.capacity.rollout_readiness import overview, played
+from planner.capacity.rollout_readiness import overview, simulated_readiness
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.work_budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
@@ -182,7 +182,7 @@ def test_all_workloads_together_end_too() -> None:
 
 def test_a_part_that_fails_is_left_out_and_one_that_nobody_wants_ends_the_whole() -> None:
     looks = iter(range(10**9))
-    for ask in (played, lambda one: plan.answer(one, plan.PlanSettings())):
+    for ask in (simulated_readiness, lambda one: plan.answer(one, plan.PlanSettings())):
         with allowed(lambda: next(looks) < 0), pytest.raises(UnwantedError):
             ask(demo.read())
     assert not issubclass(UnwantedError, HeadroomError)
@@ -200,11 +200,11 @@ def test_a_drain_counts_the_pods_that_its_budgets_look_at() -> None:
         )
     )
     with allowed() as budget:
-        run = drain.play(found, ["n-0"])
+        run = drain.simulate_drain(found, ["n-0"])
     assert run.evicted == 20
     assert QUESTION_UNITS - budget.left > 20 * 300
     with allowed(units=20 * 300), pytest.raises(TooLargeError):
-        drain.play(found, ["n-0"])
+        drain.simulate_drain(found, ["n-0"])
 
 
 def test_pods_that_wait_for_those_they_preempt_are_looked_at_with_all_others_that_do() -> None:

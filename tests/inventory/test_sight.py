@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.table_formats import as_csv, as_json
 from planner.ground.well_known_names import SYSTEM_NAMESPACES
 from planner.inventory import cluster_oddities
-from planner.inventory.namespace_redaction import HIDDEN, as_seen
+from planner.inventory.namespace_redaction import HIDDEN, redacted_for
 from planner.kubernetes.argo_and_lws_rollouts import LEADER_READY
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import INDEX, question_called, queues
@@ -42,7 +42,7 @@ def two_teams_snapshot() -> Snapshot:
 
 @cache
 def seen(spaces: tuple[str, ...]) -> Snapshot:
-    return as_seen(whole(), lambda one: one in spaces)
+    return redacted_for(whole(), lambda one: one in spaces)
 
 
 def hidden_names(spaces: tuple[str, ...]) -> set[str]:
@@ -132,7 +132,7 @@ def test_of_another_team_no_text_at_all_is_there(spaces: tuple[str, ...]) -> Non
     """Names, images, commands, messages, keys and values of labels, what a node's kernel said."""
     cluster = two_teams_snapshot()
     assert cluster.problems == ()
-    view = as_seen(cluster, lambda one: one in spaces)
+    view = redacted_for(cluster, lambda one: one in spaces)
     assert "zebra" in repr(cluster).lower()
     assert "zebra" not in repr(view).lower()
     for name, text in answers(view):
@@ -159,7 +159,7 @@ def shared_queues() -> list[objects.Item]:
 def test_of_anothers_queues_nothing_is_there_and_who_waits_is_not_known() -> None:
     cluster = objects.snapshot([*two_teams(), *shared_queues()])
     assert len(queues.answer(cluster, queues.QueuesSettings()).waiting) == 2
-    view = as_seen(cluster, lambda one: one == "otter-lab")
+    view = redacted_for(cluster, lambda one: one == "otter-lab")
     assert "zebra" in repr(cluster.cluster_queues)
     assert "zebra" not in repr(view).lower()
     for name, text in answers(view):
@@ -171,12 +171,12 @@ def test_of_anothers_queues_nothing_is_there_and_who_waits_is_not_known() -> Non
 
 def test_a_default_queue_that_is_seen_counts() -> None:
     held = [*two_teams(), teams.local("otter-lab", "otter", "default"), *shared_queues()]
-    view = as_seen(objects.snapshot(held), lambda one: one == "otter-lab")
+    view = redacted_for(objects.snapshot(held), lambda one: one == "otter-lab")
     assert {line.verdict for line in overview(view).workloads} == {Verdict.UNKNOWN}
 
 
 def test_how_a_hidden_groups_pods_come_stays_the_apis_word() -> None:
-    view = as_seen(two_teams_snapshot(), lambda _: False)
+    view = redacted_for(two_teams_snapshot(), lambda _: False)
     starts = {one.groups.starts for one in view.others if one.groups is not None}
     assert starts == {LEADER_READY}
     assert view.made, "StatefulSets that a LeaderWorkerSet makes"
@@ -185,7 +185,9 @@ def test_how_a_hidden_groups_pods_come_stays_the_apis_word() -> None:
 
 def test_names_of_what_is_seen_stay_in_what_a_nodes_kernel_said() -> None:
     cluster = two_teams_snapshot()
-    told = [one.message for one in as_seen(cluster, lambda one: one != "zebra-lab").events if one.object_kind == "Node"]
+    told = [
+        one.message for one in redacted_for(cluster, lambda one: one != "zebra-lab").events if one.object_kind == "Node"
+    ]
     assert any("otter-lab" in one for one in told)
 
 
@@ -194,7 +196,7 @@ def test_findings_are_of_what_is_seen() -> None:
 
 
 def test_who_sees_all_gets_the_snapshot_itself() -> None:
-    assert as_seen(whole(), lambda _: True) is whole()
+    assert redacted_for(whole(), lambda _: True) is whole()
 
 
 def test_hidden_namespaces_have_names_that_no_real_one_has() -> None:

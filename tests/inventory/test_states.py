@@ -18,7 +18,7 @@ from planner.ground.records import replace
 from planner.history.anonymization import anonymised
 from planner.history.snapshot_bytes import decode
 from planner.history.snapshot_rows import rows_of
-from planner.inventory.namespace_redaction import as_seen
+from planner.inventory.namespace_redaction import redacted_for
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateSettings
@@ -184,7 +184,7 @@ def test_what_else_a_rollout_hangs_on(twice: tuple[Item, ...], verdict: Verdict)
 
 def test_who_may_not_see_a_namespace_is_not_told_its_names() -> None:
     found = snapshot(node("gpu-0", gpus=4), *worker(1), *(state(on(name), namespace="hidden") for name in ("a", "b")))
-    seen = as_seen(found, lambda namespace: namespace != "hidden")
+    seen = redacted_for(found, lambda namespace: namespace != "hidden")
     said = str(rollout(seen, RolloutSettings(workloads=(WORKER,))).sentence)
     assert "the input holds a Pod in several states" in said
     assert "app-1" not in said

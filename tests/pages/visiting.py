@@ -40,7 +40,7 @@ def played(monkeypatch: pytest.MonkeyPatch, question: ModuleType) -> list[str]:
 
     def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
         asked.append(key)
-        return patch_outcome.put(snapshot, key, patch)
+        return patch_outcome.simulate_patch(snapshot, key, patch)
 
     monkeypatch.setattr(question, "put", put)
     return asked

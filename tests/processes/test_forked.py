@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.rollout_readiness import played
+from planner.capacity.rollout_readiness import simulated_readiness
 from planner.ground import parallel_parts
 from planner.ground.errors import InputError
 from planner.ground.work_budget import TooLargeError, allowed, current
@@ -151,9 +151,9 @@ def test_small_work_makes_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("varied", [False, True], ids=["alike", "varied"])
 def test_every_workloads_rollout_is_the_same(shared: parallel_parts.Way, varied: bool) -> None:
-    alone = played(crowd.snapshot(3, varied=varied))
+    alone = simulated_readiness(crowd.snapshot(3, varied=varied))
     with parallel_parts.by(shared):
-        assert played(crowd.snapshot(3, varied=varied)) == alone
+        assert simulated_readiness(crowd.snapshot(3, varied=varied)) == alone
 
 
 @pytest.mark.parametrize("name", ["restarts", "savings"])

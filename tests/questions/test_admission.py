@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import WARNINGS_SWITCH
@@ -170,10 +170,10 @@ def test_time_up_is_silence() -> None:
 
 
 def test_a_pool_that_may_grow_is_no_trouble() -> None:
-    pools = growing(FULL, parse_typed_limits("gpu=3"))
+    pools = growable_pools(FULL, parse_typed_limits("gpu=3"))
     request = read_request(json.dumps(STEPS["patch-image"]).encode())
     assert review(FULL, request, pools).silence is Silence.COMPLETES
-    assert review(FULL, request, growing(FULL, parse_typed_limits("gpu=1"))).warning
+    assert review(FULL, request, growable_pools(FULL, parse_typed_limits("gpu=1"))).warning
 
 
 def test_an_undo_goes_back_to_the_old_pods() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.display_filter import ALL, Filter, keep
-from planner.capacity.rollout_readiness import kept_by
+from planner.capacity.rollout_readiness import filtered
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.node_properties import NO_POOL
@@ -25,7 +25,7 @@ GIVEN = Inputs(book=embedded_book())
 
 
 def rolling(wanted: Filter) -> set[str]:
-    kept = kept_by(DEMO, wanted)
+    kept = filtered(DEMO, wanted)
     return {w.key for w in DEMO.workloads if w.traits.rolls_out and kept.workload(w.key)}
 
 

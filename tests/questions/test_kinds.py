@@ -15,7 +15,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.history import snapshot_bytes
 from planner.inventory import cluster_oddities
 from planner.inventory.kubectl_apply import read_manifest
-from planner.inventory.namespace_redaction import as_seen
+from planner.inventory.namespace_redaction import redacted_for
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
@@ -583,7 +583,7 @@ def test_what_is_not_judged_stands_in_lists_with_the_gpus_it_holds() -> None:
     said = "1 RayCluster is not judged (its 1 pod holds 8 GPUs)"
     assert said in str(listed.sentence)
     assert said in str(plan.answer(snapshot, plan.PlanSettings()).sentence)
-    hidden = as_seen(snapshot, lambda namespace: namespace != "ml")
+    hidden = redacted_for(snapshot, lambda namespace: namespace != "ml")
     assert {(one.namespace != "ml", one.said, one.said_of_itself, one.applied) for one in hidden.unplayed} == {
         (True, "", "", "")
     }

@@ -348,13 +348,13 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
 
     def counted(*given: Any, **how: Any) -> Any:
         played["searches"] += 1
-        return single_rollout_plans.least(*given, **how)
+        return single_rollout_plans.unbeaten_plans(*given, **how)
 
     def searched(*given: Any, **how: Any) -> Any:
         played["lenders asked"] += 1
         return search.search(*given, **how)
 
-    monkeypatch.setattr(costless_action_search, "least", counted)
+    monkeypatch.setattr(costless_action_search, "unbeaten_plans", counted)
     monkeypatch.setattr(single_rollout_plans, "search", searched)
     quick = answer(crowded, PlanSettings())
     asked = dict(played)

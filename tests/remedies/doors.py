@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.rollout_readiness import overview
 from planner.ground.errors import HeadroomError
@@ -94,7 +94,7 @@ def ask_change(
 def free(snapshot: Snapshot) -> tuple[NodePool, ...]:
     """Every pool, grown by an autoscaler as far as it has to."""
     names = dict.fromkeys(map(pool_key, snapshot.nodes))
-    return growing(snapshot, tuple(limit for name in names for limit in parse_typed_limits(f"{name}=0-500")))
+    return growable_pools(snapshot, tuple(limit for name in names for limit in parse_typed_limits(f"{name}=0-500")))
 
 
 def contradictions(doors: Doors) -> Iterator[str]:

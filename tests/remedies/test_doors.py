@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.rollout_readiness import overview
 from planner.capacity.strategy_spare_gpus import spare_needs
 from planner.ground.records import replace
@@ -67,7 +67,7 @@ def test_random_stuck_clusters() -> None:
 def test_what_once_was_contradicted(cluster: str, change: str, namespace: str) -> None:
     found = read_items(WAYS[cluster]["items"])
     scenario = Scenario(manifest=json.dumps(WAYS[change]), namespace=namespace)
-    doors = ask_change(found, scenario, growing(found, ()))
+    doors = ask_change(found, scenario, growable_pools(found, ()))
     assert doors.alone.remedies
     assert not list(contradictions(doors))
 
@@ -250,11 +250,11 @@ def test_a_role_grows_by_a_node_that_takes_the_pod_whichever_stands_first(gpus: 
     """No template makes the nodes of a role: an autoscaler grows the group that takes the pod, as the way out does."""
     found = two_apart(*({"gpus": number, **WORKER_ROLE} for number in gpus))
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
-    answer = rollout(found, scenario, growing(found, parse_typed_limits("worker=1-5")))
+    answer = rollout(found, scenario, growable_pools(found, parse_typed_limits("worker=1-5")))
     assert answer.verdict is Verdict.NEEDS_GROWTH
     assert str(answer.sentence).startswith(f"completes if pool worker grows by 1 node like {like} (2 → 3, max 5)")
     pool = two_apart(*({"gpus": number, "pool": "gpu"} for number in gpus))
-    of_pool = rollout(pool, scenario, growing(pool, parse_typed_limits("gpu=1-5")))
+    of_pool = rollout(pool, scenario, growable_pools(pool, parse_typed_limits("gpu=1-5")))
     assert (of_pool.verdict is Verdict.NEEDS_GROWTH) is bool(gpus[0]), "a pool's new node is like the first"
     assert " like " not in str(of_pool.sentence)
 
@@ -300,7 +300,7 @@ def test_the_limit_of_a_pool_is_of_all_its_places() -> None:
         return [str(measure.what) for measure in plan_answer(found, settings).measures if measure.nodes]
 
     def nearest(limit: str) -> str:
-        pools = growing(found, parse_typed_limits(limit))
+        pools = growable_pools(found, parse_typed_limits(limit))
         return str(certificate(found, scenario, {Lever.NODES}, pools).nearest)
 
     assert (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -42,11 +42,11 @@ def test_a_fixed_size_is_no_limit_to_who_resizes_the_pool_and_a_maximum_is(
     assert found.is_within_limit is is_within
     (step,) = what_if(PENDING, WhatIfSettings(changes=parse_changes(found.change)), given).steps
     assert (step.is_done, words in str(step.sentence)) == (is_within, True)
-    alone = rollout(FULL, SCENARIO, growing(FULL, (limit,)))
+    alone = rollout(FULL, SCENARIO, growable_pools(FULL, (limit,)))
     assert alone.verdict is Verdict.STUCK, "no autoscaler brings a node in either case"
     (way,) = (remedy for remedy in alone.remedies if remedy.kind is RemedyKind.ADD_NODE)
     assert words in str(way.sentence)
-    every = certificate(FULL, SCENARIO, {Lever.NODES}, growing(FULL, (limit,)))
+    every = certificate(FULL, SCENARIO, {Lever.NODES}, growable_pools(FULL, (limit,)))
     if is_within:
         assert words in str(every.plans[0].sentence)
     else:

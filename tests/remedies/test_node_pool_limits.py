@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.object_records import Snapshot
@@ -56,7 +56,7 @@ def test_what_binds_is_named_and_raised(limits: dict[str, str], binding: str, pa
     assert way.command == raised.commands[0]
     assert way.seconds >= way.arrival_seconds > 0, "a node doesn't come at once"
     scaled = Scenario(changes=(WorkloadChange(workload="Deployment/ml/inf", replicas=2, new_revision=False),))
-    every = certificate(asked, scaled, {Lever.NODES}, growing(asked, ()))
+    every = certificate(asked, scaled, {Lever.NODES}, growable_pools(asked, ()))
     past = f"above its limits on {binding} (Karpenter NodePool)"
     assert not every.plans
     assert str(every.nearest) == f"with 1 more node in gpu-nodepool, {past}: 1 plan"

@@ -37,7 +37,7 @@ def test_each_cell_says_how_much_room_it_needs() -> None:
     assert places == {(1, 0): 1, (2, 0): 1, (3, 0): 1}  # with one that may be missing none needs any
     for cell in cells_of(before):
         assert (cell.verdict is Verdict.COMPLETES) is (cell.pair not in places)
-    drawn = drawing.told(grid, strategies.weighed(before, 3, Weights()), 3, (1, 0), places)
+    drawn = drawing.grid_document(grid, strategies.weighed(before, 3, Weights()), 3, (1, 0), places)
     words = {cell["words"]: cell["text"] for row in drawn["rows"] for cell in row["cells"]}
     needing = [text for said, text in words.items() if said.endswith("needs room for 1 more pod")]
     assert needing

@@ -16,7 +16,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.remedies.exact_fit_cluster import Files, RoomPlace
 from planner.remedies.limits import TOGETHER
 from planner.remedies.manifest_room_needs import _together_words, without_cluster
-from planner.remedies.needed_room import WorkloadNeed, asked, asked_together
+from planner.remedies.needed_room import WorkloadNeed, asked_together, need_by_replicas
 from planner.rollout.answers import Verdict
 from planner.rollout.room_need import Need, NeedAtReplicas, PodsToPlace, RoomNeed
 from tests.reference.simulation import simulate
@@ -214,7 +214,7 @@ def test_the_room_is_the_least_with_which_the_second_simulation_completes_in_eve
     places, objects = CASES[name]
     files = files_of(objects)
     (key,) = files.workloads
-    found = asked(files, key)
+    found = need_by_replicas(files, key)
     assert len(found.places) == places
     counts = {key: found.need.replicas}
     enough = files.items(counts, found.places)
@@ -229,7 +229,7 @@ def test_the_gate_passes_on_a_cluster_with_that_room_and_not_with_one_place_less
     places, objects = CASES[name]
     files = files_of(objects)
     (key,) = files.workloads
-    found = asked(files, key)
+    found = need_by_replicas(files, key)
     changed = copy.deepcopy(next(one for one in objects if "template" in one.get("spec", {})))
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
     settings = GateSettings(manifest=json.dumps(changed))
@@ -245,7 +245,7 @@ def test_a_cluster_without_that_room_names_it_and_one_with_it_does_not(name: str
     places, objects = CASES[name]
     files = files_of(objects)
     (key,) = files.workloads
-    found = asked(files, key)
+    found = need_by_replicas(files, key)
     counts = {key: found.need.replicas}
     settings = RolloutSettings(workloads=(key,))
     (stuck,) = rollout.answer(files.cluster(counts), settings).workloads
@@ -524,7 +524,7 @@ def test_more_workloads_at_once_than_are_played_are_told_each_alone() -> None:
 def test_a_place_that_one_frees_counts_for_another_that_it_holds(requests: Object | None, places: int) -> None:
     objects = [workload(), workload(name="other", requests=requests)]
     files = files_of(objects)
-    singles = {key: asked(files, key) for key in files.workloads}
+    singles = {key: need_by_replicas(files, key) for key in files.workloads}
     found = asked_together(files, singles)
     assert found is not None
     assert found.need.places == places
@@ -554,7 +554,7 @@ def test_a_group_that_gives_up_its_nodes_gets_them_back_though_it_is_called_avai
         workload(name="prefill", requests={"cpu": "2"}),
     )
     files = files_of([larger, smaller, groups(0, 1)])
-    singles = {key: asked(files, key) for key in files.workloads}
+    singles = {key: need_by_replicas(files, key) for key in files.workloads}
     found = asked_together(files, singles)
     assert found is not None
     counts = {key: singles[key].need.replicas for key in singles}

@@ -20,7 +20,7 @@ from planner.kubernetes.object_records import Presence, Snapshot
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.in_flight import InFlight, failing, in_flight
-from planner.rollout.interfering_rollouts import _lost, beside
+from planner.rollout.interfering_rollouts import _lost, interfering
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.tie_break_sensitivity import holds_in_every_placement
@@ -315,7 +315,7 @@ def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:
     def met(found: Snapshot) -> list[str]:
         workload = found.workload(WORKER)
         assert workload is not None
-        return [one.key for one in beside(Cluster(found), [workload])]
+        return [one.key for one in interfering(Cluster(found), [workload])]
 
     here = deployment("worker", ["a"], ONE_GPU, namespace="ml", **SURGE)
     flying = midway("first", ["a"], ["a"], replicas=1)
@@ -335,7 +335,7 @@ def test_others_that_want_no_gpu_take_a_place_only_where_there_is_no_more_cpu_be
     found = snapshot(node("a", gpus=3, cpu=cpu), flying, deployment("worker", ["a"], ONE_GPU, **SURGE))
     workload = found.workload(WORKER)
     assert workload is not None
-    assert [one.key for one in beside(Cluster(found), [workload])] == met
+    assert [one.key for one in interfering(Cluster(found), [workload])] == met
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -383,7 +383,7 @@ def test_one_of_the_same_namespace_on_other_nodes_is_met_where_both_have_to_do_w
         found = snapshot(*pools, flying, here, *more)
         workload = found.workload(WORKER)
         assert workload is not None
-        return [one.key for one in beside(Cluster(found), [workload])]
+        return [one.key for one in interfering(Cluster(found), [workload])]
 
     first = ["Deployment/ml/first"]
     assert met() == []

@@ -12,7 +12,13 @@ from planner.capacity import rollout_readiness as overviews
 from planner.ground.records import replace
 from planner.ground.work_budget import allowed, too_large
 from planner.inventory.change import WorkloadChange, document_of
-from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, brought_within, lowest, moves_between, settled
+from planner.kubernetes.autoscaler_replica_bounds import (
+    autoscalers_of,
+    brought_within,
+    lowest,
+    moves_between,
+    settled_replicas,
+)
 from planner.kubernetes.object_records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
@@ -206,7 +212,7 @@ PAUSED, PAUSED_AT = "autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-re
 def test_kedas_pauses(annotations: Item, done: int | None, then: int, moves: tuple[int, int] | None) -> None:
     found = replace(snapshot(), autoscalers=(keda(annotations, done),))
     (worker,) = snapshot(deployment("worker", [], pod_spec(), replicas=1)).workloads
-    assert settled(found, worker) == then
+    assert settled_replicas(found, worker) == then
     assert moves_between(autoscalers_of(found, WORKER), 1) == moves
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 import headroom_planner as headroom
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.cli import gate_formats, main
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.inventory.pool_limits import LimitSource, PoolLimits
@@ -127,7 +127,9 @@ def test_nodes_that_come_beside_evictions_are_not_played() -> None:
     cordoned = {**nodes[1], "spec": {"unschedulable": True}}
     held = workload("a", "old", 16, held=("q", "f"))
     snapshot = read([nodes[0], cordoned, *(held if one["kind"] == "Workload" else one for one in labelled)])
-    pools = growing(snapshot, (PoolLimits(name="gpu", source=LimitSource.GCLOUD, maximum=3, is_autoscaled=True),))
+    pools = growable_pools(
+        snapshot, (PoolLimits(name="gpu", source=LimitSource.GCLOUD, maximum=3, is_autoscaled=True),)
+    )
     assert pools
     pods = urgent(8, pods=2)
     assert asked(snapshot, pods).verdict is Verdict.STUCK

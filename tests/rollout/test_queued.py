@@ -20,7 +20,7 @@ from planner.remedies.make_room import MadeRoom, RoomRequest, make_room, notes
 from planner.remedies.plan_actions import MeasureKind
 from planner.remedies.player import PlanOutcome
 from planner.remedies.rollout_with_remedies import rollout
-from planner.remedies.single_rollout_plans import least
+from planner.remedies.single_rollout_plans import unbeaten_plans
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -379,10 +379,10 @@ def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -
 
     def search(cluster: Cluster, revision: Revision, *given: Any) -> tuple[PlanOutcome, ...]:
         played.append(revision)
-        return least(cluster, revision, *given)
+        return unbeaten_plans(cluster, revision, *given)
 
     monkeypatch.setattr("planner.remedies.readiness_plan_state.find_remedies", ways)
-    monkeypatch.setattr("planner.remedies.costless_action_search.least", search)
+    monkeypatch.setattr("planner.remedies.costless_action_search.unbeaten_plans", search)
     full = read([node("n", 2), *served_items(3, 1, 0)[1:]])
     found = plan.answer(full, PlanSettings(least_ready_percent=100))
     assert [one.kind for one in found.measures] == [MeasureKind.NODES]

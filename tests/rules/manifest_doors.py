@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.errors import NotKnownError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.object_records import Snapshot
@@ -55,5 +55,5 @@ def ask_doors(
         "resource": {"group": group, "version": version, "resource": f"{manifest['kind'].lower()}s"},
     }  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
-    at_webhook = review(cluster, read_request(body.encode()), growing(cluster, limits), now=NOW)
+    at_webhook = review(cluster, read_request(body.encode()), growable_pools(cluster, limits), now=NOW)
     return Doors(played=played, not_known=not_known, gate=at_gate, webhook=at_webhook)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.capacity.rollout_readiness import on_todays_nodes
 from planner.cli import main
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
@@ -173,7 +173,7 @@ def at_webhook(found: Snapshot, there: Item, other: Item, limits: tuple[PoolLimi
         "object": other, "oldObject": there, "resource": {"group": "apps", "version": "v1", "resource": f"{other['kind'].lower()}s"},
     }  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
-    said = review(found, read_request(body.encode()), growing(found, limits), now=found.taken_at)
+    said = review(found, read_request(body.encode()), growable_pools(found, limits), now=found.taken_at)
     if said.is_stuck:
         return {Verdict.STUCK}
     if said.silence is Silence.NOT_KNOWN:

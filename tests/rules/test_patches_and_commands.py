@@ -23,7 +23,7 @@ from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
 from planner.remedies import rollout_with_remedies
-from planner.remedies.patch_outcome import put
+from planner.remedies.patch_outcome import simulate_patch
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared_change import Scenario
 from planner.sources import demo
@@ -93,14 +93,14 @@ def test_memory_restarts_drift_and_rollout_get_one_answer_to_one_patch() -> None
     ],
 )
 def test_what_is_not_rolled_out_is_said_in_one_way(key: str, note: str) -> None:
-    found = put(demo.read(), key, {"spec": {}})
+    found = simulate_patch(demo.read(), key, {"spec": {}})
     assert (found.rollout, found.command, found.note, found.error) == (None, "", note, None)
 
 
 def test_what_the_api_server_refuses_is_said_and_kept() -> None:
     """A request above the limit: a note for those who suggest, the error itself for who typed it."""
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "x", "resources": {}}]}}}}
-    found = put(demo.read(), "Deployment/dev/api", patch)
+    found = simulate_patch(demo.read(), "Deployment/dev/api", patch)
     assert found.rollout is None
     assert found.error is not None
     assert found.note == f"The rollout can't be worked out: {found.error.what}."
@@ -197,7 +197,7 @@ def renamed(found: Snapshot, name: str) -> Snapshot:
 
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
 def test_a_hostile_container_name_stays_inside_its_field_of_the_yaml(name: str) -> None:
-    written = put(demo.read(), "Deployment/dev/none", replace(SUGGESTED, container=name).patch).patch_yaml
+    written = simulate_patch(demo.read(), "Deployment/dev/none", replace(SUGGESTED, container=name).patch).patch_yaml
     (container,) = yaml.safe_load(written)["spec"]["template"]["spec"]["containers"]
     assert container["name"] == name
     assert set(container) == {"name", "resources"}

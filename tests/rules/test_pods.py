@@ -12,7 +12,7 @@ from planner.capacity.rollout_readiness import overview
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory import cluster_oddities
 from planner.kubernetes.object_records import Snapshot
-from planner.kubernetes.pod_properties import LATE_SECONDS, ends_late, node_data, stays
+from planner.kubernetes.pod_properties import LATE_SECONDS, ends_late, must_not_move, node_data
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.questions import fleet
 from planner.rollout.admission import quota_covers
@@ -100,7 +100,7 @@ def test_repacking_and_the_spot_checklist_see_the_same_data(volumes: tuple[Item,
     checked = check_workload(found, found.workloads[0])
     (storage,) = (one for one in checked.checks if one.check is Check.STORAGE)
     assert storage.status.value == status
-    assert stays(found.pods[0]) is (status == "unsuitable")
+    assert must_not_move(found.pods[0]) is (status == "unsuitable")
 
 
 def test_an_empty_dir_in_memory_is_on_no_disk_and_drain_deletes_it_all_the_same() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity.hypothetical_node_groups import growing
+from planner.capacity.hypothetical_node_groups import growable_pools
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
@@ -132,7 +132,7 @@ def body_of(there: Item, manifest: Item) -> bytes:
 
 def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> WebhookReview:
     body = body_of(there, manifest)
-    pools = growing(cluster, case.limits)
+    pools = growable_pools(cluster, case.limits)
     found, hurried = (
         review(cluster, read_request(body), pools, policy=policy, now=NOW, tells_ways=tells) for tells in (True, False)
     )  # fmt: skip

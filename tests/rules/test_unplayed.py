@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from planner.inventory.manifest_comparison import Sameness, compared, is_same_pod, is_same_set
+from planner.inventory.manifest_comparison import Sameness, compare_objects, is_same_pod, is_same_set
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import read_unplayed
 from planner.kubernetes.accelerators import is_of_extender
@@ -15,7 +15,7 @@ from planner.kubernetes.kueue_managed_pods import named_queue
 from planner.kubernetes.object_records import EMPTY, FrozenMap, PodSpec, Template
 from planner.kubernetes.owners import HeldPods, held_below, unjudged, workload_keys
 from planner.kubernetes.pod_template_kinds import TEMPLATED, templated
-from planner.kubernetes.unknown_kind_requests import untold
+from planner.kubernetes.unknown_kind_requests import unmodelled_requests
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
@@ -39,11 +39,11 @@ def test_what_is_asked_for_beyond_the_pods_that_a_kind_tells() -> None:
                           "template": {"spec": {"containers": [gpu_container()]}}},
     }}  # fmt: skip
     row = templated("RayCluster", "ray.io/v1")
-    assert not untold(row, ray)
+    assert not unmodelled_requests(row, ray)
     more = deepcopy(ray) | {"extra": {"containers": [gpu_container(2)]}}
-    found = untold(row, more)
+    found = unmodelled_requests(row, more)
     assert (found.places, [one.amount for one in found.asked]) == (("extra",), [2])
-    assert [one.total for one in untold(None, ray).asked if one.resource == "nvidia.com/gpu"] == [1]
+    assert [one.total for one in unmodelled_requests(None, ray).asked if one.resource == "nvidia.com/gpu"] == [1]
 
 
 def test_who_admits_pods_is_told_by_a_label_or_a_gate() -> None:
@@ -74,10 +74,12 @@ def test_what_says_the_same() -> None:
     before = read_unplayed(shared, rollout())
     later = rollout() | {"status": {"phase": "Degraded"}}
     more = rollout(paused=False)
-    assert compared(read_unplayed(shared, later), before, row) is Sameness.SAME
-    assert compared(before, read_unplayed(shared, more), row) is Sameness.ASSUMED  # it says more than the manifest
-    assert compared(read_unplayed(shared, more), before, row) is Sameness.DIFFERENT
-    assert compared(read_unplayed(shared, rollout(2)), before, row) is Sameness.DIFFERENT
+    assert compare_objects(read_unplayed(shared, later), before, row) is Sameness.SAME
+    assert (
+        compare_objects(before, read_unplayed(shared, more), row) is Sameness.ASSUMED
+    )  # it says more than the manifest
+    assert compare_objects(read_unplayed(shared, more), before, row) is Sameness.DIFFERENT
+    assert compare_objects(read_unplayed(shared, rollout(2)), before, row) is Sameness.DIFFERENT
 
 
 def test_a_pod_and_a_replica_set_that_are_as_written() -> None:

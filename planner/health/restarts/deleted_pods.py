@@ -26,7 +26,7 @@ _OUTCOMES: Final = {
 }  # fmt: skip
 
 
-def gone(snapshot: Snapshot) -> tuple[Loop, ...]:
+def deleted_pod_loops(snapshot: Snapshot) -> tuple[Loop, ...]:
     """One entry a workload and cause, for pods the snapshot doesn't hold."""
     present = {(pod.namespace, pod.name) for pod in snapshot.pods}
     lost: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)

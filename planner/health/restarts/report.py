@@ -16,7 +16,7 @@ from planner.health.restarts.causes import diagnose, is_troubled
 from planner.health.restarts.container_case import TroubledCase, rank
 from planner.health.restarts.container_observations import ContainerCase, Population, cases
 from planner.health.restarts.container_pressure import pressure
-from planner.health.restarts.deleted_pods import gone
+from planner.health.restarts.deleted_pods import deleted_pod_loops
 from planner.health.restarts.kubelet_refusal_loops import LOOPING_SECONDS, Refusals, refusals
 from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.inventory.usage import Usage, usage_now
@@ -47,7 +47,7 @@ def _restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Rest
     groups = _groups(diagnosed)
     measured = usage_now(snapshot) if usages is None else usages
     used = usages_by_workload(snapshot, measured) if groups else {}
-    loops = [*(_loop(group, population, used) for group in groups), *gone(snapshot)]
+    loops = [*(_loop(group, population, used) for group in groups), *deleted_pod_loops(snapshot)]
     loops.sort(key=lambda loop: (_ORDER.index(loop.activity), -loop.restarts, loop.workload, loop.container))
     return RestartReport(
         loops=tuple(loops),

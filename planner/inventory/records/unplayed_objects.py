@@ -22,7 +22,7 @@ from planner.kubernetes.composite_kinds import FoundSet
 from planner.kubernetes.operator_update_rules import NOT_MODELLED, text_at
 from planner.kubernetes.pod_template_kinds import Templated, found_sets, group_count, templated
 from planner.kubernetes.pod_template_kinds import is_suspended as is_idle
-from planner.kubernetes.unknown_kind_requests import untold
+from planner.kubernetes.unknown_kind_requests import unmodelled_requests
 
 _NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
 
@@ -43,7 +43,10 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         raise InputError("it has no metadata.name")
     row = templated(kind, api_version)
     pods = _pods(shared, row, document) if row is not None else ()
-    is_told, is_suspended = row is not None and not untold(row, document), row is not None and is_idle(row, document)
+    is_told, is_suspended = (
+        row is not None and not unmodelled_requests(row, document),
+        row is not None and is_idle(row, document),
+    )
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
     noted = _noted(notes.pop(LAST_APPLIED, None)) or applied_part(document)

@@ -15,7 +15,7 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import listing
-from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled
+from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled_replicas
 from planner.kubernetes.object_records import Snapshot, Workload
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.requests import pod_requests
@@ -73,7 +73,9 @@ def lenders(
         asks = pod_requests(other.template.spec)
         if other.owner is not None or (lacking and not any(name in asks for name in lacking)) or not may(other):
             continue
-        replicas_left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
+        replicas_left = tuple(
+            n for n in range(other.replicas - 1, -1, -1) if keeps_replicas(cluster.snapshot, other, n)
+        )
         if replicas_left:
             candidates.append(Lender(workload=other, replicas=replicas_left, bound=_bound(cluster, other)))
     candidates.sort(key=lambda lender: (lender.bound, lender.workload.key))
@@ -107,13 +109,13 @@ def ways(cluster: Cluster, revision: Revision, cut: list[str], *, is_alone: bool
         fewer = fewer[: limits.OWN_PODS.most]
         cut.append(limits.OWN_PODS.reached(workload=workload.name, number=workload.replicas))
     for number in fewer:
-        if stays(cluster.snapshot, workload, number):
+        if keeps_replicas(cluster.snapshot, workload, number):
             yield LeverPosition(title=f"scaled to {number} first, and back afterwards", replicas=number)
 
 
-def stays(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
+def keeps_replicas(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
     """Whether no autoscaler sets other replicas as soon as it looks."""
-    return settled(snapshot, replace(workload, replicas=replicas)) == replicas
+    return settled_replicas(snapshot, replace(workload, replicas=replicas)) == replicas
 
 
 def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
@@ -147,7 +149,11 @@ def own_pods(case: StuckRollout) -> Iterator[Remedy]:
     if rivals(case.run, workload.key, shape, least_priority=least):
         return
     fewer = workload.replicas - 1
-    run = case.attempt(replace(workload, replicas=fewer)) if stays(case.cluster.snapshot, workload, fewer) else None
+    run = (
+        case.attempt(replace(workload, replicas=fewer))
+        if keeps_replicas(case.cluster.snapshot, workload, fewer)
+        else None
+    )
     if run is None or not has_room(run, shape, 1):  # for the one that comes back
         return
     if _comes_to_rest(case, before, fewer):

@@ -38,14 +38,14 @@ from planner.scheduling.template_node import empty_copy
 
 
 # ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
-def grown(cluster: Cluster, likes: Sequence[Node]) -> Cluster:
+def with_more_nodes(cluster: Cluster, likes: Sequence[Node]) -> Cluster:
     """With one more node like each of these, empty but for what DaemonSets take."""
     return cluster.grown(tuple(empty_copy(cluster, like, i) for i, like in enumerate(likes))) if likes else cluster
 
 
 def grown_by(cluster: Cluster, like: Node, number: int) -> Cluster:
     """With so many more like one."""
-    return grown(cluster, [like] * number)
+    return with_more_nodes(cluster, [like] * number)
 
 
 class MoreNodes(Record, eq=False):
@@ -86,7 +86,7 @@ class Growing(Record):
     limit: NodePool | None
 
 
-def growing(
+def growable_combination(
     cluster: Cluster, revisions: Sequence[Revision], shapes: Sequence[Shape], pools: Sequence[NodePool], cut: list[str], *, past_limits: bool
 ) -> Iterator[Growing]:  # fmt: skip
     """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""

@@ -36,7 +36,7 @@ def with_bounds(cluster: Cluster, bounds: Bounds) -> Cluster:
     return cluster.with_snapshot(replace(snapshot, resource_quotas=quotas))
 
 
-def lifted(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
+def without_quotas(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
     """With no bound at all in these namespaces: what is used then says how large the quotas have to be."""
     quotas = (quota for quota in cluster.snapshot.resource_quotas if quota.namespace in namespaces)
     return with_bounds(cluster, {(of.namespace, of.name, key): UNBOUNDED for of in quotas for key in of.hard})
@@ -45,7 +45,7 @@ def lifted(cluster: Cluster, namespaces: Collection[str]) -> Cluster:
 Raised = tuple[str, str, str, int, int]
 
 
-def raised(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[Raised]:
+def binding_quotas(snapshot: Snapshot, run: Run, namespaces: Collection[str]) -> Iterator[Raised]:
     """Namespace, quota, resource, today's bound and the most that is used in a run, of the quotas that stood in the way."""
     for quota in snapshot.resource_quotas:
         used = run.simulation.admission.most_used.get((quota.namespace, quota.name), {})
@@ -60,14 +60,14 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     workload, snapshot = case.workload, case.cluster.snapshot
     if is_unstated(case.run, workload.key):
         return
-    free = case.attempt(workload, lifted(case.cluster, {workload.namespace}))
+    free = case.attempt(workload, without_quotas(case.cluster, {workload.namespace}))
     if free is None:
         return
     admission = free.simulation.admission
     pod_usage = usage(admission.prepare(workload.namespace, workload.template.spec, workload.template.labels))
     live = sum(1 for p in case.run.pods[workload.key] if not p.is_terminating)
     pods = max(1, rolling_limits(workload)[0], workload.replicas - live)
-    most = list(raised(snapshot, free, {workload.namespace}))
+    most = list(binding_quotas(snapshot, free, {workload.namespace}))
     surged = []
     for space, name, key, bound, peak in most:
         with_surge = min(peak, admission.used_at_first[space, name].get(key, 0) + pods * pod_usage.get(key, 0))

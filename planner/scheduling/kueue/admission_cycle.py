@@ -149,7 +149,7 @@ def run(
     done = []
     order = _fairly(entries) if state.rules.fair is not None else sorted(entries, key=_turn)
     for cycle_entry in order:
-        if use := _process(state, cycle_entry, evicted_by_key):
+        if use := _admit_or_requeue(state, cycle_entry, evicted_by_key):
             cycle_entry.queue.add_all(use)
             promised.append((cycle_entry.queue, use))
         done.append(cycle_entry)
@@ -175,7 +175,7 @@ def _placed_sets(
             yield state.places[flavor], sets[assigned_set.name], dict(assigned_set.places)
 
 
-def _process(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key: dict[str, AdmittedWorkload]) -> Use:
+def _admit_or_requeue(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key: dict[str, AdmittedWorkload]) -> Use:
     """What becomes of one, and what it takes for the rest of the cycle.
 
     Sources: `processEntry`, `updateAssignmentIfNeeded`: what was worked out with all others as they were is worked out anew where another one

@@ -33,9 +33,9 @@ from planner.scheduling.kueue.queue_state import (
     FINISHED,
     RESERVED,
     in_order,
+    is_pending,
     queued_at,
     state_of,
-    waits,
     wanting,
 )
 from planner.scheduling.kueue.requests import as_counted
@@ -166,7 +166,7 @@ def _standing(kueue_play: _Play, snapshot: Snapshot) -> None:
     into = {(queue.namespace, queue.name): queue for queue in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
     for workload in as_counted(snapshot):
-        if waits(workload):
+        if is_pending(workload):
             local = into.get((workload.namespace, workload.queue))
             name = local.cluster_queue if local is not None else ""
             of_queue.setdefault(name, []).append((wanting(workload, name), workload))

@@ -32,7 +32,7 @@ from planner.scheduling.kueue.pending_workload import (
     Possible,
     SetGiven,
     Wanting,
-    asks,
+    requests_per_pod,
     spare,
 )
 
@@ -111,7 +111,7 @@ class Assigner:
         return Assignment(sets=tuple(set_assignments), use=use, borrow=borrow, mode=mode)
 
     def _asked(self, queued_set: QueuedSet) -> dict[str, int]:
-        wants = {name: amount * queued_set.count for name, amount in asks(queued_set).items()}
+        wants = {name: amount * queued_set.count for name, amount in requests_per_pod(queued_set).items()}
         if self._queue.group_of(PODS) is not None:
             wants[PODS] = queued_set.count
         return wants
@@ -241,7 +241,7 @@ class Assigner:
                 else ""
             )
         if not flavor.topology:
-            is_met = any(amount and name in group.resources for name, amount in asks(queued_set).items())
+            is_met = any(amount and name in group.resources for name, amount in requests_per_pod(queued_set).items())
             return f"flavor {flavor.name} has no topology" if is_met else ""
         levels = self._flavors.levels.get(flavor.name)
         if levels is not None and queued_set.level and queued_set.level not in levels:

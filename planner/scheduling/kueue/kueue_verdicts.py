@@ -33,7 +33,7 @@ def rules_of(snapshot: Snapshot) -> Rules:
 
 
 @once_a_snapshot
-def played(snapshot: Snapshot) -> dict[str, KueueVerdict]:
+def verdicts_of(snapshot: Snapshot) -> dict[str, KueueVerdict]:
     """Of every workload that waits, once a snapshot."""
     return play(snapshot, rules_of(snapshot))
 

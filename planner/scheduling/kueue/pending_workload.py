@@ -28,7 +28,7 @@ def asked_of(spec: Same[PodSpec]) -> Mapping[str, int]:
     return {**named, **pod_requests(spec.value)}
 
 
-def asks(queued_set: QueuedSet) -> Mapping[str, int]:
+def requests_per_pod(queued_set: QueuedSet) -> Mapping[str, int]:
     """What each pod of a set asks for."""
     return asked_of(Same(queued_set.spec)) if queued_set.asks is None else queued_set.asks
 

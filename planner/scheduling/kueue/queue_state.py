@@ -62,7 +62,7 @@ def held_by(workload: QueuedWorkload) -> AdmittedWorkload | None:
     )  # fmt: skip
 
 
-def waits(workload: QueuedWorkload) -> bool:
+def is_pending(workload: QueuedWorkload) -> bool:
     """Whether it wants quota and has none."""
     return workload.is_wanted and not workload.is_said(FINISHED) and not workload.is_said(RESERVED)
 

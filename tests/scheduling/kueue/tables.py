@@ -25,7 +25,7 @@ from planner.scheduling.kueue.flavor_assignment import Assigner, fewer
 from planner.scheduling.kueue.pending_workload import Mode, Possible, Wanting, asked_of
 from planner.scheduling.kueue.preemption import targets
 from planner.scheduling.kueue.preemption_candidates import Rules
-from planner.scheduling.kueue.queue_state import in_order, state_of, waits, wanting
+from planner.scheduling.kueue.queue_state import in_order, is_pending, state_of, wanting
 
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]
@@ -219,7 +219,7 @@ def _by_queue(objects: Snapshot) -> dict[str, list[Any]]:
     into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
     found: dict[str, list[Any]] = {}
     for one in objects.queued_workloads:
-        if waits(one) and (queue := into.get((one.namespace, one.queue))):
+        if is_pending(one) and (queue := into.get((one.namespace, one.queue))):
             found.setdefault(queue, []).append(wanting(one, queue))
     return {name: in_order(some) for name, some in found.items()}
 
