@@ -69,6 +69,7 @@ def _spec(node: Node, room: Amounts) -> dict[str, Any]:
         for name, amount in room.items()
         if amount and name != PODS and not name.startswith(_OF_VOLUMES)
     }
+    # Without the pool and the zone the placeholder may fit any other node, and this pool keeps nothing spare.
     selector = {key: node.labels[key] for key in (pool_label(node) or INSTANCE_TYPE, ZONE) if node.labels.get(key)}
     tolerations = [
         {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}

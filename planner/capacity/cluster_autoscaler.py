@@ -130,8 +130,10 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
     larger = cluster.grown(tuple(renamed_node(node, name) for name in names))
     new = [larger.node_index[name] for name in names]
     tried = state.over(larger)
+    # All new nodes are in the arrays at once (a larger cluster is compiled anew), shut until the packing needs them.
     for place in new:
         tried.shut(place)
+    # Affinity and spread may refuse even an empty node: asked once a shape, on the first new node.
     shapes = {shape: shape_for_grown_cluster(larger, shape) for shape in takes}
     tried.open(new[0])
     takes = {shape for shape, pod_count in shapes.items() if fails_on(tried, pod_count, new[0]) == Fails.NOTHING}

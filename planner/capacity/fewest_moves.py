@@ -130,6 +130,7 @@ class _MoveSearch:
                 self.home[number] = node
                 self.on[node].append(number)
         self._largest = np.maximum(cluster.allocatable.max(axis=1, initial=1), 1)
+        # A pod's size is its largest share of the largest node: bytes and GPUs can't be compared otherwise.
         self._size = {
             number: max((amount / int(self._largest[row]) for row, amount in shape.asks), default=0.0)
             for number, shape in self.shape_of.items()

@@ -145,6 +145,7 @@ def fragments(cluster: Cluster) -> Fragments:
     kinds = [replace(kind, room=kind.room * is_offered) for kind in _kinds(cluster, resource)]
     expected = free.astype(np.float64)
     total = sum(kind.weight for kind in kinds)
+    # A free GPU is fragmented by the chance that a pod drawn from the mix doesn't fit its node.
     if kinds:
         runs = np.sum([kind.weight * (kind.room > 0) for kind in kinds], axis=0) / total
         expected = free * (1.0 - runs)

@@ -340,6 +340,7 @@ def added_gpus_and_cost(parts: list[GatedWorkload]) -> tuple[int, Nouns, float |
     nouns = either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
     gpus = max(0, sum(part.more_gpus for part in parts), *(part.extra_gpus for part in parts))
     more, added = [part.more_usd_per_month for part in parts], [part.added_usd_per_month for part in parts]
+    # One unknown price makes the sum unknown: the rest is only a lower bound, and would read like the cost.
     priced = [cost for cost in (*more, *added) if cost is not None]
     return (
         gpus,

@@ -125,6 +125,7 @@ def _with_unoffered(cluster: Cluster, lines: Sequence[GpuModelLine]) -> list[Gpu
                 ),
                 None,
             )
+            # Pending pods of a resource that no node offers have a line without a model: merged, or it is listed twice.
             pending = model_lines.pop(waiting).pending if waiting is not None else 0
             line = GpuModelLine(
                 model=model,

@@ -335,6 +335,7 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
     most = 1 if shape.host_ports else int(_UNLIMITED)
     for term in shape.anti_affinity:
         if term.matches(state.cluster, shape.namespace, shape.labels):
+            # Two nodes with one hostname label are one domain: a pod on one keeps the next off both.
             if term.topology_key != HOSTNAME or len(state.cluster.domains(HOSTNAME).values) != state.cluster.node_count:
                 return None
             most = 1
@@ -417,6 +418,7 @@ def _one_by_one(state: State, groups: Iterable[_Group], seed: int, most: int) ->
     message, number = "", 0
     for group in groups:
         units = sum(units_of_attempt(shape) * pod_count for shape, pod_count in group)
+        # The budget ends the count before a group begins: half a group would leave pods that nothing counts.
         if failed is not None or budget.left < units or number >= most:
             break
         budget.spend(units)
@@ -691,6 +693,8 @@ def _by_quotas(cluster: Cluster, pod_shape: PodShape, spec: PodSpec) -> tuple[in
         counted += [(key, amount, len(pod_shape.retained)) for key, amount in of_claims.items()]
         for key, amount, without in counted:
             if amount and key in quota.hard:
+                # Claims that exist already (a StatefulSet's retained ones) aren't created again, so that no quota is
+                # asked.
                 admissible = without + max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
                 if limit is None or admissible < limit:
                     limit, name = admissible, quota.name

@@ -94,8 +94,9 @@ def pools_without_limits(pools: Sequence[NodePool]) -> list[str]:
 def unmatched_pool_list(pools: Sequence[NodePool]) -> dict[str, str]:
     """Pools of a list that names none of those that the cluster's nodes are of, and what isn't known so: it may be another cluster's."""
     unknown_pools: dict[str, str] = {}
-    for is_his in (True, False):
-        kin = [pool for pool in pools if (is_karpenters(pool) or pool.kind == KARPENTER.pool_kind) is is_his]
+    # NodePools and node groups are lists of their own: one that names no pool of the other kind isn't foreign for that.
+    for is_karpenter in (True, False):
+        kin = [pool for pool in pools if (is_karpenters(pool) or pool.kind == KARPENTER.pool_kind) is is_karpenter]
         listed = [pool for pool in kin if pool.source not in _TELL_SOME]
         used_pools = [pool.name for pool in kin if pool.nodes and pool.kind != UNLABELLED]
         if used_pools and listed and not any(pool.nodes for pool in listed):
@@ -145,6 +146,7 @@ def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup,
         since = f"launched {ago} ago" if at is not None else "launched" if claim.allocatable else "not launched"
         what = f"1 node{f' of pool {of}' if of else ''} is on its way (NodeClaim {claim.name}, {since})"
         yield from ((group, what) for group in _claimed(cluster, claim, waiting))
+    # Beyond the limit it is only sure that nodes come: any node that the pod fits is then possible.
     if more := claims[LIMITS.claims_alone :]:
         what = f"{count(len(more), 'more node')} {plural(len(more), 'is', 'are')} on {plural(len(more), 'its', 'their')} way (NodeClaims)"
         yield from ((group, what) for group in _made_to_measure(cluster, waiting, LimitSource.KARPENTER))

@@ -139,6 +139,8 @@ class Provisioner:
             claim = _Claim(pool=pool, options=options)
             if options and self._join(cluster, state, claims, claim, shape):
                 claims.append(claim)
+                # Which of the types is launched is open until the end, so that Karpenter takes the largest off the
+                # NodePool's limits (`subtractMax`, karpenter `pkg/controllers/provisioning/scheduling/scheduler.go`).
                 largest = {name: max(option.type.capacity.get(name, 0) for option in claim.options) for name in budget}
                 for name in budget:
                     budget[name] -= 1 if name == _NODES else largest[name]
@@ -206,6 +208,7 @@ class Provisioner:
             return ""
         requests = {**pod_requests(waiting.spec), PODS: 1}
         made_to_measure = InstanceType(name="", capacity=FrozenMap(requests))
+        # A NodePool at its limit brings no machine, whatever the list of types lacks.
         if not _is_within(made_to_measure, self._remaining(pool)):
             return ""
         field_ = INSTANCE_TYPE if types is not None else "spec.template.spec.requirements"
@@ -258,6 +261,7 @@ def _allowed(
         node = renamed_node(option.template, name)
         larger = cluster.grown((*nodes, node))
         tried = state.over(larger)
+        # Pods of claims have no node yet: put there, or two replicas that exclude each other would share a claim.
         for each, other in zip(nodes, others, strict=True):
             for other_shape in other.shapes:
                 tried.add(shape_for_grown_cluster(larger, other_shape), larger.node_index[each.name])

@@ -107,6 +107,7 @@ def movable(cluster: Cluster, least: MoveObjective = MoveObjective.MOVES, prices
 
 def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) -> Stays | None:
     node = cluster.node_index.get(pod.node_name)
+    # A kubelet that doesn't answer never confirms the end of an evicted pod: its room stays taken.
     if node is not None and not is_ready(cluster.nodes[node]):
         return Stays.NODE
     if pod.owner is None:

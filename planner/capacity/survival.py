@@ -398,10 +398,13 @@ class _SpareSearch:
         if pool and self._in_vain[pool] >= LIMITS.spare_in_vain:
             return None
         away = set(lost.nodes) if lost.scope is not Scope.NODE else set()
+        # A pool's spot capacity is lost at once: spare nodes of the same pools would go with it.
         if lost.scope is Scope.SPOT:
             pools = {node_pool(self.cluster.nodes[place]) for place in lost.nodes}
             away |= {place for place in self._usd if node_pool(self.cluster.nodes[place]) in pools}
         shapes = frozenset(outcome.shapes.items())
+        # Losses that leave the same pods pending have the same spare: tried before a search, since most nodes of a pool
+        # are alike.
         spares = self._known.get(shapes)
         if spares and not away.intersection(place for place, _ in spares) and self._does(lost, spares):
             return spares
@@ -484,6 +487,8 @@ class _SpareSearch:
             return NONE, not broken
         covered = [lost for lost, spares_of_loss in broken if spares_of_loss]
         is_sure = all(self._does(lost, spares) for lost in covered)
+        # The largest count of each pool is enough for every loss, but one loss's spare may serve another: fewer are
+        # tried.
         spares = self._fewer(covered, spares) if is_sure else spares
         return spares, is_sure and len(covered) == len(broken)
 

@@ -173,6 +173,8 @@ def _upgraded(case: ChangeCase, later_event: Later, prepared: Prepared) -> tuple
         )
     words = f"pool {pool.name} is upgraded in {count(len(batches), 'step')} ({way.how})"
     stages: list[Happening] = []
+    # A stage takes the last batch's old nodes away, and brings its new nodes and the surge of the next batch at once;
+    # the last stage only ends the last batch.
     for step, (before, now) in enumerate(zip([_NOBODY, *batches], [*batches, _NOBODY], strict=True)):
         old_nodes, names = before.nodes, now.nodes
         come = tuple(node.name for node in (*before.again, *now.ahead))

@@ -205,6 +205,7 @@ def _lasts(run: Run, coming: Sequence[_Coming], buffer_pods: Sequence[LivePod]) 
             state.open(place)
     on_it = ((node, pod) for node in range(cluster.node_count) for pod in simulation.pods.on(node))
     used = {node for node, pod in on_it if not kind_in(pod.owner).is_per_node}
+    # Pods that are still pending, and buffers' placeholders, make a node needed though no pod runs there yet.
     used |= nodes_for(state, (*(run.waiting if _pushes(run) else ()), *buffer_pods), used)
     names = {name for arrival in coming for name in arrival.group.pool.nodes}
     places = {cluster.node_index[name] for name in (*names, *(arrival.node.name for arrival in coming))}

@@ -282,6 +282,7 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     new_pods = sorted(
         (pod for pod in snapshot.pods if pod.owner and pod.owner.uid in theirs), key=lambda pod: pod.created_at or 0.0
     )
+    # Sorted by age, so that each DaemonSet's newest pod, which is of its latest revision, is written last.
     latest = {pod.owner.uid: pod.labels.get(CONTROLLER_REVISION_HASH, "") for pod in new_pods if pod.owner}
     pods = (_daemon_pod(workload, node, latest.get(workload.uid, "")) for workload, node in coming)
     merged = tuple(sorted((*snapshot.nodes, *nodes), key=lambda node: node.name))
@@ -640,6 +641,7 @@ def way_of_upgrading(case: ChangeCase) -> UpgradePace:
     pool, settings = case.pool(), case.change.settings()
     upgrade = pool.upgrade or UpgradeSettings()
     quota = int(settings["quota"]) if "quota" in settings else None
+    # A change that names surge or unavailable asks for a surge upgrade, whatever the pool's own strategy is.
     is_blue_green = upgrade.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}
     surge_nodes = pool.node_count if is_blue_green else int(settings.get("surge", upgrade.max_surge))
     lacks = f": it needs {surge_nodes} more {plural(surge_nodes, 'node')} and the quota lets in {quota}"

@@ -112,6 +112,7 @@ def _summed(
     begun = {cluster: min(of) for cluster, of in days_by_cluster.items() if of}
     for day in days:
         last |= {cluster: day for cluster, of in days_by_cluster.items() if day in of}
+        # A sum without a cluster that joins later would look like growth on the day it joins.
         if any(day - last[cluster] > CARRIED_DAYS for cluster in last) or any(day < start for start in begun.values()):
             continue
         total: dict[K, list[float]] = {}
@@ -190,6 +191,7 @@ def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
     return tuple(
         DayOfMoney(
             day=date.fromordinal(day).isoformat(),
+            # NaN differs from itself: one snapshot without a known amount makes the day's mean unknown.
             cost_usd=None if line[""][0] != line[""][0] else line[""][0],
             idle_usd=None if line[""][1] != line[""][1] else line[""][1],
         )
@@ -204,6 +206,7 @@ def days_of_verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...
         if number.metric == "workloads":
             day = datetime.fromtimestamp(number.taken_at, zone).toordinal()
             taken_at, counts = last[number.cluster].get(day, (number.taken_at, {}))
+            # The last snapshot of a day stands for it: a later one drops what earlier ones counted.
             counts = {} if number.taken_at > taken_at else counts
             counts[number.about] = [number.value or 0.0]
             last[number.cluster][day] = (number.taken_at, counts)

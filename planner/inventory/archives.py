@@ -407,6 +407,7 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
         for piece in pieces:
             while True:
                 if stream.eof:
+                    # After the end come zeros that some writers pad with, or the next stream of a file of several.
                     if not piece.strip(b"\0"):
                         break
                     stream = make()

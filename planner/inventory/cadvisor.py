@@ -59,6 +59,7 @@ def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:
     node = None
     for name, labels, value in _samples(text):
         field = _FIELDS.get(name)
+        # The root cgroup is the whole node, kubelet and system daemons included.
         if field == "working_set_bytes" and labels.get("id") == "/":
             node = value
         key = (labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", ""))

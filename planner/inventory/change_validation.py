@@ -116,6 +116,7 @@ def _check_containers(workload: Workload, old_containers: set[Container]) -> Non
     spec = workload.template.spec
     names = [container.name for container in (*spec.containers, *spec.init_containers)]
     for container in (*spec.containers, *spec.init_containers):
+        # What is there already was accepted once: the API server's rules may be newer than the object.
         if container in old_containers:
             continue
         if not container.name or names.count(container.name) > 1:

@@ -337,6 +337,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
         candidates = by_namespace[workload.namespace]
         for key, value in labels.items():
             few = by_label.get((workload.namespace, key, value), [])
+            # Only workloads with the rarest of its labels are compared: all pairs of a large namespace are too many.
             candidates = min(candidates, few, key=len)
         others = [
             candidate.key

@@ -179,6 +179,7 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
         When the text isn't JSON or YAML, is cut off, or holds something that isn't an object.
     """
     objects: list[dict[str, Any]] = []
+    # A stack, reversed so that objects keep the file's order whatever Lists they are in.
     pending_values = values_of(text, where, repeated)[::-1]
     while pending_values:
         document = pending_values.pop()

@@ -38,6 +38,7 @@ def through(
         return None
     before = snapshot.workload(DEPLOYMENT.key(live_object.namespace, f"{live_object.name}-{updates.through}"))
     worker = snapshot.workload(DEPLOYMENT.key(live_object.namespace, f"{live_object.name}-{updates.through}-worker"))
+    # A model on several nodes has a second Deployment that changes along with the first: that isn't followed.
     if before is None or worker is not None or before.owner is None or before.owner.uid != live_object.uid:
         return None
     manifest_object = read_unplayed(Shared(), document)

@@ -75,6 +75,8 @@ def _replica_sets(snapshot: Snapshot) -> list[ReplicaSet]:
     replica_sets = []
     for (namespace, name, uid), owned in sorted(pods.items()):
         template_hash = owned[0].labels.get(POD_TEMPLATE_HASH, "")
+        # A ReplicaSet is called after its Deployment and the hash that its pods carry: without the hash the
+        # Deployment's name is left.
         deployment = deployments.get((namespace, name.removesuffix(f"-{template_hash}")))
         if template_hash and name.endswith(f"-{template_hash}") and deployment is not None:
             replica_sets.append(_replica_set(deployment, name, uid, template_hash, owned))

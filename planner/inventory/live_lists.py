@@ -161,6 +161,7 @@ class _Digests:
         for digest in touched_digests:
             if not number[digest]:
                 del number[digest]
+        # Each insertion moves the rest of the list: from so many changes on one sort is cheaper.
         if len(touched_digests) > len(self.in_order) // 16 + _FEW:
             self.in_order = sorted(number)
             return

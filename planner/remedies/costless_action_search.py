@@ -303,6 +303,7 @@ class FreeMeasures:
                 self.state.doubt(f"After {names}, {listing([short_name(name) for name in late])} can't be rolled out.")
                 return
         self.state.turns = turns
+        # Each order names the turns before its own: with others put first, all are made anew.
         for place, (taken_measure, _) in enumerate(self.state.taken):
             if taken_measure.kind is MeasureKind.ORDER:
                 measure, effect = order_measure(

@@ -39,6 +39,7 @@ def room_made(case: PlanCase) -> RoomMade:
                 room_plan, snapshot_after = room_for(cluster.snapshot, RoomRequest(like=pod, number=number))
         except TooLargeError:
             return RoomMade(moved=tuple(moved), doubt=limits.MOVES_UNITS.reached())
+        # Where so many places can't be made in every draw, more can't either.
         if len(room_plan.starts) < number or room_plan.held < room_plan.draws:
             if not moved and not room_plan.starts and (room_plan.is_most or room_plan.doubts):
                 return RoomMade(doubt="; ".join(str(doubt.why) for doubt in room_plan.doubts))

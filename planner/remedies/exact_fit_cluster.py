@@ -404,6 +404,7 @@ class Files:
             add(key)
         order: list[str] = []
 
+        # `above` ends cycles: two workloads with affinity to each other's pods would recurse forever.
         def put(key: str, above: tuple[str, ...] = ()) -> None:
             for other in (*self.stands[key].beside, *self.stands[key].near):
                 if other not in (*above, key):
@@ -511,6 +512,7 @@ class _Making:
                 domain = near.domain
             hosts = []
             for pod in stand.unit:
+                # Hosts that the pod names exist once each: once all have been made, further pods share them in turn.
                 again = units[number % len(stand.hosts)][0] if len(stand.hosts) in range(1, number + 1) else None
                 host = near if near is not None and stand.beside else shared or again or self._host(stand, domain)
                 if stand.is_on_one_node:
@@ -542,6 +544,7 @@ class _Making:
         for key in dict.fromkeys((ZONE, *self.keys)):
             values = stand.values if key in stand.keys else ()
             value = values[domain % len(values)] if values else f"{key.rpartition('/')[2]}-{domain + 1}"
+            # A pod whose affinity says DoesNotExist of the key could run on no node that has it.
             if key not in labels and not _forbids(spec, key):
                 labels[key] = value
         host = _Host(name, {HOSTNAME: name, OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, domain)
@@ -837,6 +840,8 @@ def _labels_for(spec: PodSpec) -> Labels | None:
             elif requirement.operator in ("Gt", "Lt"):
                 more = 1 if requirement.operator == "Gt" else -1
                 labels.setdefault(requirement.key, str((as_integer(value) or 0) + more))
+        # NotIn, DoesNotExist and terms that contradict aren't solved for: kube-scheduler's rule says whether these
+        # labels do.
         if node_affinity_matches(spec, {OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, spec.node_name):
             return FrozenMap(labels)
     return None

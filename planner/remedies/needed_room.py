@@ -311,6 +311,7 @@ def roomier(files: Files, snapshot: Snapshot, places: Sequence[RoomPlace]) -> Sn
         counts = {
             place.workload: max(1, sum(keys[pod.uid] == place.workload for pod in snapshot.pods) // len(stand.unit))
         }
+        # The exact-fit cluster is built with and without the places: nodes that only the first has are the room itself.
         bare = {node.name for node in files.cluster(counts).nodes}
         for node in files.cluster(counts, [place] * times).nodes:
             if node.name not in bare:
@@ -377,6 +378,7 @@ def _shares(files: Files, needs: Mapping[str, int], total: int, roomiest: str) -
         (first, limits.OWN_SHARES.most if roomiest else limits.DISTRIBUTIONS.most),
         (last, limits.DISTRIBUTIONS.most),
     ):
+        # Each of the two walks has a limit of its own: what the first has yielded doesn't count against the second.
         most += len(seen_shares)
         for numbers in islice(share_numbers, limits.WALKED.most):
             if sum(numbers) != total or len(seen_shares) >= most:
@@ -464,6 +466,7 @@ def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], unit
     is_one = len(need.pods) == 1 and len(stand.unit) == 1 and len(spec.containers) == 1 and not spec.init_containers
     if need.need is not Need.ROOM or not is_one or spec.overhead:
         return None
+    # On their own node a DaemonSet's old and new pod stand side by side: all of them must fit the spare of one node.
     times = need.pods[0].count if need.is_on_its_node else 1
     less = {
         name: spare.get(name, 0) // times

@@ -146,6 +146,8 @@ class SpareNodes:
             return False
         new = [(replace(measure, makes=()), effect) for measure, effect in self.state.taken[first:]]
         nodes = [change for change in new if change[0].kind is MeasureKind.NODES]
+        # Which node makes which workload ready can't be told apart: the last one gets all of them, after what costs
+        # nothing.
         last, effect = nodes.pop()
         free = [change for change in new if change[0].kind is not MeasureKind.NODES]
         self.state.taken[first:] = [*free, *nodes, (replace(last, makes=tuple(lacking)), effect)]

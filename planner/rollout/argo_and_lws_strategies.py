@@ -55,6 +55,7 @@ def recreate_way(workload: Workload) -> Iterator[OwnWay]:
 def own_ways(workload: Workload) -> Iterator[OwnWay]:
     """What to try, the least change first; none for a blue-green, which has both sets whole whatever it says."""
     strategy, canary = workload.strategy, workload.strategy.canary
+    # A blue-green has both sets whole at once: no surge or unavailable makes it need less.
     if workload.replicas == 0 or strategy.blue_green is not None:
         return
     if canary is not None and canary.is_routed:

@@ -70,6 +70,8 @@ def timeouts(
         timeouts_by_key = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
     for release in filter(None, map(flux_release, objects)):
         named = [controller for controller in workloads if applies(release, controller)]
+        # A HelmRelease doesn't list what its chart makes: where no workload names it, all of its target namespace may
+        # be its own.
         chosen = named or [controller for controller in workloads if controller.namespace == release.target_namespace]
         governing |= {release.key} if chosen else set()
         if release.seconds is not None:
@@ -103,6 +105,7 @@ def timeouts_of(cluster: Cluster, workload: Workload) -> Iterator[DeployTimeout]
     for release in releases:
         if release.seconds is not None and waits_for(release, workload):
             yield _of_release(release, release.seconds)
+    # A release that was read has told its timeout; the labels below would only give the default.
     if any(release.kind == HELM for release in releases):
         return
     name = workload.labels.get(f"{GROUPS[HELM]}/name")

@@ -43,6 +43,7 @@ def offered_twice(cluster: Cluster) -> tuple[TwiceOffered, ...]:
         for resource, amount in cluster.nodes[node].allocatable.items():
             row = accelerator(resource)
             if amount and row is not None and unit(resource) is Unit.DEVICE and row.vendor == _vendor(driver):
+                # An unhealthy device may be missing under one of the two names: the longer list is the hardware.
                 count = max(amount, len(devices))
                 twice = TwiceOffered(node=node, resource=resource, driver=driver, devices=tuple(devices), count=count)
                 offers.append(twice)

@@ -259,6 +259,7 @@ def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
     leaders = workloads_by_key(cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
     set_presence = cluster.snapshot.presence.get(STATEFUL_SET.name)
     if leaders is None or set_presence is not Presence.PRESENT:
+        # All StatefulSets were read and its leaders' isn't among them: the controller hasn't made it yet.
         is_new = set_presence is Presence.PRESENT and workload.replicas > 0
         return InFlight(of=workload, is_untold=not is_new) if is_new or workload.status_replicas else None
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]

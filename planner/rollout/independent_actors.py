@@ -308,6 +308,7 @@ def comes_up(node: Node, resource: str) -> float:
         return 0
     if has or is_virtual(node) or not gpu_model(node):
         return max(0, node.capacity.get(resource, 0) - has)
+    # How many it will have isn't known: any request may then be met.
     return (sharing(node, resource) is Sharing.WHOLE and physical_gpus(node)) or inf
 
 

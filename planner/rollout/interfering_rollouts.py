@@ -154,6 +154,7 @@ def _beside(cluster: Cluster, same_workloads: tuple[Same[Workload], ...], bound:
     if not remaining_flights.any():
         return ()
     met = _met(cluster, others, changed) & remaining_flights
+    # Where both fit at once wherever either may go, the order decides nothing and the run is the same without them.
     if len(changed) == 1 and met.any() and _has_room(cluster, others, met, changed[0]):
         return ()
     return tuple(compress(others.flying, met.tolist()))

@@ -187,6 +187,8 @@ def _aligned(container: Container, kubelet: KubeletConfiguration, *, is_guarante
     """What the kubelet gives a container by NUMA node: devices, whole CPUs, and 1 for its memory."""
     amounts = {name: amount for name, amount in container.requests.items() if is_extended_resource(name) and amount}
     millicores = container.requests.get(CPU, 0)
+    # Only whole CPUs of Guaranteed pods are exclusive and have a NUMA node; all else shares one pool
+    # (`policy_static.go` `guaranteedCPUs`).
     if is_guaranteed and kubelet.is_cpu_static and millicores and not millicores % _CORE:
         amounts[CPU] = millicores // _CORE
     if is_guaranteed and kubelet.is_memory_static and container.requests.get(_MEMORY, 0):
@@ -206,6 +208,7 @@ def _whole_cores(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
     ):
         return ""
     cpu_requests = [container.requests.get(CPU, 0) for container in (*spec.init_containers, *spec.containers)]
+    # How many threads a core has isn't in the API: an odd number fails only where there are two.
     odd = next((amount // _CORE for amount in cpu_requests if amount and not amount % _CORE and amount // _CORE % 2), 0)
     return (
         f"it gives out whole cores (full-pcpus-only), and {odd:,} CPUs are none where a core has two threads (SMTAlignmentError)"

@@ -356,6 +356,7 @@ class _Between:
         moved = {node for key, node in self.moved if key != workload.key and (key in others or _comes_and_goes(key))}
         if not (self.nodes_went or self.nodes_came or moved):
             return
+        # A node that went is in the earlier look only, one that came in the later.
         nodes = {*_candidates(self.before, workload), *_candidates(self.now, workload)}
         for names, what in (
             (self.nodes_went, Meanwhile.NODE_LOST),

@@ -414,6 +414,8 @@ class _Past:
             return ready <= self.until + _SLACK
         if waited_for_room(pod) or any(container.restart_count for container in pod.containers):
             return True
+        # The condition shows the last time it became Ready. Another pod made just then waited for it: it was the first
+        # time.
         if any((other.created_at or 0.0) >= ready - _SLACK for other in self.pods):
             return True
         own = [event for event in self.events if event.object_name == pod.name]
@@ -517,6 +519,7 @@ class _Past:
             return False
         if not turn.is_of_sets:
             return True
+        # A rollout that another overtook leaves some old ReplicaSet above none.
         downs = {
             scaling.name: scaling.after
             for scaling in self.scalings

@@ -35,6 +35,7 @@ def would_have_told(cluster: Cluster, past: PastRollout) -> bool | None:
         for replica_set in sets
         if replica_set.created_at == began and replica_set.template.makes_the_same_pods(workload.template)
     ]
+    # With several old ReplicaSets nothing tells how many pods each had then: the cluster can't be made again.
     old = [replica_set for replica_set in sets if replica_set.replicas and replica_set not in new]
     if (
         len(new) != 1

@@ -299,6 +299,7 @@ def _play(batches: Sequence[_Batch], drawn: _Drawn, min_ready_seconds: float) ->
 
     number = ended_pods = waves = 0
     for batch in batches:
+        # A barrier: nothing begins before all of the earlier batches is over, nodes on their way included.
         if "all" in (batch.starts_wait_for, batch.ends_wait_for):
             now = np.maximum(np.maximum(kinds["starts"].latest, kinds["ends"].latest), now)
             now = now + (drawn.arrivals[:, waves] if batch.awaits_nodes else batch.pause)

@@ -644,6 +644,7 @@ class Run:
         )
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
+        # The rest was computed in closed form: the controllers stopped before it, and their counts aren't the end's.
         if self._remainder is not None:
             self.status, self.pods = (
                 dict.fromkeys(self.status, self._remainder.status),

@@ -137,6 +137,7 @@ def volumes_elsewhere(run: Run, revisions: Sequence[Revision], cures: Sequence[V
     """Pods that kube-scheduler put where their volume can't follow: nothing of it shows in what is scheduled."""
     names = run.simulation.cluster.node_names
     for key in (revision.after.key for revision in revisions if not run.done[revision.after.key]):
+        # The first pod that waits stands for its volume: reversed, so that it is written last.
         waits = {wait.volume.key: wait for wait in reversed(volume_waits(run, key))}
         for wait in waits.values():
             holders = listing([f"{pod.namespace}/{pod.name}" for pod in wait.pods], 3)

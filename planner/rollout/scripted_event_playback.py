@@ -118,6 +118,8 @@ class Leader(Evictor):
             any(pod.is_bound and pod.owner == evicted_pod.owner for pod in arrivals) or not evicted_pod.owner
             for evicted_pod in self.evicted
         )
+        # The closed nodes open once each successor has its node, or nothing moves: opened before, one could go there
+        # instead.
         if not is_there and (acts or self._simulation.is_moving):
             return acts
         self._is_done = True

@@ -469,6 +469,7 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
     namespace_labels = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
 
     def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
+        # Where Namespaces weren't read a selector on their labels may match: the hook is taken to see the object.
         in_namespace = (
             namespace_labels is None
             or hook.namespace_selector is None

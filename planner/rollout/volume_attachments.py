@@ -172,6 +172,7 @@ class Attachments:
             if pod.is_terminating and not pod.is_running:
                 continue
             own = self._volumes.held(pod.shape.storage)
+            # A pod starts with all of its volumes or not at all: where one is decides over the others, too.
             for attached_volume in own:
                 self._learn(attached_volume)
             self._want(pod, own)

@@ -87,6 +87,7 @@ class AdmittedObject(Record, eq=False, dict=True):
         if self.template is None and self.kind is not REPLICA_SET:
             own = ClosedFields(self.labels) if self.labels else ABSENT
             return {"name": after.name, "labels": own if is_own else UNKNOWN, **kept}
+        # Controllers add this label with a hash that isn't computed here: a condition on its value isn't known.
         hashed = {POD_TEMPLATE_HASH: UNKNOWN} if after.traits.part else {}
         labels = ClosedFields({**self.labels, **hashed}, _ADDED) if is_own else dict(self.labels)
         maker = REPLICA_SET.name if after.kind == DEPLOYMENT.name else after.kind

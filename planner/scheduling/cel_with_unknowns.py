@@ -152,6 +152,8 @@ class _Evaluation:
             case "expr", 3:
                 return self._chosen(parts, context)
             case ("conditionalor" | "conditionaland") as name, 2:
+                # CEL's || and && don't depend on the order: one true part makes ``unknown || true`` true, and ``error
+                # || true`` too.
                 decisive = Outcome.TRUE if name == "conditionalor" else Outcome.FALSE
                 return _decided((self.judge(part, context) for part in parts), decisive)
             case "unary", 2 if parts[0].data == "unary_not":

@@ -317,6 +317,8 @@ def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -
                 for i, (_, device) in enumerate(table.devices):
                     try:
                         is_wanted = table.suits(i, claim, subrequest)
+                    # A selector that fails on a device counts where the allocator meets it: it changes nothing on other
+                    # nodes.
                     except DeviceError:
                         continue
                     except NotEvaluated:
@@ -593,6 +595,7 @@ class _DeviceSearch:
         """Equal for devices that can stand for each other everywhere in this search; None where that isn't known."""
         if device not in self.kinds:
             device_facts = self._facts(device)
+            # What is left of a shared device differs after each use: none stands for another.
             if device_facts.is_shared:
                 return None
             names = [x.match_attribute or x.distinct_attribute for claim in self.claims for x in claim.spec.constraints]

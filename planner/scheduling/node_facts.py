@@ -113,6 +113,8 @@ def counted(cluster: Cluster) -> tuple[Counted, ...]:
     for name in accelerator_rows:
         first = same_as(name)
         if first in accelerator_rows:
+            # One card under two names counts under the first: requests by the second move there, but for pods that ask
+            # for both.
             is_second = cluster.allocatable[accelerator_rows[first]] > 0
             both = _asked_with(cluster, name, first)
             requested[first] += np.where(is_second, requested[name] - both, 0)

@@ -260,6 +260,8 @@ class Ranking:
         classes = self._listed = list(self._classes.values())
         self._fixed = []
         for place, weight, is_reversed in self._raw_scores:
+            # Scores are shares of the highest (`DefaultNormalizeScore`): where all are 0 the plugin tells no node
+            # apart.
             if (highest := max(score_class.key[place] for score_class in classes)) > 0:
                 shares = (100 * score_class.key[place] // highest for score_class in classes)
                 self._fixed.append([weight * (100 - share if is_reversed else share) for share in shares])

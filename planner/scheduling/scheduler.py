@@ -343,6 +343,8 @@ class Scheduler:
         message = histogram(self.state.node_count, refused.reasons)
         if not pod.shape.may_preempt:
             return Attempt(words=self._with_post_filter(message, pod, ""), refused_by=refused_by)
+        # While victims of an earlier preemption still end on its node, the pod may not preempt again
+        # (`PodEligibleToPreemptOthers`).
         if pod.nominated != NOWHERE and refused.resolvable[pod.nominated]:
             if any(p.preempted for p in self.pods_below(pod.nominated, pod.priority)):
                 waits = "not eligible due to a terminating pod on the nominated node."
@@ -468,9 +470,12 @@ class Scheduler:
         has_victims = below[PODS_ROW] > 0
         statuses[NO_VICTIMS] += int((~has_victims).sum())
         nodes, below = nodes[has_victims], below[:, has_victims]
+        # Amounts alone decide only for pods without rules about neighbours or volumes; each node of the others needs
+        # its dry run.
         if not len(nodes) or not shape.is_simple or self.nominations.anti_affine:
             return nodes
         free_amounts = state.free[:, nodes] + below
+        # Nominated pods of at least its priority count as if they ran there (`RunFilterPluginsWithNominatedPods`).
         for node, rivals in self._rivals_by_node(pod).items():
             for row, amount in (ask for rival in rivals for ask in (*rival.shape.asks, (PODS_ROW, 1))):
                 free_amounts[row, nodes == node] -= amount

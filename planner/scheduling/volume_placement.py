@@ -314,6 +314,7 @@ class _Compiler:
             and v.volume_mode == claim.volume_mode
             and (claim.selector is None or labels_match(claim.selector, v.labels))
         ]
+        # A volume that names this claim goes before free ones, then the smallest that is large enough.
         return sorted(volumes, key=lambda v: (v.claim is None, v.capacity_bytes))
 
     def _spacious(self, storage_class: StorageClass, claim_template: ClaimTemplate) -> BoolArray | None:
@@ -423,6 +424,8 @@ class Volumes:
                 unbound.append(claim)
             else:
                 mark(codes, ~reached, NODE_CONFLICT)
+        # One unbound claim is judged for all nodes at once; several compete for the same volumes, so that each node is
+        # tried.
         if len(unbound) == 1:
             claim = unbound[0]
             had = claim.made.copy()
@@ -512,6 +515,7 @@ class Volumes:
             claims = [claim for of, claim in demand.mounts if of == driver]
             new = np.full(self.cluster.node_count, sum(claim is None for claim in claims), dtype=np.int64)
             for named in {c for c in claims if c is not None}:
+                # A volume that a pod of the node uses already is attached once: it doesn't count again there.
                 limited_nodes = [n for n in np.flatnonzero(limit >= 0).tolist() if self._count(driver, named, n)]
                 new += 1
                 new[limited_nodes] -= 1

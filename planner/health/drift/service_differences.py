@@ -171,6 +171,8 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
         parts += _shares(own_container, theirs, CPU, reference)
     if cause in _PROBE_CAUSES:
         parts += _probe_differences(own_container, theirs, reference)
+    # Another version explains only what memory, CPU, time or the node don't: else it would be blamed for every
+    # difference.
     if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES | _NODE_CAUSES:
         my_version, their_version = image_version(own_container.image), image_version(theirs.image)
         if my_version != their_version:

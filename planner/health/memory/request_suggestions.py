@@ -258,6 +258,7 @@ def _as_where_it_works(container: Container, working: Sequence[Container]) -> Su
     memory = max(container.requests.get(MEMORY, 0), requests[MEMORY])
     limit, cpu = container.limits.get(MEMORY), requests[CPU]
     cpu_today, cpu_limit = container.requests.get(CPU, 0), container.limits.get(CPU)
+    # A container without a limit gets none from its peers: it might then be killed for what it uses today.
     raised = limit is not None and max(limit, limits[MEMORY], memory) > limit
     raised_cpu = cpu_limit is not None and max(cpu_limit, limits[CPU], cpu) > cpu_limit
     if not (raised or raised_cpu or memory > container.requests.get(MEMORY, 0) or cpu > cpu_today):

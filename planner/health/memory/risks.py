@@ -139,6 +139,7 @@ def _cold_without_swap(group: _Found, measured: _Found, settings: KubeletSetting
     if not hit:
         return None
     pod, container = max(hit, key=lambda pair: _held(pair[1]))
+    # LimitedSwap gives swap to containers of Burstable pods only, and to none with a limit equal to its request.
     gets_swap = pod.qos is QosClass.BURSTABLE and container.request_bytes != (container.limit_bytes or 0)
     return _risk(
         "memory-cold-without-swap",

@@ -30,6 +30,7 @@ def wanted_logs(snapshot: Snapshot) -> tuple[WantedLog, ...]:
         taken[case.key] += 1
         for is_previous in (True, False) if case.state.restart_count else (False,):
             log_requests[_log_of(case, is_previous=is_previous)] = None
+        # Working pods to compare with are read once a container, whichever of its pods is in trouble.
         if taken[case.key] == 1:
             for peer in population.peers(case)[: LIMITS.peers]:
                 log_requests[_log_of(peer, is_previous=False)] = None

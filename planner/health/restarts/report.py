@@ -93,6 +93,7 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
 
 def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     group.sort(key=lambda diagnosed_case: diagnosed_case[0].pod.name)
+    # Pods of one loop may tell different causes (one restarted before its log was read): the clearest stands for all.
     clearest, diagnosis = max(
         group, key=lambda pair: (pair[1].cause not in VAGUE, rank(pair[1].confidence), len(pair[1].evidence))
     )

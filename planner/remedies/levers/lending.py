@@ -235,6 +235,7 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
     others = [w for key in keys if (w := workload_by_key.get(key)) is not None and w.traits.part and w.owner is None]
     then = replace(workload, strategy=ONE_BY_ONE.strategy)
+    # If one-by-one completes beside them, the lever *strategy* offers it, and no workload has to be scaled down.
     if not others or len(others) < len(keys) or case.attempt(then) is not None:
         return
     run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))

@@ -152,6 +152,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
                 case.reached.append(limits.NODES.reached(pool=pool))
             continue
         count, run, new = min(enough, key=lambda candidate: candidate[0])
+        # The command may leave the zone open only if the same number does in every zone.
         is_anywhere = new.is_anywhere and len(enough) == len(tried) and all(number == count for number, *_ in enough)
         more = MoreNodes.of(replace(new, place="" if is_anywhere else new.place), count, len(kept_nodes(run, count)))
         template, step = more.like, added(case.cluster, more)

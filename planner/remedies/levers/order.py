@@ -22,6 +22,7 @@ from planner.scheduling.cluster import Cluster
 def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
     flying = [flight.key for flight in case.run.others if flight.is_rolling]
+    # A change of a workload in flight replaces that very rollout: there is nothing to wait for.
     if not flying or case.cluster.later or any(flight.key == case.workload.key for flight in in_flight(case.cluster)):
         return
     run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])

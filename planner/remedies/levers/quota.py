@@ -60,6 +60,8 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     workload, snapshot = case.workload, case.cluster.snapshot
     if is_unstated(case.run, workload.key):
         return
+    # Without any quota first: if it is stuck even so, no quota is a way out, and else the run's peak says how large one
+    # must be.
     free = case.attempt(workload, without_quotas(case.cluster, {workload.namespace}))
     if free is None:
         return

@@ -167,6 +167,8 @@ class ArgoController(OverSets):
         if self.new is None:
             return self._make_new(simulation)
         active = (self.sets.get(self.new_hash), self.sets.get(self.stable))
+        # A set that notes another number of desired replicas says that the Rollout was scaled: sizes come first
+        # (`isScalingEvent`).
         if any(
             set_controller and set_controller.replicas > 0 and set_controller.desired not in (None, self.replicas)
             for set_controller in active
@@ -277,6 +279,8 @@ class ArgoController(OverSets):
         assert self.canary is not None
         others = [(name, controller) for name, controller in self._others() if controller.replicas > 0]
         scaled = False
+        # Old pods that aren't available go first, since they cost no availability and would block the rollout
+        # (`cleanupUnhealthyReplicas`).
         for _, controller in others:
             available = controller.reported_available(simulation)
             if controller.replicas > available:
@@ -361,6 +365,7 @@ class ArgoController(OverSets):
             self.step = len(self.steps) if self._is_promoted() else 0
             return
         has_all = self._available(simulation, self.new_hash) >= self.replicas
+        # Without a stable set there is nothing to shift from: the new one is stable at once.
         if self.stable not in self.sets or (has_all and (self._is_promoted() or self.step >= len(self.steps))):
             self._promote()
             return

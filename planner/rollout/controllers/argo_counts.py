@@ -124,11 +124,14 @@ class CanaryCounts(Record):
         most, least = replicas + surge, replicas - self.unavailable
         to_add = most - self.others - new.replicas - stable.replicas
         stable_count, new_count = stable.replicas, new.replicas
+        # The stable set is filled first; what room the surge leaves is the canary's
+        # (`CalculateReplicaCountsForBasicCanary`).
         if self.stable is not None and stable.replicas < stable_aim and to_add > 0:
             stable_count = min(stable_aim, stable.replicas + to_add)
             to_add -= stable_count - stable.replicas
         if self.new is not None and new.replicas < new_aim and to_add > 0:
             new_count = min(new_aim, new.replicas + to_add)
+        # Older sets are scaled down before either (`_shrink_others`): until they are gone neither set shrinks.
         if self.others > 0:
             return new_count, stable_count
         grows = self.new is None or new_aim >= new.replicas
@@ -180,6 +183,8 @@ def closest(replicas: int, weight: int, whole: int, surge: int) -> tuple[int, in
     if replicas == 0:
         return 0, 0
     up, down = -(-replicas * weight // whole), replicas * weight // whole
+    # At a weight between none and all neither side may be empty, or it would get no traffic; 1 replica without surge
+    # leaves no choice.
     may_be_none = weight in (0, whole) or (replicas == 1 and surge == 0)
     options: list[tuple[int, int]] = []
     if up < replicas or may_be_none:

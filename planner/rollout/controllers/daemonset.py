@@ -181,6 +181,8 @@ class DaemonSetController(OverRevisions):
         if sum(not pod.is_terminating for pod in pods) > (new is not None) + (old is not None):
             return _CROWDED
         if new is not None and old is not None:
+            # The old pod of a surging DaemonSet goes once the new one is available, and at once if it isn't Ready
+            # itself (`podsShouldBeOnNode`).
             if new.is_available or not old.is_ready:
                 return _REPLACED
             return _SURGING
@@ -294,6 +296,7 @@ class DaemonSetController(OverRevisions):
         crowded = [node for state in states for node in (*self._in(state), *self._others[state])]
         for node in crowded:
             standing = [pod for pod in self._pods[node] if not pod.is_terminating]
+            # Of several pods of a revision the bound and oldest stays (`podByCreationTimestampAndPhase`).
             standing.sort(key=lambda p: (not p.is_bound, p.created_at, p.number))
             new, old = self._pair(standing)
             stay = [pod for pod in (new, old) if pod is not None]

@@ -136,6 +136,8 @@ class DeletionOrder:
         if now is not None:
             self._node[pod.number] = now
             self._beside[now] += 1
+            # One pod more on a node raises the rank of all there: the ReplicaSet deletes from crowded nodes first
+            # (`ActivePodsWithRanks.Less`).
             if now not in (before, NOWHERE):
                 ahead.update(dict.fromkeys(self._on.get(now, ())))
         if pod.owner != self._owner:

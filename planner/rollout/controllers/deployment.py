@@ -84,6 +84,8 @@ class DeploymentController(OverSets):
         self.surge, self.unavailable = rolling_limits(workload)
         self._at_rest = []
         if has_new_template:
+            # A restart changes an annotation only: its template equals that of the current ReplicaSet, and yet needs a
+            # new one.
             is_restart = before.template.makes_the_same_pods(workload.template)
             equal = [
                 replica_set
@@ -162,6 +164,7 @@ class DeploymentController(OverSets):
                 or any_set.min_ready_seconds
             ):
                 return None
+        # Other pods that start get Ready in the same ticks and may change what is free: all that start must be its own.
         starting = sum(not (pod.is_terminating or pod.is_gone) for pod in simulation.pods.starting)
         is_sound = starting == sum(tally.count(lacking=READY | ENDING) for _, tally in tallies)
         if not is_sound or self._is_scaling() or self.new.tally(simulation).count(ENDING):

@@ -289,6 +289,8 @@ class LeaderWorkerSetController(RolloutController):
         """`rollingUpdateParameters`: (replicas, partition) of the leaders' StatefulSet."""
         replicas_wanted, replicas_now, partition = self.replicas, self.leaders.replicas, self.leaders.partition
         surge = min(scaled_value(self.workload.strategy.max_surge, replicas_wanted, round_up=True), replicas_wanted)
+        # The rollout begins with all groups below the partition: none is replaced until it falls
+        # (`rollingUpdateParameters`).
         if not self.is_begun:
             return replicas_wanted if self.is_later and replicas_now < replicas_wanted else self._with_surge(
                 replicas_wanted, surge

@@ -203,6 +203,8 @@ class StatefulSetController(OverRevisions):
         else:
             first = pods.old.highest
             waits_for = pods.unavailable.highest
+            # The controller walks down from the highest ordinal and waits at the first pod that isn't healthy: one
+            # above blocks all below (`updateStatefulSet`).
             is_next = first is not None and first >= lowest and (waits_for is None or waits_for <= first)
             old = [first] if first is not None and is_next else []
         for ordinal in old:

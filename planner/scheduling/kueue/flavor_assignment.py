@@ -85,6 +85,7 @@ class Assigner:
         ]
         groups: dict[str, list[int]] = {}
         for number, queued_set in enumerate(sets):
+            # No name has a NUL in it: a pod set without a group is a group of its own.
             groups.setdefault(queued_set.group or f"\0{number}", []).append(number)
         use: Use = {}
         set_assignments: list[SetGiven] = []
@@ -103,6 +104,7 @@ class Assigner:
                 set_assignments.append(SetGiven(queued_set.name, queued_set.count, own, lacks, bool(wants)))
                 for name, each in own.items():
                     borrow = max(borrow, each.borrow)
+                    # The next pod sets find the flavor's quota without what this one takes.
                     use[each.flavor, name] = use.get((each.flavor, name), 0) + wants[name]
                 is_lacking = is_lacking or (bool(wants) and not own)
             if is_lacking:
@@ -135,6 +137,8 @@ class Assigner:
         for name in sorted(together):
             if name in flavor_by_resource or (together[name] == 0 and self._queue.group_of(name) is None):
                 continue
+            # A workload that couldn't preempt in its last cycle goes on with the flavor after the one it tried
+            # (`LastTriedFlavorIdx`).
             start = tried[numbers[0]].get(name, -1) + 1 if tried else 0
             only = {each.get(name) for member in members if (each := (allowed or {}).get(member.name, {}))}
             got, why = self._flavor_for(members, together, name, use, start, only if allowed else None)
@@ -174,6 +178,7 @@ class Assigner:
                 break
             if _is_preferred(mode, best_mode, self._queue.spec):
                 best, best_mode = had, mode
+        # After the last flavor the next cycle begins with the first again.
         tried = -1 if last == len(group.flavors) - 1 else last
         flavors_by_resource = {
             name: AssignedFlavor(flavor, _MODE.get(granular.way, Mode.PREEMPT), granular.borrow, tried)

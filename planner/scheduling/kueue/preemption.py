@@ -177,6 +177,8 @@ def _of_queue(preemptor: Preemptor, other: Queue, above: QuotaNode | None, has_a
             yield _Candidate(holder, IN_QUEUE, above, False)
         elif has_advantage:
             yield _Candidate(holder, RECLAIM, above, False)
+        # While it borrows itself, a workload may evict only lower priorities within the threshold
+        # (`borrowWithinCohort`): these others go only if it needn't borrow.
         elif (
             queue.spec.borrow_policy == "Never"
             or holder.priority >= wanting.priority

@@ -29,6 +29,8 @@ def as_counted(snapshot: Snapshot) -> tuple[QueuedWorkload, ...]:
             spec = _adjusted(queued_set.spec, ranges.get(workload.namespace, []), runtimes)
             pods = queued_set.count - workload.gone.get(queued_set.name, 0)
             total = requests_by_set.get(queued_set.name)
+            # Kueue notes totals: one that the pods don't divide evenly isn't of equal pods, and the spec is counted
+            # instead.
             is_whole = total is not None and pods > 0 and not any(amount % pods for amount in total.values())
             asks = {name: amount // pods for name, amount in total.items()} if total is not None and is_whole else None
             sets.append(replace(queued_set, spec=spec, asks=FrozenMap(asks) if asks is not None else queued_set.asks))

@@ -56,6 +56,7 @@ class TopologyNodes:
         for node in nodes:
             labels = {**flavor.node_labels, **{key: node.labels.get(key) for key in levels}}
             is_up = not node.is_cordoned and is_ready(node)
+            # A node without the label of a level, or with another than the flavor's, is in none of its domains.
             if is_up and all(value is not None and node.labels.get(key) == value for key, value in labels.items()):
                 place = tuple(node.labels[key] for key in levels)
                 self.nodes[node.name], self._node[place] = place, node
@@ -115,6 +116,7 @@ class TopologyNodes:
         if not chosen:
             return TopologyAssignment({}, most)
         chosen = _fewest(chosen, pods.count, is_free=is_free)
+        # Down to the nodes: at each level as few domains as do, so that the pods stay together.
         for _ in range(level, len(self.levels) - 1):
             below = _ordered((each for domain in chosen for each in domain.below), is_free=is_free)
             chosen = _fewest(below, pods.count, is_free=is_free)
