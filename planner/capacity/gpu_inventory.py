@@ -187,7 +187,6 @@ class Supply(Record):
 
     @property
     def offer(self) -> Offer:
-        """What one of it is."""
         return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile)
 
     def noun_for(self, number: int) -> str:

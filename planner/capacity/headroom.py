@@ -633,7 +633,6 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
 
 
 def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
-    """The quotas by namespace."""
     quotas: dict[str, list[ResourceQuota]] = {}
     for quota in cluster.snapshot.resource_quotas:
         quotas.setdefault(quota.namespace, []).append(quota)

@@ -168,7 +168,6 @@ def _used(state: State, node: int) -> float:
 
 
 def _keeps(run: Run, pod: LivePod) -> bool:
-    """Whether the pod keeps its node."""
     snapshot = run.simulation.snapshot
     # The snapshot's pods have numbers below zero; a pod made in the run has the annotations of its template.
     if pod.number < 0:

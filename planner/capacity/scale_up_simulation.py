@@ -394,7 +394,6 @@ class _Scaling:
         return name
 
     def growth(self) -> Growth:
-        """What completed it."""
         new, run = self.new, self._run
         fewest, smaller = self._fewest()
         if not all(new_node.pool.grows_by_itself for new_node in new):

@@ -65,7 +65,6 @@ class NodeSeats(Record):
 
     @property
     def offer(self) -> Offer:
-        """What a seat is."""
         return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile)
 
     @property

@@ -90,7 +90,6 @@ def _letters(nodes: Sequence[NodeSeats]) -> dict[str, str]:
 
 
 def _looks(name: str, letter: str) -> tuple[str, str]:
-    """Its name and its colour."""
     if letter in _NAMES:
         return _NAMES[letter], palette.GREY if letter == _OTHERS else palette.FREE
     return _plain(short_name(name)), _COLOURS[ord(letter) - ord("A")]

@@ -149,7 +149,6 @@ class Listing(Record, Generic[A, R]):
         return [{column.name: column.cell(line) for column in columns} for line in self.items(answer)]
 
     def columns_of(self, answer: A) -> tuple[Column[R], ...]:
-        """The columns of that answer."""
         return self.columns if isinstance(self.columns, tuple) else self.columns(answer)
 
     def seen(self, answer: A) -> Sequence[R]:

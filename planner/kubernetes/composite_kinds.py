@@ -56,7 +56,6 @@ def _listed(value: object) -> list[Any]:
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
-    """Those of a list that are mappings."""
     return [element for element in _listed(value) if isinstance(element, Mapping)]
 
 

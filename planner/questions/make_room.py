@@ -68,7 +68,6 @@ class MakeRoomSettings:
             raise InputError("room is made for one thing", fix="Give one of --for, --shape, --until and -f")
 
     def asked(self, book: PriceBook | None) -> RoomRequest:
-        """What room is made for."""
         change = (
             Scenario(manifest=self.manifest, namespace=self.namespace, unread=self.unread) if self.manifest else None
         )

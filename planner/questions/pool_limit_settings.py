@@ -17,5 +17,4 @@ class PoolSettings(Record):
     )  # fmt: skip
 
     def known(self, inputs: Inputs) -> tuple[PoolLimits, ...]:
-        """All given limits."""
         return (*inputs.limits, *self.limits)

@@ -29,7 +29,6 @@ class PlanCase(Record):
 
     @property
     def namespaces(self) -> set[str]:
-        """Of the changes."""
         return {revision.after.namespace for revision in self.revisions}
 
     def shape(self, place: int) -> Shape:
@@ -39,7 +38,6 @@ class PlanCase(Record):
 
     @property
     def shapes(self) -> list[Shape]:
-        """Of each change."""
         return [self.shape(place) for place in range(len(self.revisions))]
 
 

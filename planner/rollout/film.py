@@ -113,7 +113,6 @@ class Film(Record):
     counts: str = "Ready"  # what `ready` is a number of
 
     def at(self, frame: int) -> list[Block]:
-        """The blocks that one sees in that frame."""
         return [block for block in self.blocks if block.first <= frame <= block.last]
 
 

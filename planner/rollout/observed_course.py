@@ -259,7 +259,6 @@ def _spec_of(workload: Workload) -> tuple[object, ...]:
 
 
 def _preempted(now: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
-    """Pods that the scheduler preempted for these."""
     uids = {pod.uid for pod in pods}
     for event in now.events:
         if event.reason == "Preempted" and any(uid in event.message for uid in uids):

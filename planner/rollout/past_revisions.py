@@ -164,7 +164,6 @@ def _in_order(revision_times: Sequence[RevisionTime], deleted_revisions: Sequenc
 
 
 def _numbers(replica_set: ReplicaSet) -> list[int]:
-    """Its numbers, the first first."""
     texts = [*replica_set.annotations.get(REVISION_HISTORY, "").split(","), replica_set.annotations.get(REVISION, "")]
     return sorted({int(text) for text in texts if text.isascii() and text.isdecimal()})
 

@@ -440,7 +440,6 @@ class _Past:
         return None
 
     def rollout(self) -> PastRollout:
-        """All that is told of it."""
         turn = self.turn
         gap = self._gap() or self._deadline_gap()
         course = self._course(gap)

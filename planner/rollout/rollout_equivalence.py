@@ -70,7 +70,6 @@ def _namesakes(cluster: Cluster) -> Counter[tuple[str, str]]:
 
 
 def _controllers_view(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> Hashable:
-    """What its controller goes by."""
     return (
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(workload.template.spec),
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,

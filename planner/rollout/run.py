@@ -636,7 +636,6 @@ class Run:
             )  # fmt: skip
 
     def _end(self) -> None:
-        """What it has come to."""
         simulation, controllers = self.simulation, self.controllers
         self.completed = all(self.done.values())
         self.ticks = (

@@ -247,7 +247,6 @@ class SchedulingQueue:
         return pod.arrived <= self._came_before
 
     def _goes_before(self, pod: LivePod, line: PendingGroup, at: int) -> bool:
-        """Whether it goes before one of the snapshot in its line."""
         if not self._tries_again or at in self._own or not self._keeps_turn(pod):
             return False
         return pod.failed_tick < self.tick_number or line.group.failed_tick == self.tick_number

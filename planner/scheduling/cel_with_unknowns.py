@@ -39,7 +39,6 @@ class _Fields(celtypes.MapType):
         return key not in self._absent and (self._unknown is None or key in self._unknown)
 
     def has(self, key: Any) -> bool:
-        """Whether the key is there."""
         if dict.__contains__(self, key):
             return True
         if self._may_have(key):
@@ -146,7 +145,6 @@ class _Evaluation:
         return value
 
     def judge(self, tree: Tree, context: Mapping[str, Any]) -> Outcome:
-        """The outcome of a condition."""
         parts = tree.children
         match tree.data, len(parts):
             case "expr", 3:

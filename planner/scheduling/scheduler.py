@@ -128,7 +128,6 @@ class Nominations:
         self.anti_affine -= bool(pod.shape.anti_affinity)
 
     def on(self, node: int) -> Iterable[LivePod]:
-        """Those of one node."""
         return self._on.get(node, ())
 
     def on_any(self, nodes: NDArray[np.intp]) -> list[int]:
@@ -320,7 +319,6 @@ class Scheduler:
         )
 
     def rivals(self) -> tuple[tuple[LivePod, int], ...]:
-        """The nominated pods and where to."""
         return tuple([(rival, rival.nominated) for rival in self.nominations]) if self.nominations else ()
 
     def words_at(self, pod: LivePod, position: int, rivals: tuple[tuple[LivePod, int], ...]) -> Words:

@@ -353,7 +353,6 @@ class State:
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _counts_of(self, shape: Shape) -> list[PodCount]:
-        """The counts in which pods of the shape are."""
         counts = self._by_shape.get(shape)
         if counts is None:
             near = (*self._counts_in.get(shape.namespace, ()), *self._counts_in.get(None, ()))

@@ -103,7 +103,6 @@ class Connections:
         self._drop(self._waiting, peer)
 
     def went(self, peer: Peer) -> None:
-        """It is closed."""
         if self._open.pop(peer, None) is not None:
             self._end.pop(peer, None)
             self._drop(self._of, peer)

@@ -100,7 +100,6 @@ class _Reviewer:
         self._holder.restart()
 
     def end(self) -> None:
-        """End it."""
         self._holder.end()
 
 

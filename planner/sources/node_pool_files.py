@@ -127,7 +127,6 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _karpenter(document: Mapping[str, Any]) -> PoolLimits:
-    """As one of a snapshot."""
     try:
         return limits_of(NODE_POOL.read(Shared(), typed_json.convert(document, NODE_POOL.wire)))
     except msgspec.ValidationError as error:

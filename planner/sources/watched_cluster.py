@@ -186,7 +186,6 @@ class LiveReader:
 
     @property
     def condition(self) -> Condition:
-        """How it is now."""
         now, snapshot = time.time(), self._snapshot
         known_at = self._known_at(now)
         if snapshot is not None and self._made_of != self._now_of():

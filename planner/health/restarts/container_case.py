@@ -88,7 +88,6 @@ class TroubledCase(Record):
         return tuple(reasons)
 
     def told_as(self, place: Place, reason: str, message: str) -> Evidence:
-        """A reason with its message as evidence."""
         head = (
             "waiting" if place == "waiting" else "pod" if place == "pod" else f"ended with exit code {self.exit_code}"
         )

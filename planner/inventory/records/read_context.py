@@ -64,7 +64,6 @@ class Shared:
         return cached_labels
 
     def owner(self, kind: str, name: str, uid: str, api_version: str) -> model.Owner:
-        """An owner."""
         cached_owner = self._owners.get((kind, name, uid, api_version))
         if cached_owner is None:
             group = api_version.rpartition("/")[0]

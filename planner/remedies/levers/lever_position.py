@@ -43,7 +43,6 @@ class LeverPosition(Record, eq=False):
     costs: str = ""
 
     def changed(self, workload: Workload) -> Workload:
-        """The workload with it."""
         changed = workload if self.strategy is None else replace(workload, strategy=self.strategy)
         changed = changed if self.template is None else replace(changed, template=self.template)
         return changed if self.replicas is None else replace(changed, replicas=self.replicas)

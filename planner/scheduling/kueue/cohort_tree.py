@@ -63,7 +63,6 @@ class QuotaNode:
         return self if self.parent is None else self.parent.root()
 
     def every_queue(self) -> Iterator[Queue]:
-        """Of the subtree."""
         yield from self.queues
         for cohort in self.cohorts:
             yield from cohort.every_queue()

@@ -185,7 +185,6 @@ class Holder:
         self._begin()
 
     def end(self) -> None:
-        """End the process."""
         self._connection.close()
         self._process.kill()
         self._process.wait()
