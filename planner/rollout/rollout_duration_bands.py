@@ -421,27 +421,30 @@ def duration_band(
         arrivals=draws.arrivals(batches, nodes),
     )
     whole, pauses = _play(batches, drawn, float(after.min_ready_seconds))
-    least, most = percentiles(whole, (10, 90))
+    least, most = (float(percentile) for percentile in percentiles(whole, (10, 90)))
+    beside = _beside(part, least, most, ends=any(batch.ends for batch in batches))
     return DurationBand(
-        least_seconds=float(least), most_seconds=float(most), late_seconds=float(percentiles(whole, (95,))[0]),
+        least_seconds=least, most_seconds=most, late_seconds=float(percentiles(whole, (95,))[0]),
         percentiles=tuple(float(percentile) for percentile in percentiles(whole, _SHARES)),
         pause_percentiles=tuple(float(percentile) for percentile in percentiles(pauses, _SHARES)),
         pods=known.number, rollouts=len(known.rollouts), terminations=draws.numbers.get(RolloutActivity.END, 0),
         image_pulls=draws.numbers.get(RolloutActivity.PULL, 0), node_arrivals=draws.numbers.get(RolloutActivity.ARRIVAL, 0),
         assumed=tuple(activity.value for activity in draws.assumed),
-        sentence=Text(
-            f"8 of 10 rollouts like it take {duration_between(float(least), float(most))} ({draws.words}){_beside(part, least, most)}"
-        ),
+        sentence=Text(f"8 of 10 rollouts like it take {duration_between(least, most)} ({draws.words}){beside}"),
     )  # fmt: skip
 
 
-def _beside(part: WorkloadRollout, least: float, most: float) -> str:
-    """Why the engine's own estimate isn't in the band, "" where it is as both are read: the engine lets all that is under way come to
-    something at once, at its usual start-up and its whole grace period; here each pod goes on by itself, in a time that was seen."""
+def _beside(part: WorkloadRollout, least: float, most: float, *, ends: bool) -> str:
+    """Why the engine's own estimate isn't in the band, "" where it is as both are read. It goes on until old pods are gone, where some end,
+    and lets all that is under way come to something at once, at its usual start-up and its whole grace period; the band ends as the last new
+    pod is available, and each pod goes on by itself, in a time that was seen."""
     estimate = duration(part.seconds)
     if duration(min(max(part.seconds, least), most)) == estimate:
         return ""
+    until, termination = "", ""
+    if ends:
+        until, termination = "until the last old pod is gone ", f", a termination {duration(part.termination_seconds)}"
+    start_up = duration(part.startup_seconds)
     return (
-        f"; by its steps it takes {estimate}: each lasts as long as the slowest pod in it, a start-up {duration(part.startup_seconds)}, "
-        f"a termination {duration(part.termination_seconds)}"
+        f"; {until}its steps take {estimate}, each as long as the slowest pod in it: a start-up {start_up}{termination}"
     )
