@@ -299,7 +299,7 @@ def _timed(part: GatedWorkload, policy: GatePolicy) -> GatedWorkload:
         return part
     named = (DeployTimeout(seconds=seconds, by=name) for name, seconds in policy.timeouts.items())
     cutoffs = (*part.cutoffs, *(cutoff(timeout, part.duration) for timeout in named))
-    short = [one.sentence for one in cutoffs if one.is_short]
+    short = [short_cutoff.sentence for short_cutoff in cutoffs if short_cutoff.is_short]
     return replace(part, cutoffs=cutoffs, warnings=(*part.warnings, *short))
 
 

@@ -50,7 +50,7 @@ def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: 
             wanted = [number for number in wanted if number not in torn]
             continue
         plan = _played(cluster, wanted, moves, draws)
-        held = {number for one in plan.replays for number in one.held}
+        held = {number for draw in plan.replays for number in draw.held}
         if not plan.held and moves.is_exact:
             plan = _second(cluster, wanted, weights, plan, draws)
         if plan.held or not held:

@@ -493,7 +493,7 @@ def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
     pools: dict[str, list[_New]] = {}
     for new_node in new:
         pools.setdefault(new_node.pool.name, []).append(new_node)
-    likes = [tuple(dict.fromkeys(one.like for one in some if one.like)) for some in pools.values()]
+    likes = [tuple(dict.fromkeys(pool_node.like for pool_node in some if pool_node.like)) for some in pools.values()]
     return tuple(
         PoolGrowth(pool=some[0].pool, nodes=len(some), like=like)
         for some, like in zip(pools.values(), likes, strict=True)

@@ -465,9 +465,9 @@ def _line(line: str, more: int) -> str:
 def _say_lines(listing: Listing[Any, Any], groups: Sequence[tuple[Any, ...]]) -> None:
     """Each row as a sentence, with its verdict before it and what can be copied below; of several that are alike the first."""
     assert listing.line is not None
-    items = [one for one, *_ in groups]
+    items = [example for example, *_ in groups]
     verdicts = [listing.verdict(row) for row in items] if listing.verdict is not None else [None] * len(items)
-    said = [_line(listing.line(one), len(more)).split("\n") for one, *more in groups]
+    said = [_line(listing.line(example), len(more)).split("\n") for example, *more in groups]
     room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
     for listed_row, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
         if len(more) > _APART and listed_row is not items[0]:

@@ -460,6 +460,7 @@ def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[F
         if resource in limits and quantity.parse(limits[resource], resource) < own:
             before, limits[resource] = limits[resource], written
             findings.append(finding("change-raised-limit", where, resource=resource, before=before, after=written))
+    # A request of the pod as a whole counts instead of its containers': it changes along.
     if (spec.get("resources") or {}).get("requests", {}).get(resource) is not None:
         spec["resources"]["requests"][resource] = quantity.format_amount(amount, resource)
     return findings

@@ -26,6 +26,7 @@ def check_workload(before: Workload | None, after: Workload) -> None:
     if before is None or before.template != after.template:
         _check_template(before, after)
     deadline, wait = after.progress_deadline_seconds, after.min_ready_seconds
+    # The API server accepted what is there: only a change of either number is judged.
     is_given = before is None or (before.progress_deadline_seconds, before.min_ready_seconds) != (deadline, wait)
     if deadline is not None and deadline <= wait and is_given:
         what = f"progressDeadlineSeconds is {deadline}, and must be greater than minReadySeconds, which is {wait}"

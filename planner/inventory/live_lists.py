@@ -248,6 +248,7 @@ class Picture:
         elif isinstance(record, Workload) and was is not None and record.generation > was.generation:
             self._writes.append(record)
             del self._writes[: -LIMITS.watched_changes]
+            # A step of 0 marks the write's place among the changes of Ready pods: a dip before it isn't its rollout's.
             self._tell_ready(record.uid, 0)
 
     def _tell_ready(self, uid: str, step: int) -> None:

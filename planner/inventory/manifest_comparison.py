@@ -35,6 +35,8 @@ def compare_objects(manifest: Unplayed, live_object: Unplayed, row: Templated | 
         manifest_leaves <= live_leaves and leaves_of(manifest.said_of_itself) <= leaves_of(live_object.said_of_itself)
     ):
         return Sameness.DIFFERENT
+    # ``kubectl apply`` deletes what was applied and is left out now: nothing is deleted only if the manifest has all of
+    # it.
     if manifest_leaves == live_leaves or (live_object.applied and leaves_of(live_object.applied) <= manifest_leaves):
         return Sameness.SAME
     return Sameness.ASSUMED if has_same_pods and not live_object.applied else Sameness.DIFFERENT

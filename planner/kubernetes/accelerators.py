@@ -202,6 +202,7 @@ def model_named(value: str) -> str:
         return text
     sizes = [int(match[1]) for word in words if (match := _SIZE.match(word))]
     name = "-".join(word for word in words if not _SIZE.match(word)).upper()
+    # Labels of a card in its usual size may leave the size out: named in both, equal cards would be two models.
     usual = _USUAL_GB.get(words[0].upper())
     return f"{name}-{sizes[0]}GB" if usual and sizes and sizes[0] != usual else name
 

@@ -318,6 +318,7 @@ class _Graph:
             self._untold[path] = None
         widest = self._of_name(spec.get("entrypoint"), path, ()) if not self._untold else Counter[str]()
         others = [hook.get("template") for hook in mapping(spec.get("hooks")).values() if isinstance(hook, Mapping)]
+        # Hooks and the exit handler run at other moments than the entry point: the widest moment counts, not the sum.
         for other in (*others, spec.get("onExit")):
             if other and not self._untold:
                 widest = self._wider(widest, self._of_name(other, path, ()))

@@ -163,6 +163,7 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, controller_s
         for pod in map(snapshot.pods.__getitem__, covered)
     ]
     expected_scales = dict(controller_scales[pod.controller] for pod in pods if pod.controller in controller_scales)
+    # A workload without a pod today counts with its scale too: at best all of them are there.
     for workload in _workloads(snapshot).get(budget.namespace, ()):
         if workload.key in controller_scales and covers(budget, workload.namespace, workload.template.labels):
             expected_scales[workload.key] = workload.replicas

@@ -202,6 +202,8 @@ def _proc_mount(spec: PodSpec, _: int) -> Iterator[_Found]:
 def _se_linux(spec: PodSpec, minor: int) -> Iterator[_Found]:
     def is_bad(context: SecurityContext) -> bool:
         kind, user, role = context.se_linux or ("", "", "")
+        # Each type is allowed from a minor version on (`container_engine_t` since 1.31); one that is in no list never
+        # is.
         return _SE_LINUX_TYPES.get(kind, minor + 1) > minor or bool(user or role)
 
     if who := _setters(spec, is_bad):
@@ -247,6 +249,7 @@ def _is_windows(spec: PodSpec, minor: int) -> bool:
 
 
 def _drop_all(spec: PodSpec, minor: int) -> Iterator[_Found]:
+    # The level *restricted* asks for it since 1.22, and only of Linux pods.
     if minor < 22 or _is_windows(spec, minor):
         return
     keeps = [container.name for container in _everyone(spec) if "ALL" not in container.security.dropped_capabilities]

@@ -53,6 +53,7 @@ class SidecarInjection:
 
     def of(self, namespace: str, labels: Labels, spec: PodSpec) -> Injected | None:
         """The proxy that a new pod gets; None where it gets none, has one of its own, or nothing tells."""
+        # Istio never redirects the traffic of a host network's pods: the rules would be the node's (`injectRequired`).
         if not self._hooks or spec.host_network or namespace in _NEVER or namespace not in self._namespaces:
             return None
         if any(container.name == PROXY for container in (*spec.containers, *spec.init_containers)):

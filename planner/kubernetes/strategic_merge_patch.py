@@ -174,6 +174,7 @@ def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
         return new
     if key in MERGE_KEYS:
         return _merged_list(old or [], new, MERGE_KEYS[key], where, order)
+    # A patch only adds to such a list (patchStrategy merge): what it leaves out stays.
     if key in _MERGED_TEXTS:
         return [*(old or []), *(element for element in new if element not in (old or []))]
     return _without_nulls(new)

@@ -177,6 +177,7 @@ def _check_hosts(
             if core not in single or ram not in single or str(core) in book.units or not host:
                 continue
             total = row.vcpus * single[core].list_unit_price + row.memory_gib * single[ram].list_unit_price
+            # Spot prices do move that far; only a spot price above the one on demand must be a misread unit.
             is_spot_move = bought is Provisioning.SPOT and total < (row.host_usd_per_hour.get("on-demand") or 0.0)
             if abs(total / host - 1) > LARGEST_MOVE and not is_spot_move:
                 bad[product, row.region_id, bought] = (

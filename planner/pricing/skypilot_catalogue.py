@@ -54,6 +54,7 @@ def read_catalogue(text: str, *, where: str, source: str, as_of: str) -> tuple[M
 
 def _machine(cells: dict[str, str], line: str, source: str, as_of: str) -> MachinePrice:
     demand, spot = (_number(cells, name, line) for name in ("Price", "SpotPrice"))
+    # Where there is no spot market the catalog repeats the price on demand.
     has_market = spot and spot != demand
     prices = {
         Provisioning.ON_DEMAND.value: demand or 0.0,

@@ -92,6 +92,7 @@ def token_costs(snapshot: Snapshot, uses: Iterable[TokenUse], book: PriceBook) -
         for use in models:
             key = use.namespace, use.model
             line = lines.get(key) or TokenCost(share=TokenShare.SERVES, namespace=use.namespace, model=use.model)
+            # A pod that served nothing bears its cost in equal parts for its models: none may drop out of the sum.
             part = (use.prompt_tokens + use.generation_tokens) / served if served else 1 / len(models)
             month = HOURS_PER_MONTH * 3_600 / use.seconds
             usd_a_month = hourly[uid] * HOURS_PER_MONTH * part if uid in hourly else None

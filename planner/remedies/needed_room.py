@@ -75,7 +75,13 @@ def need_by_replicas(files: Files, key: str, *, with_cures: bool = True) -> Work
     grave = max(every, key=lambda replica_need: (_GRAVITY.index(replica_need.need.need), replica_need.need.places))
     if len(every) == 1:
         return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave
-    steps, needs = [], {number: (one.need.need, one.need.places) for number, one in zip(counts, every, strict=True)}
+    steps, needs = (
+        [],
+        {
+            number: (number_need.need.need, number_need.need.places)
+            for number, number_need in zip(counts, every, strict=True)
+        },
+    )
     for (kind, places), group in groupby(counts, needs.__getitem__):
         numbers = list(group)
         last = None if numbers[-1] == counts[-1] else numbers[-1]

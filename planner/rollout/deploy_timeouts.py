@@ -67,7 +67,7 @@ def timeouts(
     governing: set[str] = set()
     if others:
         shortest = min(others, key=others.__getitem__)
-        timeouts_by_key = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
+        timeouts_by_key = {governed.key: DeployTimeout(seconds=others[shortest], by=shortest) for governed in workloads}
     for release in filter(None, map(flux_release, objects)):
         named = [controller for controller in workloads if applies(release, controller)]
         # A HelmRelease doesn't list what its chart makes: where no workload names it, all of its target namespace may
@@ -76,7 +76,7 @@ def timeouts(
         governing |= {release.key} if chosen else set()
         if release.seconds is not None:
             deploy_timeout = replace(_of_release(release, release.seconds), is_by_namespace=not named)
-            for workload in (one for one in chosen if waits_for(release, one)):
+            for workload in (governed for governed in chosen if waits_for(release, governed)):
                 timeouts_by_key.setdefault(workload.key, deploy_timeout)
     return timeouts_by_key, governing
 

@@ -449,6 +449,8 @@ class Run:
         """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
         simulation = self.simulation
         for stage in self._stages:
+            # A stage of an upgrade comes as soon as its nodes are empty; its seconds only say when it comes at the
+            # latest.
             if is_emptied(simulation, stage.nodes_go):
                 self._stages.remove(stage)
                 self.later.remove(stage)

@@ -708,6 +708,7 @@ class Devices:
         elsewhere = np.zeros(self.cluster.node_count, dtype=np.bool_)
         if demand.unknown or demand.missing or demand.blocked:
             return lacking, elsewhere
+        # Claims for any of the same devices need no search: a node does if it has as many of them free.
         if demand.alike is not None:
             mask, count = demand.alike
             free_devices: NDArray[np.intp] = np.bincount(

@@ -390,6 +390,7 @@ def reasons_for(
 ) -> tuple[Counter[str], BoolArray]:
     """What refused the pod over all nodes (or `nodes`, none of them absent), and where removing other pods could help: bool[node]."""
     reasons: Counter[str] = Counter()
+    # Nodes still to come are in the arrays, and kube-scheduler doesn't count them in its message.
     if state.absent and nodes is None:
         codes = codes.copy()
         codes[list(state.absent)] = Fails.NOTHING
@@ -404,5 +405,7 @@ def reasons_for(
         reasons.update(
             {"Too many pods" if name == PODS else f"Insufficient {name}": n for name, n in shortages.items()}
         )
+        # A node whose whole allocatable is less than the request is no candidate for preemption
+        # (`UnschedulableAndUnresolvable`).
         resolvable[short[too_small]] = False
     return reasons, resolvable

@@ -216,6 +216,7 @@ class Reviewers:
         while not self._is_ended.is_set():
             known_cluster = self._known
             if (
+                # One process at a time learns the new snapshot: the others go on answering with the one before.
                 known_cluster is not None
                 and process.known is not known_cluster
                 and self._sending.acquire(blocking=False)

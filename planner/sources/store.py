@@ -391,7 +391,7 @@ class Store:
         bound = _Bound(self._files)
 
         def whole(table: str, some: Sequence[EntryReading], **scan_options: Any) -> pa.Table:
-            return pa.concat_tables(bound.whole(one, **scan_options) for one in self.datasets(table, some, bound))
+            return pa.concat_tables(bound.whole(part, **scan_options) for part in self.datasets(table, some, bound))
 
         trends_there = whole(TRENDS, readings, columns=schema.names)
         if not old:

@@ -291,6 +291,7 @@ def _missing_at(node: NodeSeen, after: NodeSeen | None, looks: Sequence[float]) 
 
 def _spell(node: NodeSeen, watched: float, missing: float | None, event_times: dict[NodeSign, list[float]]) -> Spell:
     deletion_times = [at for at in event_times.get(NodeSign.GONE, ()) if node.last_at < at <= (missing or inf)]
+    # A node that an autoscaler or a user took down says nothing of the cloud: its life is cut off, not lost.
     on_purpose = node.is_going or any(
         node.created_at < at and node.last_at - _HOUR <= at <= (missing or inf)
         for at in event_times.get(NodeSign.TAKEN_DOWN, ())
@@ -298,6 +299,8 @@ def _spell(node: NodeSeen, watched: float, missing: float | None, event_times: d
     if deletion_times:
         ended, within = min(deletion_times), 0.0
     elif missing is not None:
+        # It ended somewhere between the last snapshot with it and the first without: the middle, and how far off that
+        # may be.
         ended, within = (node.last_at + missing) / 2, missing - node.last_at
     else:
         ended, within = node.last_at, 0.0

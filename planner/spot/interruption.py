@@ -169,6 +169,7 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
         return Gaps(table=None, mean_hours=0.0 if share else np.inf)
     life = mean_life_hours(assumptions)
     lost = _lost_share(assumptions, assumptions.hazard_per_hour, assumptions.zone_hazard_per_hour)
+    # share = life / (life + gap × share of lives that end in a loss), solved for the gap.
     if stated is None:
         return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
     if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:

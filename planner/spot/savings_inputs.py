@@ -483,6 +483,7 @@ def _of_commitments(snapshot: Snapshot, book: PriceBook, main: _NodeKind, nodes:
         return {}
     running_nodes = sum((machine_type(node), region(node)) == kind and not _is_elsehow(node) for node in snapshot.nodes)
     have = sum(commitment.nodes for commitment in owned)
+    # A commitment covers whatever nodes run: only what these nodes' leaving uncovers counts as their cost.
     idle = int(min(have, running_nodes) - min(have, max(0, running_nodes - min(nodes, main.nodes))))
     prices = [price_committed(book, main.template, commitment).usd_per_hour for commitment in owned]
     explanation = (

@@ -148,7 +148,7 @@ def answer(result: RolloutResult) -> None:
     first = result.workloads[0]
     if first.duration is not None:
         st.caption(f":material/timer: {words.literal(words.sentence(first.duration.sentence))}")
-    for cutoff in (one for one in first.cutoffs if one.is_short):
+    for cutoff in (short for short in first.cutoffs if short.is_short):
         st.caption(f"△ {words.literal(words.sentence(cutoff.sentence))}")
     if first.duration is None and first.exceeds_deadline and first.progress_deadline_seconds is not None:
         deadline = words.duration(first.progress_deadline_seconds)

@@ -49,10 +49,11 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     )
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
+    # The annotation repeats the object: taken out of the notes, or each apply would look like a change of them.
     noted = _noted(notes.pop(LAST_APPLIED, None)) or applied_part(document)
     updates = (row.updates if row is not None else None) or NOT_MODELLED
-    hangs, applied, fixed_leaves = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
-    way, alone = updates.said(document), text_at(document, updates.one_at_a_time[0])
+    pod_fields, applied, fixed_leaves = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
+    update_way, one_at_a_time = updates.said(document), text_at(document, updates.one_at_a_time[0])
     return model.Unplayed(
         kind=kind,
         api_group=api_version.rpartition("/")[0],
@@ -66,16 +67,16 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         said=_said(document),
         said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
         applied=_said(noted),
-        said_of_pods=leaves(hangs),
+        said_of_pods=leaves(pod_fields),
         fixed_of_pods=leaves(updates.hung_on(document, is_suspended=True)) if updates.while_suspended else "",
-        way=shared.text(way),
+        way=shared.text(update_way),
         runtime=runtime_of(document),
         release=flux_release(document),
         held_to=leaves(fixed_leaves),
         applied_paths=paths_of(noted) if updates is not NOT_MODELLED else "",
-        paths_of_pods=leaves(_marked(hangs)),
+        paths_of_pods=leaves(_marked(pod_fields)),
         applied_of_pods=leaves(_marked(applied)),
-        concurrency=shared.text(alone),
+        concurrency=shared.text(one_at_a_time),
     )
 
 

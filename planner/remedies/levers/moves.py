@@ -82,7 +82,7 @@ def steps(
             theirs = [pod for pod in start if pod.uid in named]
             new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
             until = [shell_commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
-            ready = ((key, min(_ready_pods(one.snapshot, key) for one in does)) for key in new)
+            ready = ((key, min(_ready_pods(run.snapshot, key) for run in does)) for key in new)
             until += [_ready_wait(cluster, key, _LATE, least) for key, least in ready]
             who = [*map(name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
             move_steps.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))

@@ -167,7 +167,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             command=shell_commands.chain(
                 _commands(done),
                 always=_commands(back),
-                on_failure=[undo for one in done if one.is_lent for undo in one.undo],
+                on_failure=[undo for done_step in done if done_step.is_lent for undo in done_step.undo],
             )
             if is_whole
             else shell_commands.chain(_commands([*own, *([cure] if cure else [])])),

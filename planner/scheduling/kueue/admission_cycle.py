@@ -153,6 +153,8 @@ def run(
             cycle_entry.queue.add_all(use)
             promised.append((cycle_entry.queue, use))
         done.append(cycle_entry)
+    # Every use is taken back before the admitted hold theirs: what is only reserved for a preemptor ends with the
+    # cycle.
     for queue, use in promised:
         queue.remove_all(use)
     for cycle_entry in done:

@@ -199,6 +199,7 @@ def _kept_out(
     above = kueue_play.state.tree.queues[name].ancestors()
     if kueue_play.state.tree.cycles and any(node.name in kueue_play.state.tree.cycles for node in above):
         return AdmissionOutcome.STOPPED, "its cohort is its own ancestor"
+    # An empty selector takes every namespace: only another one depends on labels that weren't read.
     if workload.namespace not in labels and queue.selector is not None and queue.selector != LabelSelector():
         return AdmissionOutcome.UNKNOWN, f"its namespace isn't in the input, and {name} takes only some"
     if not labels_match(queue.selector, labels.get(workload.namespace, Labels())):

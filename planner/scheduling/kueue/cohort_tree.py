@@ -140,6 +140,8 @@ class QuotaNode:
         for name, amount in borrowed.items():
             if (of_all := lendable.get(name, 0)) > 0:
                 resource_ratio = amount * 1000.0 / of_all
+                # Of equal shares the first by name is the dominant one: Go's map has no order, and the answer must have
+                # one.
                 if resource_ratio > ratio or (resource_ratio == ratio and name < dominant):
                     ratio, dominant = resource_ratio, name
         return BorrowedShare(self.weight, ratio, dominant, tuple(of))

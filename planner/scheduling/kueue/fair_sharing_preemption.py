@@ -68,6 +68,7 @@ def _first(
             continue
         own, theirs = ordering.below_common(queue)
         own_share, before = own.share(), theirs.share()
+        # A preemptor of weight 0 that would borrow takes nothing from a queue that has a weight in this round.
         if own_share.weighted == inf and before.weighted != inf:
             again += ordering.waiting[queue.name]
             ordering.waiting[queue.name] = []
@@ -143,6 +144,8 @@ class _Ordering:
             if id(child) in self.dropped:
                 continue
             child_share = child.share()
+            # A cohort that borrows nothing gives nothing up, but for those above the preemptor, which may hold others
+            # that do.
             if not child_share.of and id(child) not in self._above:
                 self.dropped.add(id(child))
             elif child_share.against(of_cohort) >= 0:

@@ -171,13 +171,13 @@ class Assigner:
             if why := self._mismatch(flavor, members, group):
                 lacks.append(Lack(NO_MATCH, flavor, resource, 0, why))
                 continue
-            had, mode, flavor_lacks = self._in_flavor(flavor, group, requests, use)
+            flavor_by_name, mode, flavor_lacks = self._in_flavor(flavor, group, requests, use)
             lacks += flavor_lacks
             if not _tries_next(mode, self._queue.spec):
-                best, best_mode = had, mode
+                best, best_mode = flavor_by_name, mode
                 break
             if _is_preferred(mode, best_mode, self._queue.spec):
-                best, best_mode = had, mode
+                best, best_mode = flavor_by_name, mode
         # After the last flavor the next cycle begins with the first again.
         tried = -1 if last == len(group.flavors) - 1 else last
         flavors_by_resource = {
@@ -190,7 +190,7 @@ class Assigner:
         self, flavor: str, group: QuotaGroup, requests: Mapping[str, int], use: Use
     ) -> tuple[dict[str, tuple[_Granular, str]], _Granular, list[Lack]]:
         """How each resource is had in this flavor; of all of them the worst way."""
-        had: dict[str, tuple[_Granular, str]] = {}
+        flavor_by_name: dict[str, tuple[_Granular, str]] = {}
         lacks: list[Lack] = []
         worst = _BEST
         for name in sorted(requests):
@@ -202,8 +202,8 @@ class Assigner:
             if _is_preferred(worst, granular, self._queue.spec):
                 worst = granular
             if worst.way != Possible.NO_FIT:
-                had[name] = granular, flavor
-        return had, worst, lacks
+                flavor_by_name[name] = granular, flavor
+        return flavor_by_name, worst, lacks
 
     def _within_quota(self, flavor: str, name: str, amount: int) -> tuple[_Granular, Lack | None]:
         fr, queue = (flavor, name), self._queue
