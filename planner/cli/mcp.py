@@ -170,14 +170,7 @@ def _refused(error: Exception) -> types.JSONRPCError:
         ids = (
             each["input"].get("id") for each in wrong if each["type"] == "missing" and isinstance(each["input"], dict)
         )
-        request_id = next(
-            (
-                message_id
-                for message_id in ids
-                if isinstance(message_id, int | str) and not isinstance(message_id, bool)
-            ),
-            None,
-        )
+        request_id = next((id_ for id_ in ids if isinstance(id_, int | str) and not isinstance(id_, bool)), None)
         code, what = types.INVALID_REQUEST, "it is no message of JSON-RPC 2.0"
     else:
         request_id, code, what = None, types.PARSE_ERROR, "the line is no JSON"
