@@ -1,6 +1,6 @@
 """``headroom serve``: a process beside a cluster that answers its API server's webhook, and Prometheus.
 
-`keeper` keeps a snapshot and lists anew, `webhook` answers AdmissionReviews from it, `metrics` tells it to Prometheus,
-`http_server` is the HTTP in front of both, `paths` are those it answers. What is answered is worked out in `planner.questions`, in
-processes of their own: `review_processes`, and `teller` for metrics.
+`snapshot_refresher` keeps a snapshot and lists anew, `webhook` answers AdmissionReviews from it, `metrics` shows it to
+Prometheus, `http_server` is the HTTP in front of both, for the paths of `endpoint_paths`. Answers are computed by
+`planner.questions` in processes of their own: `review_processes`, and `metrics_process` for metrics.
 """

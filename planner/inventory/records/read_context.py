@@ -39,12 +39,14 @@ class Shared:
         ] = {}  # for nodes: by the spec that `once` gave, and their text
         self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `wire.encode` writes it
         self._parts: dict[tuple[str, bytes], Any] = {}
-        self.spec_texts: dict[bytes, Any] = {}  # `pod_texts`: digest of a spec's text → what was read of it
+        self.spec_texts: dict[bytes, Any] = {}  # `repeated_pod_specs`: digest of a spec's text → what was read of it
         self.node_names: dict[bytes, str] = {}  # as written → the name
         self.sampled_revisions: dict[
             tuple[str, str], str
         ] = {}  # owner, revision → the pod with the annotations that were read
-        self.last_texts: dict[int, Any] = {}  # `pod_texts`: length of a spec's text → the last one that was read
+        self.last_texts: dict[
+            int, Any
+        ] = {}  # `repeated_pod_specs`: length of a spec's text → the last one that was read
         self._written: dict[tuple[Any, bytes], tuple[Any, msgspec.Raw]] = {}
 
     def forget_texts(self) -> None:

@@ -52,7 +52,7 @@ class RolloutController(Controller):
         Raises
         ------
         NotImplementedError
-            For kinds of which that isn't played (`takes_changes`).
+            For kinds of which a second change isn't simulated.
         """
         raise NotImplementedError
 
