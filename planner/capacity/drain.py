@@ -90,6 +90,7 @@ def simulate_drain(
 def drain_result(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
+    # A pod made during the drain isn't in the snapshot: its workload is found by its owner.
     by_owner = {pod.owner.key(pod.namespace): keys[pod.uid] for pod in cluster.snapshot.pods if pod.owner}
     held_pods = tuple(
         HeldBack(

@@ -289,6 +289,7 @@ def judged_by_policy(
     if part.room is not None:
         part = replace(part, room=replace(part.room, fits_spare=policy.has_spare(part.room)))
     passes = excepted is not None or not (refusals or fails(part, policy))
+    # What the policy refuses is said as a refusal, and not as a warning once more.
     warnings = tuple(warning for warning in part.warnings if warning not in refusals)
     return replace(part, passes=passes, refusals=refusals, warnings=warnings, exception=excepted)
 

@@ -146,6 +146,7 @@ def _needs_growth(
     parts = []
     for today, revision, pod_times in zip(rollout.workloads, prepared.revisions, prepared.pod_times, strict=True):
         grown = workload_rollout(run, revision, pod_times, pending)
+        # A workload that completes on today's nodes keeps its own answer: the pool doesn't grow for it.
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
             continue

@@ -410,6 +410,7 @@ def could_take(pool: NodePool, shape: Shape) -> bool:
         if not all(requirement_matches(rule, {key: value}) for rule in rules):
             return False
         if (
+            # A label that neither the NodePool nor the cloud writes is on none of its nodes.
             not rules
             and not _is_given(key)
             and pool_limits.labels.get(key, key == KARPENTER_NODE_POOL and pool.name) != value

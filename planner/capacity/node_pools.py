@@ -205,6 +205,7 @@ def _pools(cluster: Cluster, limits: Sequence[PoolLimits]) -> tuple[NodePool, ..
     types = tuple(instance_type for pool_limits in limits for instance_type in pool_limits.instance_types)
     limits_by_pool = _by_pool(members, [limit for limit in limits if limit.name])
     node_pool_list = [_described(name, nodes, limits_by_pool.get(name, ())) for name, nodes in members.items()]
+    # A pool without nodes is in no node's label, only in the lists of limits.
     node_pool_list += [_described(name, [], stated) for name, stated in limits_by_pool.items() if name not in members]
     node_pool_list = [
         replace(pool, instance_types=types) if pool.source is LimitSource.KARPENTER else pool for pool in node_pool_list

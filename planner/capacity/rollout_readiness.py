@@ -174,6 +174,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> 
     nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
     if_known, models, named = cluster.snapshot.if_known, gpu_models(cluster), node_pools(cluster)
+    # A DaemonSet says no number of replicas: it has as many as nodes with its pods.
     replicas = if_known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,

@@ -159,6 +159,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
 def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
     """The first step's cluster with the nodes of all of them, what became of which node, and what the film leaves out."""
     nodes = {node.name: node for step in steps for node in step.cluster.nodes}
+    # Nodes of all steps in one cluster, though some never stand together: the film needs a row for each.
     together = Cluster(replace(steps[0].cluster.snapshot, nodes=tuple(nodes[name] for name in camera.nodes)))
     at = ["" if steps[0].of == 1 else f", step {number}" for number in range(1, len(steps) + 1)]
     notes = dict[str, str]()

@@ -273,6 +273,7 @@ def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
     for (scope, name), places in sorted(
         groups.items(), key=lambda domain: (domain[0][0], len(domain[1]), domain[0][1])
     ):
+        # A group of one node is that node's own loss, which is asked by itself.
         if len(places) > 1:
             yield _Lost(scope=scope, name=name, nodes=tuple(places))
 

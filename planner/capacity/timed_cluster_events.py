@@ -739,6 +739,8 @@ class _Bearings:
         if self._left <= 0:
             return None
         later = [h for h in self._found.cluster.later if h is not event.happening]
+        # A workload that only this event changes doesn't roll out without it; one that it changes again does, as
+        # before.
         revisions = [r for r in self._found.prepared.revisions if r.after.key not in event.keys - event.again]
         revisions = [
             replace(r, changes=self._moved(r, event, seconds)) if r.after.key in event.again else r for r in revisions

@@ -476,6 +476,7 @@ def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
     simulation = Simulation(Cluster(replace(case.snapshot, nodes=nodes, pods=pods)))
     places = (simulation.cluster.node_index[name] for name in names)
     node_pods = [pod for place in places for pod in simulation.pods.on(place) if not pod.is_terminating]
+    # A pod that tolerates the node's taints for good (a DaemonSet's) stays, and no other is made for it.
     doomed = [pod for pod in node_pods if toleration_seconds(pod.shape.spec) < inf]
     for pod in doomed:
         take_away(simulation, pod)

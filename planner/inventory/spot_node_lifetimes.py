@@ -135,6 +135,8 @@ def together(watches: Iterable[Watch]) -> Watch:
             looks.setdefault(cluster, set()).update(moments)
     node_by_key: dict[tuple[str, str, float], NodeSeen] = {}
     for node in (node for watch in every for node in watch.nodes):
+        # A node that is made anew keeps its name: its creation tells it apart, to the second, as sources round
+        # differently.
         key = (node.cluster, node.node, round(node.created_at))
         earlier_sighting = node_by_key.get(key, node)
         last = max(node, earlier_sighting, key=lambda life: life.last_at)

@@ -202,6 +202,7 @@ class _Document:
             value, size = self._sequence(events, depth)
         else:
             value, size = self._mapping(events, depth)
+        # Each alias counts as much as its anchor holds: a few lines of nested ones would be gigabytes (billion laughs).
         if event.anchor:
             self.anchors[event.anchor] = value, size
         return value, size

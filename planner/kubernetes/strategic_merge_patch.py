@@ -134,6 +134,7 @@ def _gone(fields: Any, live: Any, field: str) -> Any:
     if not fields or not isinstance(fields, dict) or not isinstance(live, dict):
         return None
     patch = {key: _gone(child, live[key], key) for key, child in fields.items() if key in live}
+    # Where every live key goes the field itself is deleted: an empty object would stay behind.
     return patch if len(patch) < len(live) or any(patch.values()) else None
 
 

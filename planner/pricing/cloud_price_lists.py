@@ -174,6 +174,7 @@ def format_list(rows: Iterable[ListedPrice], earlier_list: PriceList | None = No
             sizes[row.machine_type] = shape
         for way, usd in row.usd_per_hour.items():
             key = row.machine_type, way
+            # A row has one date for all its regions, the oldest of its prices: none looks fresher than it is.
             dates[key] = min(dates.get(key) or row.as_of[way], row.as_of[way]) if cells[key] else row.as_of[way]
             cells[key][row.region_id] = repr(usd)
     regions = sorted({name for region_cells in cells.values() for name in region_cells})

@@ -169,6 +169,8 @@ def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) 
         yield from strategy.ways(case.cluster, revision.after, cut)
     if Lever.LEND in levers:
         yield from lending.ways(case.cluster, revision, cut, is_alone=len(case.revisions) == 1)
+    # What is done to pods depends on why one rollout is stuck: of several changes, or one that completes, there is no
+    # such reason.
     if levers.isdisjoint({Lever.TEMPLATE, Lever.PODS}) or len(case.revisions) != 1 or case.run.done[revision.after.key]:
         return
     why = explain(case.run, revision)

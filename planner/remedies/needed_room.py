@@ -72,6 +72,7 @@ def need_by_replicas(files: Files, key: str, *, with_cures: bool = True) -> Work
         return WorkloadNeed(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
     counts = counts_of(files, key)
     every = [_need_at(files, stand, number) for number in counts]
+    # An autoscaler may set any of these numbers: the one that needs most stands for all.
     grave = max(every, key=lambda replica_need: (_GRAVITY.index(replica_need.need.need), replica_need.need.places))
     if len(every) == 1:
         return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave

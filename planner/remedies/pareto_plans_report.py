@@ -117,6 +117,7 @@ class _Writer:
         yield from dict.fromkeys(case_knobs.cut)
         yield from self._standing(search_result)
         owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
+        # Pods name their ReplicaSet only: behind it a Deployment may be in flight.
         owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()
         unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
         if unread:

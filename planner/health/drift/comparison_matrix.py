@@ -31,6 +31,7 @@ def rows_of(members: Sequence[EnvironmentMember]) -> tuple[Row, ...]:
     its containers."""
     rows = [_row(aspect, "", [cell_of(member) for member in members]) for aspect, cell_of in _OF_WORKLOAD.items()]
     containers = [member.workload.template.spec.containers for member in members]
+    # With one container in each environment they are compared whatever they are called.
     is_single = all(len(own_containers) == 1 for own_containers in containers)
     names = [""] if is_single else list(dict.fromkeys(container.name for every in containers for container in every))
     for name in names:

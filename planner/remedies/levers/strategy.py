@@ -42,6 +42,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     if workload.traits.is_custom:
         yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, own_ways(workload))
     elif workload.traits.is_per_node:
+        # A DaemonSet's pod that its node can't hold even alone doesn't fit one by one either.
         ways = [] if is_too_large_for_its_node(case.run, case.revision) else [ONE_BY_ONE]
         yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
     elif workload.traits.has_ordinals and workload.strategy.kind != ROLLING_UPDATE:

@@ -136,6 +136,7 @@ class ArgoController(OverSets):
             and (self.blue_green is None or self.active == self.current)
             and status["updatedReplicas"] >= self.replicas
             and status["availableReplicas"] >= status["updatedReplicas"]
+            # A plain canary is healthy once no old pod is left; a routed one keeps the old set for a delay after that.
             and (self.canary is None or self.canary.is_routed or status["replicas"] <= status["updatedReplicas"])
         )
 

@@ -142,6 +142,7 @@ class WorkerSet(Controller):
                 simulation.delete(pod)
             return bool(standing)
         taken = {pod.ordinal for pod in self.pods(simulation)}
+        # Index 0 is the leader, which the leaders' StatefulSet makes.
         missing = [index for index in range(1, self.owner.groups.size) if index not in taken]
         created_workers = [self.owner.make_worker(simulation, self, index) for index in missing]
         surplus = [pod for pod in self.own() if pod.ordinal >= self.owner.groups.size and not pod.is_terminating]
