@@ -126,7 +126,7 @@ class Consumers(Record):
 
     @classmethod
     def of(cls, snapshot: Snapshot, revisions: Sequence[Revision]) -> Consumers:
-        """Those of a snapshot and a change."""
+        """The consumers of a snapshot and a change."""
         return cls(
             pods=frozenset(pod.uid for pod in snapshot.pods if not pod.node_name and request_named(pod.annotations)),
             workloads=frozenset(

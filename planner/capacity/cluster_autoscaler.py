@@ -93,7 +93,7 @@ def scale_up(
 
 
 def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) -> list[LivePod]:
-    """Those it adds nodes for: not the expendable, nor those that fit where the expendable are."""
+    """Pending pods that cluster-autoscaler adds nodes for: neither expendable pods, nor pods that fit where expendable ones run."""
     cutoff = how.expendable_below
     pods = [pod for pod in waiting if not pod.is_gated and not pod.is_bound and pod.priority >= cutoff]
     return without_room(state, sorted(pods, key=lambda pod: -pod.priority))
@@ -239,7 +239,7 @@ def with_daemons_aside(cluster: Cluster, template: Node) -> Node:
 
 
 def renamed_node(node: Node, name: str) -> Node:
-    """The same node by another name."""
+    """A copy of the node with another name."""
     return replace(node, name=name, labels=FrozenMap({**node.labels, HOSTNAME: name}))
 
 

@@ -100,7 +100,7 @@ def at_rest(snapshot: Snapshot, *, seed: int = 0) -> Cluster:
 
 
 def _hanging(simulation: Simulation, evicted: Sequence[LivePod]) -> Iterator[tuple[LivePod, str, str]]:
-    """Those that were evicted and don't end, since their node doesn't answer: kubectl waits for them."""
+    """Evicted pods that don't terminate since their node doesn't answer: kubectl waits for them."""
     for pod in evicted:
         if simulation.pods.never_ends(pod) and not pod.is_gone:
             yield pod, "", f"node {simulation.cluster.node_names[pod.node]} doesn't answer, so the pod can't end"

@@ -335,7 +335,7 @@ class _MoveSearch:
 
     # ── the exact way ───────────────────────────────────────────────────────────────────────────────────────────────
     def exact(self) -> Moves | None:
-        """The same by a solver, amounts and static filters alone; None where the case is too large for it."""
+        """The fewest moves by a solver, with amounts and static filters alone; None where the case is too large for it."""
         guests = tuple(
             Guest(asks=dict(kind.need), nodes=tuple(np.flatnonzero(kind.may).tolist()), count=len(kind.pods),
                   priority=kind.shape.priority)

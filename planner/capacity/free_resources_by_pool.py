@@ -157,7 +157,7 @@ def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
 
 
 def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding, ...]:
-    """What of the room is worth attention."""
+    """Findings about free room that need attention."""
     findings = [
         Finding(
             severity=Severity.INFO,

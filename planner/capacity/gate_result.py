@@ -221,7 +221,7 @@ def _more_usd(
     book: PriceBook | None,
     growth: RolloutResult | None,
 ) -> float | None:
-    """What its pods take of their nodes' prices beyond what they take today; None where a price isn't known."""
+    """The price of the pods' shares of nodes beyond what they take today; None where a price isn't known."""
     if [(pod_requests(spec), n) for spec, n in old] == [(pod_requests(spec), n) for spec, n in new]:
         return 0.0
     if book is None or not snapshot.if_known(True, NODE.name, POD.name):

@@ -234,7 +234,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
 
 
 def known_sum(numbers: Iterable[int | None]) -> int | None:
-    """Their sum; None where one of them isn't known."""
+    """The sum of the amounts; None where one isn't known."""
     known_numbers = list(numbers)
     return None if None in known_numbers else sum(filter(None, known_numbers))
 

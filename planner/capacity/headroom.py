@@ -441,7 +441,7 @@ def _one_by_one(state: State, groups: Iterable[_Group], seed: int, most: int) ->
 
 
 def _groups(cluster: Cluster, pod_shape: PodShape, seed: int, most: int) -> Fit:
-    """Whole groups, one after another."""
+    """Whole groups of pods, one after another."""
     pods = ((pod_shape.spec, pod_shape.labels, 1), *pod_shape.beside)
     shapes = [(compile_shape(cluster, pod_shape.namespace, labels, spec), number) for spec, labels, number in pods]
     placed, failed = _one_by_one(_state(cluster), repeat(shapes), seed, most)

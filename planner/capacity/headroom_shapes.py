@@ -135,7 +135,7 @@ def gpu_resource(cluster: Cluster) -> str:
 
 
 def gpu_offer(cluster: Cluster) -> tuple[str, Sharing]:
-    """The same, and how it is offered: as slices or shares only where no node has whole GPUs."""
+    """The cluster's main GPU resource, and how nodes offer it: as slices or shares only where no node has whole GPUs."""
     return next(iter(offers(cluster)), (NVIDIA_GPU, Sharing.WHOLE))
 
 

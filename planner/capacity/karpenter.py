@@ -80,7 +80,7 @@ class _Claim:
 
     @property
     def node(self) -> Node:
-        """What it would be now."""
+        """The node that the claim would become now."""
         node = min(self.options, key=lambda option: option.rank).template
         return replace(node, labels=FrozenMap({**node.labels, **self.labels}))
 

@@ -151,7 +151,7 @@ def _uses(tree: Tree, verdicts: Mapping[str, KueueVerdict]) -> Iterator[QueueUse
 
 
 def idle(queue: Queue, fr: FlavorResource) -> int:
-    """Of its nominal quota what no pod uses: neither it, nor those who borrow in its cohort."""
+    """The part of a queue's nominal quota that no pod uses: neither its own, nor borrowers in its cohort."""
     own = max(0, queue.quota(fr).nominal - queue.use.get(fr, 0))
     return own if queue.parent is None else min(own, queue.kept_free(fr) + max(0, queue.parent.available(fr)))
 
@@ -204,7 +204,7 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[KueueVerdict]) 
 
 
 def _let_in(state: QuotaState, order: Sequence[KueueVerdict]) -> None:
-    """Those are let in that will be, and those go that will be evicted for them."""
+    """Admits pending workloads by their verdicts, and removes the workloads that are evicted for them."""
     for verdict in order:
         for target in verdict.targets:
             if target.held.key in state.tree.queues[target.held.queue].held:
@@ -259,7 +259,7 @@ def _lets_in(
 
 
 def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
-    """Who has most of it idle, if that is enough: its name, and how much."""
+    """The queue with most idle quota of it, if that is enough: its name, and how much."""
     fr = (lack.flavor, lack.resource)
     idle_quotas = [
         (idle(cluster_queue, fr), name)
@@ -320,7 +320,7 @@ def _fits_after(
 def _bands(
     admitted: Sequence[AdmittedWorkload], records: Mapping[str, QueuedWorkload], runs: Lengths, now: float
 ) -> dict[str, tuple[str, RunBand]]:
-    """Of those that hold quota: what they are alike with, and how much longer they take."""
+    """For workloads that hold quota: the key of similar runs, and how much longer they take."""
     bands = {}
     for each in admitted:
         series, began = series_of(records[each.key]), records[each.key].changed_at.get("Admitted")
@@ -332,7 +332,7 @@ def _bands(
 def _usual(
     state: QuotaState, request: Wanting, admitted: Sequence[AdmittedWorkload], limits: Sequence[tuple[float, AdmittedWorkload]], bands: Mapping[str, tuple[str, RunBand]],
 ) -> dict[str, Any]:  # fmt: skip
-    """Who has no band may end now, and by its limit at the latest."""
+    """A workload without a band may end now, and by its limit at the latest."""
     limit = {each.key: at for at, each in limits}
     last = [(limit.get(each.key, inf), bands[each.key][1] if each.key in bands else None, each) for each in admitted]
     soon = [(min(at, band.least) if band else 0.0, each) for at, band, each in last]
@@ -435,7 +435,7 @@ def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
 
 
 def moved_words(before: Snapshot, after: Snapshot) -> str:
-    """What becomes of those that wait: ``Job/a/train: quota → let in``."""
+    """The effect on pending workloads: ``Job/a/train: quota → let in``."""
     if lacking(before):
         return "who is let in then isn't known without all of Kueue's lists"
     was, then = verdicts_of(before), verdicts_of(after)

@@ -79,7 +79,7 @@ class _Maker(Record, kw_only=False, eq=False):
 
 @once_a_cluster
 def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
-    """Who makes the pods of an owner anew; None where that isn't just as many as are lost."""
+    """The controller that recreates an owner's pods; None where it doesn't create just as many as are lost."""
     of: ReplicaSet | Workload | None = sets_by_key(cluster).get(owner) or workloads_by_key(cluster).get(owner)
     own = [cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(uid, ())]
     if of is None or of.uid != uid or of.min_ready_seconds or not is_tried_as_told(cluster, of):
@@ -109,7 +109,7 @@ def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
 
 @once_a_cluster
 def _shape(cluster: Cluster, maker: _Maker, labels: Labels) -> Shape:
-    """The same as `compile_shape`, without comparing specs."""
+    """Compiles a pod's shape as `compile_shape` does, without comparing specs."""
     return compile_shape(cluster, maker.of.namespace, labels, maker.spec, default_selector=maker.of.selector)
 
 
@@ -141,7 +141,7 @@ class Counting:
         self._lowest = min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
 
     def outcome(self, nodes: Sequence[int]) -> LossOutcome | None:
-        """What becomes of the pods on the nodes; None where it has to be played."""
+        """The outcome for the pods on the lost nodes; None where it has to be simulated."""
         cluster, lost = self._before, dict[_Maker, list[Pod]]()
         # Pods that wait today may take the spare nodes before those that are lost.
         if not _is_calm(cluster) or (cluster is not self.cluster and cluster.unbound):

@@ -81,7 +81,7 @@ def overview(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Cluster
 
 
 def on_todays_nodes(snapshot: Snapshot) -> ClusterOverview:
-    """The same, were no pool to grow."""
+    """The overview if no pool grows."""
     return snapshot.derived.once(simulated_readiness, snapshot)
 
 

@@ -531,7 +531,7 @@ def _lacking(question: _GrowthRequest, pools: Sequence[NodePool], waiting: Shape
 
 # ── where nothing helps ──────────────────────────────────────────────────────────────────────────────────────────────
 def _past_limits(question: _GrowthRequest, pools: Sequence[NodePool]) -> list[str]:
-    """What it would take if no pool had a limit."""
+    """Words for the growth that it would take if no pool had a limit."""
     tried = _Scaling(question, pools, is_bound=False)
     try:
         return tried.past_limits() if tried.play() else []

@@ -164,7 +164,7 @@ def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
 
 
 def in_words(snapshot: Snapshot, nodes: Sequence[NodeSeats]) -> str:
-    """What of each offer is free, as rows of seats show it."""
+    """The free amount of each offer, as rows of seats show it."""
     supplies = supplies_of(gpu_lines(compiled(snapshot)))
     return "; ".join(filter(None, (_free(supply, nodes) for supply in supplies))) or "no node has GPUs"
 

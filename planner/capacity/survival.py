@@ -494,7 +494,7 @@ class _SpareSearch:
         return spares, is_sure and len(covered) == len(broken)
 
     def spares(self, spares: Spares | None) -> tuple[Spare, ...]:
-        """The same for people."""
+        """Spare nodes as records for people: pool, number, price."""
         spare_list = []
         for place, many in spares or ():
             node, price = self.cluster.nodes[place], self._usd[place]

@@ -398,7 +398,7 @@ def _not_played(why: str, later_event: Later) -> NotKnownError:
 
 
 def _moving(cluster: Cluster, prepared: Prepared) -> list[Workload]:
-    """Those that roll out, or are in flight."""
+    """Workloads that roll out, or are in flight."""
     flights = (flight.workload for flight in in_flight(cluster))
     return [*(r.after for r in prepared.revisions), *(workload for workload in flights if workload is not None)]
 

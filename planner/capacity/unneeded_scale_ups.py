@@ -67,7 +67,7 @@ class Unasked(Record, eq=False):
         return sum(usd * seconds for usd, seconds in zip(known_prices, self.stays_seconds, strict=True)) / 3600
 
     def brought(self, book: PriceBook | None) -> Brought:
-        """The same in short."""
+        """Unneeded scale-ups in short, for one row of a table."""
         return Brought(nodes=len(self.nodes), seconds=max(self.stays_seconds), usd=self.usd(book))
 
     @property

@@ -423,7 +423,7 @@ def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 
 def _bare(pods: Iterable[LivePod]) -> list[str]:
-    """Those that no controller makes anew; a mirror pod has its node for an owner."""
+    """Pods that no controller recreates; a mirror pod has its node for an owner."""
     return [f"{pod.namespace}/{pod.name}" for pod in pods if not pod.owner]
 
 

@@ -55,7 +55,7 @@ class FreeMeasures:
         self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of what is alike in a cluster
 
     def look_ahead(self, wanting: Sequence[str]) -> None:
-        """Their other strategies, in parts."""
+        """Computes other strategies of the workloads in advance, in parts."""
         strategies = parallel_parts.each(wanting, self._strategy_for)
         self._ahead = self.state.world.cluster, dict(zip(wanting, strategies, strict=True))
 

@@ -82,7 +82,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
 
     @property
     def likes(self) -> list[Node]:
-        """Of each node that was added one like it."""
+        """For each added node one that it is like."""
         return [more.like for more in self.nodes for _ in range(more.number)]
 
     def revision(self, key: str) -> Revision:
@@ -145,7 +145,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         )
 
     def lent(self, key: str) -> tuple[Revision, ...]:
-        """Who is scaled down while it rolls out."""
+        """Workloads that are scaled down while it rolls out."""
         workloads, lent = workloads_by_key(self.base), self.loans.get(key, {})
         return tuple(lending.scaled(workloads[lender], replicas_left) for lender, replicas_left in lent.items())
 

@@ -76,7 +76,7 @@ class Knobs(Record):
         return self.ways_count * prod(most + 1 for most in self.around)
 
     def ways_of(self, plan: Plan) -> list[LeverPosition]:
-        """Of each change its own."""
+        """The lever position of each change in a plan."""
         return [ways[position] for ways, position in zip(self.ways, plan.ways, strict=True)]
 
     def more_nodes(self, plan: Plan, kept: Sequence[int] = ()) -> tuple[MoreNodes, ...]:

@@ -103,7 +103,7 @@ _GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.N
 
 
 def _need_at(files: Files, stand: Stand, number: int) -> WorkloadNeed:
-    """The same at one number of replicas."""
+    """The need at one number of replicas."""
     key = stand.workload.key
     counts = {key: number}
     fewest_places = _fewest(files, stand, counts)

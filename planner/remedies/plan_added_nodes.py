@@ -248,7 +248,7 @@ class SpareNodes:
 
 
 def pool_of(node: Node) -> str:
-    """Its pool, or itself."""
+    """The node's pool, or the node itself."""
     return node_pool(node) or node.name
 
 

@@ -16,7 +16,7 @@ from planner.rollout.strategy_grid import strategy_grid
 
 
 def cells_of(grid: StrategyGrid) -> Iterator[GridCell]:
-    """Its cells that an API server takes, Recreate as the last."""
+    """Cells of the grid that an API server accepts, Recreate as the last."""
     yield from (cell for line in grid.cells for cell in line if cell.is_valid)
     yield grid.recreate
 

@@ -48,7 +48,7 @@ def placements(work: int) -> int:
 
 
 def other_draws(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int = 0) -> Iterator[Run]:
-    """The same rollouts as `run` in further draws: who of equals is placed, ends or comes first."""
+    """The rollouts of `run` in further draws: which of equal pods is placed, ends or comes first."""
     for draw in range(1, placements(run.work)):
         yield simulate(cluster, revisions, seed=seed + draw, draws_order=True, draws_ends=True)
 

@@ -73,7 +73,7 @@ def first_turns(
 
 
 def _shape_with_room(cluster: Cluster, revision: Revision) -> Shape | None:
-    """Of its new pods; None where not even all that is free in the cluster is enough for one of them, wherever others are."""
+    """The shape of its new pods; None where all that is free in the cluster is too little for one of them."""
     after = revision.after
     shape = shape_of(cluster, after)
     open_nodes = [place for place, node in enumerate(cluster.nodes) if not node.is_cordoned]
@@ -82,7 +82,7 @@ def _shape_with_room(cluster: Cluster, revision: Revision) -> Shape | None:
 
 
 def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterator[Revision]:
-    """Those with pods where its own may go, first those that hold what it asks for that is rarest, with the fewest pods."""
+    """Workloads with pods where its own may go, first those that hold its rarest resource, with the fewest pods."""
     may, pods = shape.static == Static.PASSES, cluster.snapshot.pods
     rarest, near_revisions = {row for row, _ in shape.asks[-1:]}, []
     for revision in others:

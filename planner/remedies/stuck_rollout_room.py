@@ -121,7 +121,7 @@ def _needing(part: WorkloadRollout) -> WorkloadRollout:
 
 
 def with_room_of_part(part: GatedWorkload, snapshot: Snapshot, revision: Revision) -> GatedWorkload:
-    """The same of what the gate says of one workload."""
+    """The gate's part of one workload with the room that its rollout needs."""
     is_asked = part.verdict is Verdict.STUCK and part.reason in _REASONS
     return replace(part, room=_room(snapshot, revision)) if is_asked else part
 

@@ -87,7 +87,7 @@ class Clock:
         return owner if scale is None else scale[0]
 
     def awake(self, controllers: dict[str, Controller]) -> Sequence[Controller]:
-        """Those that may have something to do, in their order: one that had nothing to do has nothing until something
+        """Controllers that may have something to do, in their order: one that had nothing to do has nothing until something
         happens to its pods, or to what it makes them through."""
         if self._grouped[1] != len(controllers) or self._grouped[0] is not controllers:
             self._group(controllers)

@@ -33,7 +33,7 @@ class TwiceOffered(Record):
 
 @once_a_cluster
 def offered_twice(cluster: Cluster) -> tuple[TwiceOffered, ...]:
-    """Of every node; made once a cluster."""
+    """Doubly advertised devices of every node; made once a cluster."""
     table, offers = device_table(cluster), list[TwiceOffered]()
     by_node: dict[tuple[int, str], list[int]] = {}
     for device, ((resource_slice, _), node) in enumerate(zip(table.devices, table.node.tolist(), strict=True)):
@@ -56,7 +56,7 @@ def _vendor(driver: str) -> str:
 
 
 def used_by(cluster: Cluster, workload: Workload) -> Iterator[TwiceOffered]:
-    """Those of which a pod of the workload asks for some, by either name."""
+    """Doubly advertised devices that a pod of the workload requests, by either name."""
     for offer in offered_twice(cluster):
         shape = shape_of(cluster, workload)
         if dict(shape.asks).get(cluster.row[offer.resource], 0) or _claimed(cluster, workload, offer):

@@ -53,7 +53,7 @@ class Doubt(Record):
 
     @property
     def sentence(self) -> Text:
-        """It whole, as every door shows it."""
+        """The whole doubt in one sentence, as every door shows it."""
         why = str(self.why)
         sentence = f"{_EFFECTS[self.could_change]}: {why if self.about in why else f'{self.about}: {why}'}"
         return Text(f"{sentence}. {self.advice}" if self.advice else sentence)

@@ -58,7 +58,7 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Ite
 
 
 def promoted(run: Run) -> Iterator[Finding]:
-    """Who has to be promoted on the way, which the answer takes for granted."""
+    """Findings about workloads that wait for a promotion, which the answer takes for granted."""
     for key, times in run.promotions.items():
         if times:
             what = f"waits {words.count(times, 'time')} for a promotion (a pause without a duration): it is taken to come once nothing else moves"

@@ -54,7 +54,7 @@ def _failing(cluster: Cluster) -> Mapping[str, str]:
 
 
 def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ImagePull]:
-    """Of each image of a template, at these places of nodes."""
+    """The pulls of each image of a template, at these places of nodes."""
     for image in dict.fromkeys(
         container.image for container in (*spec.init_containers, *spec.containers) if container.image
     ):

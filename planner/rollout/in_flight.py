@@ -178,7 +178,7 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
 
 
 def scalable(cluster: Cluster) -> Iterator[Workload]:
-    """Those that an autoscaler scales, with known makers of their pods."""
+    """Workloads that an autoscaler scales, with known makers of their pods."""
     snapshot = cluster.snapshot
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
     for key in dict.fromkeys(autoscaler.target for autoscaler in acting_autoscalers(snapshot)):
@@ -409,7 +409,7 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
 
 # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────────
 def shapes_of(cluster: Cluster, owner: Workload | ReplicaSet) -> tuple[Shape, ...]:
-    """Those of the pods that it has or may make; the workers of a LeaderWorkerSet apart."""
+    """Shapes of the pods that it has or may make; the workers of a LeaderWorkerSet apart."""
     parts = [owner, *(part for part in sets_by_owner(cluster).get(owner.uid, ()) if part.replicas)]
     return tuple(shape_of(cluster, p) for p in parts)
 

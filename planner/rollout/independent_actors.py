@@ -91,7 +91,7 @@ class Coming(Record):
 
 @once_a_cluster
 def possible_arrivals(cluster: Cluster) -> tuple[Coming, ...]:
-    """All of them; made once a cluster."""
+    """Everything that may create pods by itself; made once a cluster."""
     return tuple(_find(cluster))
 
 
@@ -218,7 +218,7 @@ def possible_departures(cluster: Cluster) -> Mapping[int, str]:
 
 @once_a_cluster
 def going_by_node(cluster: Cluster) -> dict[int, list[int]]:
-    """The same places, by the index of their node."""
+    """The pods that may leave, by the index of their node."""
     pods_by_node: dict[int, list[int]] = {}
     for place in possible_departures(cluster):
         node = cluster.node_index.get(cluster.snapshot.pods[place].node_name)
@@ -318,5 +318,5 @@ def may_be_removed(node: Node) -> bool:
 
 
 def removal_reason(node: Node) -> str:
-    """The same, in words."""
+    """Why the node may be removed, in words."""
     return f"{node.name} {'is being' if node.is_deleting or is_going(node) else 'may be'} taken away"

@@ -169,7 +169,7 @@ def reach_of_all(cluster: Cluster, flights: Sequence[InFlight]) -> BoolArray:
 
 
 def all_in_flight(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
-    """All of them, met or not."""
+    """Every workload in flight, met or not."""
     keys = {workload.key for workload in changed}
     return tuple(flight for flight in at_bound(cluster, bound) if flight.is_played and flight.key not in keys)
 
@@ -203,7 +203,7 @@ def _evicted(cluster: Cluster) -> tuple[tuple[str, Shape], ...]:
 
 
 def unknown_destinations(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
-    """Those not known where they are going, with pods on nodes where the workload's may go."""
+    """Workloads in flight with an unknown destination, and with pods on nodes where the workload's may go."""
     flights = [flight for flight in in_flight(cluster) if flight.is_untold and flight.key != workload.key]
     if not flights:
         return ()
@@ -407,7 +407,7 @@ def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntAr
 
 @once_a_cluster
 def ruled_namespaces(cluster: Cluster) -> frozenset[str]:
-    """Those whose quotas, limit ranges or levels of Pod Security have a say in new pods; made once a cluster."""
+    """Namespaces with quotas, limit ranges or levels of Pod Security that decide over new pods; made once a cluster."""
     snapshot = cluster.snapshot
     return frozenset(
         [q.namespace for q in snapshot.resource_quotas]

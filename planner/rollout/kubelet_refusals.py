@@ -61,7 +61,7 @@ class KubeletRefusal(Record):
 
 @once_a_cluster
 def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
-    """All of them, those of the most pods first; made once a cluster."""
+    """Every kubelet refusal, that of the most pods first; made once a cluster."""
     keys, pods_by_refusal = workload_keys(cluster.snapshot), dict[tuple[str, str, str, str], list[str]]()
     for pod in cluster.snapshot.pods:
         if pod.phase == "Failed" and pod.node_name and outcome_of("pod", pod.reason).startswith(_REFUSED):
@@ -77,7 +77,7 @@ def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
 
 
 def refusals_near(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
-    """Those of a workload's own pods, and those of others' on nodes at these places, which its new pods may come to."""
+    """Refusals of a workload's own pods, and of other pods on nodes at these places, which its new pods may come to."""
     nodes = {cluster.node_names[place] for place in places} if refusals(cluster) else set()
     for refusal in refusals(cluster):
         if refusal.workload == key or refusal.node in nodes:

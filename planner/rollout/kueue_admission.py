@@ -461,7 +461,7 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
 def let_in_now(
     snapshot: Snapshot, without: Container[str] = (), outcomes: Container[AdmissionOutcome] = (AdmissionOutcome.LET_IN,)
 ) -> Iterator[Revision]:
-    """Those that wait and are let in now, each with its pods as its flavors have them; whom they evict stays meanwhile."""
+    """Pending workloads that are admitted now, each with its pods as its flavors have them; the pods it evicts stay meanwhile."""
     verdicts = verdicts_of(snapshot)
     for record in sorted(
         snapshot.queued_workloads, key=lambda workload: (-workload.priority, workload.created_at or 0.0, workload.key)
@@ -506,7 +506,7 @@ class AsLetIn(NamedTuple):
 
 @once_a_snapshot
 def pending_in_kueue(snapshot: Snapshot) -> AsLetIn:
-    """Who waits for Kueue, by the same rules that `admitted_revisions` asks."""
+    """Workloads pending in Kueue, by the same rules that `admitted_revisions` asks."""
     shut = {(shut_pod.namespace, shut_pod.name): shut_pod for shut_pod in snapshot.pods if shut_pod.node_name == "" and not shut_pod.is_terminal
             and KUEUE_ADMISSION_GATE in shut_pod.spec.scheduling_gates}  # fmt: skip
     verdicts = {} if lacking(snapshot) else verdicts_of(snapshot)
@@ -562,7 +562,7 @@ def pending_in_kueue(snapshot: Snapshot) -> AsLetIn:
 
 
 def _opened(snapshot: Snapshot, pod: Pod, verdict: KueueVerdict) -> PodSpec | None:
-    """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
+    """The spec once Kueue removes its gate; None where its flavor isn't told."""
     gates = tuple(gate for gate in pod.spec.scheduling_gates if gate != KUEUE_ADMISSION_GATE)
     template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
     alone = _by_themselves(pod.namespace, pod.name, (PodsAlike(role="main", template=template, count=1),))
@@ -706,7 +706,7 @@ def _as_flavored(snapshot: Snapshot, revision: Revision, way: Sequence[Sequence[
 
 
 def _templates(revision: Revision) -> list[Template]:
-    """Those of the pods that Kueue lets in; what stands beside comes later, and isn't placed."""
+    """Templates of the pods that Kueue admits; what stands beside comes later, and isn't placed."""
     if revision.placed is not None:
         return [each.template for each in revision.placed.sets]
     return [

@@ -69,7 +69,7 @@ class Nominated:
             pods.pop(pod, None)
 
     def awake(self) -> list[LivePod]:
-        """Those that an event has woken, or that are to be tried whatever happened."""
+        """Nominated pods that an event has woken, or that are to be tried whatever happened."""
         self._look()
         return [pod for pod in self._awake if not has_left(pod)]
 

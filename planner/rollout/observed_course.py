@@ -209,7 +209,7 @@ def _observed(between: _Between, course: ObservedCourse) -> ObservedCourse:
 
 
 def _past(cluster: Cluster, workload: Workload, course: ObservedCourse) -> PastRollout | None:
-    """Its latest rollout as its objects show it; None as long as the controller hasn't seen the write."""
+    """The latest rollout as its objects show it; None as long as the controller hasn't seen the write."""
     if workload.observed_generation is None or workload.observed_generation < course.generation:
         return None
     return latest_rollout(cluster, workload)

@@ -214,7 +214,7 @@ def first_of(causes: Iterable[HangCause | None]) -> HangCause:
 
 
 def warnings_in(events: Sequence[Event], since: float, until: float) -> Iterator[tuple[Event, HangCause]]:
-    """Those that were seen between two times and tell a cause."""
+    """Warnings between two times that tell a cause."""
     for event in events:
         cause, last = of_event(event), event.last_seen_at
         first = event.first_seen_at if event.first_seen_at is not None else last

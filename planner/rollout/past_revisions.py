@@ -153,7 +153,7 @@ def _replaces(scaling: Scaling, scalings: Sequence[Scaling], revision_times: Seq
 
 
 def _in_order(revision_times: Sequence[RevisionTime], deleted_revisions: Sequence[RevisionTime]) -> list[RevisionTime]:
-    """Those that only events tell of go before the first that began after them."""
+    """Revisions in order: one that only events tell of goes before the first that began after it."""
     turns = [*revision_times]
     for turn in deleted_revisions:
         place = next(
@@ -217,7 +217,7 @@ def _scalings(cluster: Cluster) -> dict[tuple[str, str], list[Scaling]]:
 
 
 def scalings_of(cluster: Cluster, workload: Workload) -> list[Scaling]:
-    """What its events say of its ReplicaSets, the first first."""
+    """Scalings of the workload's ReplicaSets by its events, the earliest first."""
     since = workload.created_at
     scalings = _scalings(cluster).get((workload.namespace, workload.name), [])
     return [scaling for scaling in scalings if since is None or scaling.at >= since - _MADE_SECONDS]

@@ -124,7 +124,7 @@ class Stopwatch:
         self.seconds = max(self.seconds, at)
 
     def next(self, simulation: Simulation) -> float:
-        """What it will show at the end of the tick that comes."""
+        """The clock's time at the end of the tick that comes."""
         pods, since = simulation.pods, self._under_way_since
         starting = {(pod.owner, since(pod)): pod for pod in pods.starting}  # those of one owner take as long
         ending = {(pod.owner, pod.shape, since(pod), self._latest_end(pod)): pod for pod in pods.terminating}

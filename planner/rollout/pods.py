@@ -258,7 +258,7 @@ class Pods:
         return self.in_motion(owner_key)
 
     def in_motion(self, owner_key: str) -> list[LivePod]:
-        """Those of them that are in motion."""
+        """Pods of the owner that are in motion."""
         pods = self.by_owner.setdefault(owner_key, [])
         if owner_key in self._thinned:
             self._thinned.remove(owner_key)
@@ -266,7 +266,7 @@ class Pods:
         return pods
 
     def tally(self, owner_key: str, uid: str) -> Tally:
-        """The same as numbers."""
+        """The owner's pods as numbers by state."""
         tally = self._tallies.get(owner_key)
         if tally is None:
             tally = self._tallies[owner_key] = Tally(self.of(owner_key, uid))
@@ -277,7 +277,7 @@ class Pods:
         return self._here(node, pods_by_node(self.cluster, None).get(node, ()))
 
     def below(self, node: int, priority: int) -> list[LivePod]:
-        """Those of them with a lower priority."""
+        """Pods on the node with a lower priority."""
         here = self._here(node, pods_by_node(self.cluster, priority).get(node, ()))
         return [pod for pod in here if pod.priority < priority]
 

@@ -72,7 +72,7 @@ class OwnRollouts:
 
 
 def restarted(workload: Workload) -> Revision:
-    """Its template changed, and nothing else."""
+    """A revision with a changed template, and nothing else changed."""
     return Revision(before=workload, after=workload, has_new_template=True)
 
 

@@ -91,7 +91,7 @@ def _meets(cluster: Cluster, number: int, candidate_nodes: BoolArray) -> bool:
 
 
 def _bound(cluster: Cluster, workload: Workload) -> int:
-    """Its pods that are on nodes."""
+    """Pods of the workload that are on nodes."""
     pods = cluster.snapshot.pods
     return sum(pods[i].holds_room for i in pods_of(cluster, workload))
 

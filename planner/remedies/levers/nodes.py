@@ -191,7 +191,7 @@ def _awaited(cluster: Cluster, template: Node) -> int:
 
 
 def _afterwards(nodes: int, staying_nodes: int) -> str:
-    """What becomes of added nodes: ``1 of them stays in use afterwards, the other node can be removed``."""
+    """What happens to added nodes after the rollout: ``1 of them stays in use afterwards, the other node can be removed``."""
     if not staying_nodes:
         return f"the {plural(nodes, 'node')} can be removed afterwards"
     if staying_nodes == nodes:

@@ -121,7 +121,7 @@ def raise_quotas(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> S
 
 
 def as_change(namespace: str, hard: Iterable[tuple[str, str, int]]) -> str:
-    """The same as ``--change`` takes it: of each quota the resource and its new bound."""
+    """The raised quotas as ``--change`` takes them: of each quota the resource and its new bound."""
     return ";".join(f"quota:{namespace}/{name}={key}:{format_amount(most, key)}" for name, key, most in hard)
 
 

@@ -71,7 +71,7 @@ def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
 
 
 def as_change(key: str, strategy: Strategy) -> str:
-    """The same as ``--change`` takes it; "" of what isn't told by maxSurge and maxUnavailable."""
+    """The strategy as ``--change`` takes it; "" where maxSurge and maxUnavailable don't say it."""
     limits = f"maxSurge:{strategy.max_surge},maxUnavailable:{strategy.max_unavailable}"
     is_told = strategy.kind == ROLLING_UPDATE and strategy.max_unavailable is not None
     return f"resize:{key}={limits}" if is_told else ""

@@ -98,7 +98,7 @@ def before_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
 
 
 def cure_of(revision: Revision, way: LeverPosition) -> Step | None:
-    """What it does after the change and before that can end."""
+    """The step after the change without which its rollout can't end."""
     if comes_with_change(revision, way):
         return None
     return patched(revision.before, way.title, way.patch) if way.patch and _is_late(revision, way) else way.then

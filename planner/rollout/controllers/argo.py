@@ -87,7 +87,7 @@ class ArgoController(OverSets):
         )
 
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
-        """Its Rollout, with how far it has come."""
+        """The Rollout with its progress."""
         progress = Progress(
             stable=self.stable, current=self.current, active=self.active, step=self.step if self.steps else None, weight=self.weight,
             is_aborted=self.is_aborted, has_previewed=self.has_previewed, is_paused=self.is_paused,

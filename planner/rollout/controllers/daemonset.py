@@ -92,7 +92,7 @@ class DaemonSetController(OverRevisions):
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """It looks at all of its pods and nodes."""
+        """Forgets its pods and nodes, to look at all of them again."""
         self.spec = daemon_spec(self.workload)
         self._tolerates_silence = tolerates_taints(self.spec.tolerations, UNREACHABLE)
         self._targets: tuple[int, ...] | None = None
@@ -398,7 +398,7 @@ class DaemonSetController(OverRevisions):
 
 
 def daemon_spec(workload: Workload) -> PodSpec:
-    """What its pods are, before each is meant for a node: with the tolerations that all of them have."""
+    """The spec of its pods before each is bound to a node: with the tolerations that all of them have."""
     spec, extra = workload.template.spec, _ALWAYS_TOLERATED
     if spec.host_network:
         extra += (Toleration(key=TAINT_NETWORK_UNAVAILABLE, operator="Exists", effect="NoSchedule"),)

@@ -39,7 +39,7 @@ class AutoscalerController(Controller):
 
 
 def autoscalers(simulation: Simulation, controllers: Mapping[str, Controller]) -> Iterator[Controller]:
-    """Those with something to do: the replicas of a workload are outside their bounds."""
+    """Autoscalers with something to do: a workload's replicas are outside their bounds."""
     for key, controller in controllers.items():
         scalers = autoscalers_of(simulation.snapshot, key)
         if scalers and is_scaled(controller) and brought_within(scalers, controller.replicas) != controller.replicas:

@@ -68,7 +68,7 @@ class LeaderSet(StatefulSetController):
     owner: LeaderWorkerSetController
 
     def aim(self, simulation: Simulation, replicas: int, partition: int) -> bool:
-        """Its replicas and its partition are written; whether they are others."""
+        """Writes the replicas and the partition; whether they changed."""
         if (self.replicas, self.partition) == (replicas, partition):
             return False
         if replicas != self.replicas:
@@ -131,7 +131,7 @@ class WorkerSet(Controller):
             )  # fmt: skip
 
     def own(self) -> list[LivePod]:
-        """Those that it has made, or was read with."""
+        """Pods that it has made, or was read with."""
         self.mine = [pod for pod in self.mine if not pod.is_gone]
         return self.mine
 

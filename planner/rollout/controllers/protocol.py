@@ -19,11 +19,11 @@ class RolloutController(Controller):
     promotions: int = 0
 
     def owners(self) -> tuple[str, ...]:
-        """Who owns its pods, as their `LivePod.owner` says it: itself, or what it makes them through."""
+        """The owners of its pods, as `LivePod.owner` names them: itself, or the sets through which it makes them."""
         return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
+        """Pods of the workload that aren't gone, terminating ones included."""
         raise NotImplementedError
 
     def is_terminating(self, simulation: Simulation) -> bool:

@@ -81,11 +81,11 @@ class ReplicaSetController(Controller):
             pod.is_new = is_new
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
+        """Pods of the ReplicaSet that aren't gone, terminating ones included."""
         return simulation.pods.of(self.key, self.uid)
 
     def tally(self, simulation: Simulation) -> Tally:
-        """The same as numbers."""
+        """The set's pods as numbers by state."""
         if self._tally is None:
             self._tally = simulation.pods.tally(self.key, self.uid)
         return self._tally
@@ -102,7 +102,7 @@ class ReplicaSetController(Controller):
         return self.reported(simulation)[0]
 
     def reported(self, simulation: Simulation) -> tuple[int, ...]:
-        """Its status as last written."""
+        """The set's status as last written."""
         if self.written is None:
             self.written = self._current_status(simulation)
         return self.written

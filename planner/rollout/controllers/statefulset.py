@@ -132,7 +132,7 @@ class StatefulSetController(OverRevisions):
         return simulation.pods.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
 
     def _ordinals(self, simulation: Simulation) -> Ordinals:
-        """Its pods, brought up to date."""
+        """The set's pods by ordinal, brought up to date."""
         if self._pods is None:
             start = self.workload.start_ordinal
             ordinals = range(start, start + self.replicas)
