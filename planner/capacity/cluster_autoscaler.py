@@ -77,6 +77,7 @@ def scale_up(
         if not options:
             break
         now = _balanced(_best(options, how), [option.group for option in options], sizes)
+        # Every group of the best option is at its limit: the next loop would choose the same again.
         if not now:
             break
         coming = [

@@ -288,6 +288,7 @@ def _bare(cluster: Cluster, pod_spec: Same[PodSpec]) -> Same[PodSpec]:
         priority_class_name=spec.priority_class_name,
         priority=spec.priority,
         preemption_policy=spec.preemption_policy,
+        # Volumes that every node can mount (a ConfigMap, an emptyDir) don't choose a node.
         volumes=tuple(
             v for v in spec.volumes if v.claim_name or v.claim_template or v.disk_id or v.kind == "ephemeral"
         ),

@@ -156,6 +156,7 @@ class Provisioner:
             requests[name] = requests.get(name, 0) + amount
         labels = {**_chosen(claim.pool, shape), **claim.labels}
         options = [option for option in claim.options if _fits(option, requests, labels, shape)]
+        # Only rules about neighbors need all claims' nodes in one cluster, which is compiled anew for each look.
         if options and (shape.has_affinity or shape.hard_spread or shape.host_ports or state.is_kept_away(shape)):
             options = _allowed(cluster, state, claims, claim, options, shape)
         if not options:

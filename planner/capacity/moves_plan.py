@@ -55,6 +55,7 @@ def plan_moves(cluster: Cluster, asked: Sequence[int], movable: Movable, draws: 
             plan = _second(cluster, wanted, weights, plan, draws)
         if plan.held or not held:
             break
+        # Pods that a budget held back in some draw are taken as fixed, and the search begins again.
         weights = {number: weight for number, weight in weights.items() if number not in held}
     return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
 

@@ -73,6 +73,7 @@ def given_out_twice(cluster: Cluster, workload: Workload, pods: int) -> str:
         plain = int(cluster.requested[cluster.row[offer.resource], offer.node])
         claimed = sum(table.is_used(device) for device in offer.devices)
         request, claims = dict(shape.asks).get(cluster.row[offer.resource], 0), _claimed(cluster, workload, offer)
+        # A pod asks by one of the names, and kube-scheduler doesn't see there what the other has given out.
         others, own = (claimed, plain + pods * request) if request else (plain, claimed + pods * claims)
         if (request or claims) and others and others + min(own, offer.count) > offer.count:
             name = cluster.node_names[offer.node]

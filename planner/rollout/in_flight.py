@@ -328,6 +328,7 @@ def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
     pods = _pods(cluster, workload.uid)
     standing = [pod for pod in pods if pod.deleted_at is None]
     lowest = workload.start_ordinal + workload.strategy.partition
+    # Pods below the partition keep the old revision for good: they aren't on their way.
     is_rolling = (
         workload.strategy.kind != ON_DELETE
         and bool(workload.update_revision)

@@ -242,6 +242,7 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
 def _are_near(cluster: Cluster, workload: Workload, flight: InFlight) -> bool:
     """Whether two of one namespace have to do with each other whatever nodes they are on: by a quota, a disruption budget of
     both, terms or selectors about each other's pods, or claims, which both may name."""
+    # A quota counts the pods of both, whatever nodes they are on.
     if any(quota.namespace == flight.namespace for quota in cluster.snapshot.resource_quotas):
         return True
     own_shapes, theirs = shapes_of(cluster, workload), shapes_of(cluster, flight.of)

@@ -73,6 +73,7 @@ class PodCounts:
         if state:
             self._counts[state] -= 1
         is_bound = (pod.node != NOWHERE or pod.is_lost) and not pod.is_gone
+        # A terminating pod holds its node's resources until it is gone.
         if is_bound != was_bound:
             self._hold(pod.shape, 1 if is_bound else -1)
         if pod.is_gone:

@@ -31,6 +31,7 @@ class Tally:
         else:
             state = BOUND if pod.node != NOWHERE or pod.is_lost else 0
             if pod.is_ready:
+                # A Ready pod isn't available before its minReadySeconds are over.
                 state |= READY if pod.is_maturing else READY | AVAILABLE
             if pod.is_terminating:
                 state |= ENDING

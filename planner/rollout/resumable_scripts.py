@@ -34,6 +34,7 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
         'from="${1:-1}"',
         'step="$from"',
         "left() {",
+        # Giving back what was lent must neither be interrupted nor end with the first command that fails.
         "  trap - EXIT; trap '' HUP INT TERM; set +e",
         f'  echo "Stopped in step $step of {number}." >&2',
         *(f"  {line}" for line in _taken_back(steps)),

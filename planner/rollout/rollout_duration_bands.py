@@ -222,6 +222,7 @@ class _Batch(NamedTuple):
 
 def _batches(rows: Sequence[TimelineRow], min_ready_seconds: float) -> Iterator[_Batch]:
     """What begins at each moment. New pods that wait for room begin as others end, all else as new pods are available."""
+    # Of very many pods so many count as one: a time is drawn for each start and end in every draw.
     many = max(1, -(-max(sum(row.counts.values()) for row in rows) // LIMITS.pods_of_a_course))
     made = [-(-(row.counts[PodState.NEW_READY] + row.counts[PodState.NEW_STARTING]) // many) for row in rows]
     old = [row.counts[PodState.OLD_READY] + row.counts[PodState.OLD_NOT_READY] for row in rows]

@@ -34,6 +34,7 @@ def apply_event(simulation: Simulation, happening: Happening, workload_of: Workl
 
     `workload_of`: the key of the changed workload that a pod belongs to, "" for none.
     """
+    # Nodes come before others go: successors of pods that lose theirs may go there at once.
     for name in happening.nodes_come:
         _come(simulation, simulation.cluster.node_index[name])
     if happening.nodes_go:

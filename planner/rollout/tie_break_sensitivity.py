@@ -76,6 +76,7 @@ def is_refused(run: Run, revision: Revision) -> bool:
         return False
     if not any(owner in run.owners[after.key] and not refusal.quota for owner, refusal in run.refusals.items()):
         return False
+    # Asked once more at the end: only a refusal that isn't a quota's stays whatever else happens.
     spec = admission.prepare(after.namespace, after.template.spec, after.template.labels)
     refusal = admission.refusal(after.namespace, "", spec)
     return refusal is not None and not refusal.quota

@@ -265,6 +265,8 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
             kind, name = "ResourceClaim", reference.resource_claim_name or ""
             key, claim_spec = (namespace, name), named.get(name)
         if claim_spec is None:
+            # All claims were read and this isn't one of them: kube-scheduler refuses the pod. An unread one is only
+            # unknown.
             if snapshot.presence.get(kind) is Presence.PRESENT:
                 return Demand(missing=f"{kind} {name}")
             return Demand(unknown=f"the snapshot doesn't hold {kind} {name}", is_unread=True)
@@ -736,6 +738,8 @@ class Devices:
         for claim, chosen in zip(claims, taken_devices or (), strict=False):
             devices = tuple(device for device, is_taken in chosen if is_taken)
             self.hold(devices)
+            # A claim from a template goes with its pod, and its devices with it; a named one keeps them for its next
+            # users.
             if claim.key is None:
                 own += devices
             else:

@@ -202,6 +202,7 @@ class Ranking:
         score_class = self._classes.get(key)
         if score_class is None:
             score_class = self._classes[key] = _Class(key)
+            # A new key may be the highest, by which all classes' scores are normalized: they are listed anew.
             self._listed = []
         score_class.add(node, level)
         self._class[place], self._level[place] = score_class, level

@@ -436,6 +436,8 @@ class Scheduler:
                 is_candidate[place], ranks[:, place] = True, (violations, *_rank(victims))
             else:
                 statuses.update(status)
+        # Dry runs end once there are enough candidates and one breaks no budget: a better node after that is never
+        # seen.
         is_enough = (np.cumsum(is_candidate) >= candidate_count) & (np.cumsum(is_candidate & (ranks[0] == 0)) > 0)
         end = int(is_enough.argmax()) + 1 if is_enough.any() else len(nodes)
         best = np.flatnonzero(is_candidate[:end])

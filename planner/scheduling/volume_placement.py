@@ -548,6 +548,7 @@ def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:
 def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, int]]:
     """(driver, claim, node) → the snapshot's pods there that use it."""
     mounts: Counter[tuple[str, ClaimKey | None, int]] = Counter()
+    # Only limits of a CSINode ask for these counts.
     if not any(csi_node.limits for csi_node in cluster.snapshot.csi_nodes):
         return mounts
     for group in cluster.groups:

@@ -146,6 +146,7 @@ class ArgoController(OverSets):
             if self.blue_green is not None:
                 return "time" if self.blue_green.promotes_itself else "promotion"
             step = self.steps[self.step] if self.step < len(self.steps) else None
+            # A pause without a duration ends only when a user promotes.
             return "promotion" if step is None or step.pause_seconds is None else "time"
         return "time" if any(not is_over for is_over in self.delayed.values()) else ""
 
@@ -267,6 +268,8 @@ class ArgoController(OverSets):
         if own is None or is_plain or not self.is_aborted or self.stable not in self.sets:
             return new_replicas
         seconds = own.abort_delay_seconds
+        # With dynamicStableScale the canary shrinks only as the stable set has grown: there is no delay unless one is
+        # set.
         if seconds is None and self.canary is not None and self.canary.scales_stable:
             return new_replicas
         if seconds == 0:

@@ -82,6 +82,7 @@ class DaemonSetController(OverRevisions):
         self.has_new_template = has_new_template
         self.revision = newest(simulation, workload) if before is None or not has_new_template else ""
         if before is not None and has_new_template:
+            # A template that was used before still has its ControllerRevision: pods of it count as new from the start.
             self.revision = again = used_again(simulation, before, workload)
             for pod in self.all_pods(simulation):
                 pod.is_new = bool(again) and pod.revision == again

@@ -195,6 +195,7 @@ def _admit_or_requeue(state: QuotaState, cycle_entry: CycleEntry, evicted_by_key
         return {}
     if assignment.mode == Mode.PREEMPT and not cycle_entry.targets:
         cycle_entry.status = CycleStatus.NO_CANDIDATES
+        # Quota that its queue can't always reclaim is reserved, or others in the cohort would borrow it each cycle.
         return _reserved(cycle_entry) if reserves(cycle_entry) else {}
     if assignment.mode == Mode.DEFERRED_FIT:
         cycle_entry.status = CycleStatus.DEFERRED

@@ -164,6 +164,8 @@ class _Ordering:
             if id(queue) in self.dropped:
                 continue
             queue_share = queue.share()
+            # A queue that doesn't borrow has nothing to give back; only the preemptor's own may lose workloads all the
+            # same.
             if (not queue_share.of and queue is not self._queue) or not self.waiting.get(queue.name):
                 self.dropped.add(id(queue))
                 continue
