@@ -105,7 +105,7 @@ _GRAVITY: Final = {
 }
 
 
-def unknown_words(gap: UnknownObject) -> GatedWorkload:
+def unknown_workload(gap: UnknownObject) -> GatedWorkload:
     """What isn't known may be anything."""
     return GatedWorkload(
         workload=gap.key, is_new=not gap.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,

@@ -192,7 +192,7 @@ def _needs_growth(
         findings=(
             *rollout.findings,
             *warnings,
-            *scale_down.removal_words(
+            *scale_down.removal_findings(
                 scale_down.removed_nodes(run, [come.pool for come in growth.comes], how), shown.workload
             ),
         ),

@@ -100,7 +100,7 @@ def removed_nodes(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tupl
     )
 
 
-def removal_words(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
+def removal_findings(leavings: Sequence[EmptiedPool], key: str) -> tuple[Finding, ...]:
     """One line to the workload `key`."""
     return tuple(
         Finding(

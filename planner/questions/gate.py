@@ -20,7 +20,7 @@ from planner.capacity.gate_result import (
     held_to_limits,
     judged_by_policy,
     limits_passed,
-    unknown_words,
+    unknown_workload,
     verdict_of_all,
 )
 from planner.capacity.hypothetical_node_groups import growable_pools
@@ -146,7 +146,9 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Inputs = NOTHING) 
         judged_by_policy(part, change.before, policy, exceptions)
         for part, (_, change) in zip(asked, changes, strict=True)
     ]
-    parts += [judged_by_policy(unknown_words(unknown_object), None, policy, exceptions) for unknown_object in unknown]
+    parts += [
+        judged_by_policy(unknown_workload(unknown_object), None, policy, exceptions) for unknown_object in unknown
+    ]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 

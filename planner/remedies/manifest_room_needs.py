@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.capacity.gate_result import GatedWorkload, unknown_words
+from planner.capacity.gate_result import GatedWorkload, unknown_workload
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing, with_article
@@ -103,8 +103,8 @@ def without_cluster(
         elif key not in singles:
             what = f"how {with_article(placed.workload.kind)} rolls out isn't played without a cluster"
             fix = "Ask with a cluster: headroom gate CLUSTER -f FILE"
-            parts.append(unknown_words(UnknownObject(key=key, what=what, fix=fix)))
-    parts += [unknown_words(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
+            parts.append(unknown_workload(UnknownObject(key=key, what=what, fix=fix)))
+    parts += [unknown_workload(gap) for gap in files.manifest.unknown if gap.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
         together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files, is_asked_anew=any(part.room is not None for part in parts))),

@@ -27,7 +27,7 @@ from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect
 from planner.rollout.prepared_change import Scenario, compiled, prepare
-from planner.rollout.race_doubts import autoscaler_race
+from planner.rollout.race_doubts import racing_autoscalers
 from planner.rollout.run import simulate
 from planner.rollout.stuck_diagnosis import explain
 from planner.rollout.unknowns import unknowns
@@ -123,7 +123,7 @@ class _Writer:
         if unread:
             names = listing([f"{kind.name}s" for kind in unread])
             yield f"which rollouts are in flight isn't known: the input has no {names}"
-        if autoscaler_race(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
+        if racing_autoscalers(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
             yield "an autoscaler may move replicas meanwhile"
         if search_result.unsure:
             yield f"in {count(search_result.unsure, 'plan')} chance decides: which pod is placed or ends first, or how rollouts in flight go on"

@@ -29,7 +29,7 @@ from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.in_flight import in_flight
 from planner.rollout.pod_durations import seconds_at
-from planner.rollout.race_doubts import autoscaler_race, on_other_clocks
+from planner.rollout.race_doubts import on_other_clocks, racing_autoscalers
 from planner.rollout.room_when_empty import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.tie_break_sensitivity import holds_in_every_placement
@@ -226,7 +226,7 @@ class Player:
     @cached_property
     def _may_be_moved(self) -> bool:
         """Whether autoscalers may move replicas that matter, the changes' or others'."""
-        return bool(autoscaler_race(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
+        return bool(racing_autoscalers(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
 
     def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
         """Whether the plan's nodes couldn't hold all new pods even if nothing else were on them: nothing that it changes helps then."""

@@ -38,7 +38,7 @@ from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Reme
 from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.effects_on_other_pods import blocked_by, preempted_pods, promoted
+from planner.rollout.effects_on_other_pods import blocked_by, preemption_findings, promoted
 from planner.rollout.film import Film
 from planner.rollout.in_flight import flight_words as told_of
 from planner.rollout.kueue_admission import crowded, found_of_queues
@@ -47,11 +47,11 @@ from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.race_doubts import (
     IndependentActor,
     OtherClocks,
-    autoscaler_race,
     doubts_of_acting,
     doubts_of_chance,
     is_open,
     on_other_clocks,
+    racing_autoscalers,
     scaled_at_once,
     ties_beside,
 )
@@ -97,7 +97,7 @@ def rollout(
     clocks, moves = OtherClocks(), tuple[IndependentActor, ...]()
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
-        moves = autoscaler_race(cluster, prepared.revisions, run, seed=scenario.seed)
+        moves = racing_autoscalers(cluster, prepared.revisions, run, seed=scenario.seed)
     doubts = [*doubts_of_chance(run, ties, clocks), *standing_doubts(cluster, prepared.revisions, run)]
     doubts += doubts_of_acting(moves, run.completed)
     keys = telling.workload_keys_by_owner(run)
@@ -180,7 +180,7 @@ def rollout(
         volume_cures=cures,
         findings=tuple(finding for finding in findings if finding.severity is not Severity.ERROR),
         doubts=each_once(doubts),
-        preempted=preempted_pods(run, prepared.revisions),
+        preempted=preemption_findings(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=of.key, since=of.since, is_overdue=of.is_overdue, sentence=told_of(cluster, of))
             for of in run.others

@@ -16,7 +16,7 @@ from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
 
 
-def preempted_pods(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
+def preemption_findings(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
     """Pods preempted on the way. A gang of which none starts preempts no pod: its scheduler doesn't begin."""
     refused = any(
         revision.placed is not None and revision.placed.gang is Gang.WHOLE and not run.done[revision.after.key]

@@ -77,7 +77,7 @@ def _completes(run: Run) -> bool | None:
     return None if run.is_cut else run.completed
 
 
-def autoscaler_race(
+def racing_autoscalers(
     cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int
 ) -> tuple[IndependentActor, ...]:
     """Autoscalers with metrics that may scale a changed workload, or others that it meets, with the rollout at their lowest and highest
