@@ -54,6 +54,7 @@ def written_forms(keys: Iterable[str], incomplete: str) -> list[str]:
     parts = incomplete.count("/")
     if incomplete and parts == 0:
         own = [name for _, _, name in every]
+        # A bare name is offered only where one workload has it: the command would refuse it else.
         forms = [name for name in own if own.count(name) == 1]
         forms += [f"{namespace}/{name}" for _, namespace, name in every]
     elif parts == 2:

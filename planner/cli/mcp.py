@@ -335,6 +335,7 @@ def _from_json(setting: Setting, value: Any) -> Any:
 def _scalar(setting: Setting, value: Any) -> Any:
     if value is None or (isinstance(value, str) and setting.kind is not bool):
         return value
+    # To Python true is a whole number, too: it must not be read as 1.
     if isinstance(value, bool) or setting.kind is bool:
         fits = isinstance(value, bool) and setting.kind is bool
     elif setting.parse is not None and isinstance(value, int | float):

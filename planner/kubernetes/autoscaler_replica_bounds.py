@@ -76,6 +76,8 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
     if not autoscalers:
         return None
     settled = brought_within(autoscalers, replicas)
+    # At 0 replicas the autoscaler is off, whatever its metrics say (`pkg/controller/podautoscaler/horizontal.go`); only
+    # KEDA wakes a workload.
     if settled == 0 and not any(_wakes(autoscaler) for autoscaler in autoscalers):
         return None
     low = min(autoscaler.minimum if autoscaler.idle is None else autoscaler.idle for autoscaler in autoscalers)

@@ -200,6 +200,8 @@ def _of_node(
     for amount, name in ((whole.cpu, CPU), (whole.memory, MEMORY)):
         held_of.append((amount, node.allocatable.get(name, 0), [each.get(name, 0) for each in requests]))
     for amount, offered, requested_amounts in held_of:
+        # Requests may be more than the node offers (it was made smaller, a device is away): the shares add up to 1 all
+        # the same.
         capacity = max(offered, sum(requested_amounts))
         shares = [float(each) / capacity if capacity else 0.0 for each in requested_amounts]
         shares.append(max(0.0, 1.0 - sum(shares)))

@@ -565,6 +565,7 @@ def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
         claim = read_claim_template(shared, template.spec)
         return model.Volume(name=volume.name, kind="ephemeral", claim_template=claim)
     empty = volume.empty_dir or wire.EmptyDir()
+    # A volume that names no source is an emptyDir (`SetDefaults_Volume`).
     kind, source = next(
         ((kind, disk_source) for name, kind in _SOURCES.items() if (disk_source := getattr(volume, name)) is not None),
         ("emptyDir", empty),
