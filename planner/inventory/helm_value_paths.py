@@ -156,6 +156,7 @@ def _if_open(
 def _by_numbers(text: str, content: Any, opened: list[str]) -> list[tuple[tuple[str, ...], Any]] | None:
     """Of a rolling update with a value for each number in its template, under no condition."""
     limits = content.get("rollingUpdate") if isinstance(content, dict) else None
+    # Under a condition or in a loop another line than this one may have been rendered.
     if not isinstance(limits, dict) or opened or re.search(r"\{\{-?\s*(?:if|with|range|else|end)\b", text):
         return None
     placed = []

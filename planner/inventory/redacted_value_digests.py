@@ -184,6 +184,7 @@ def with_kept(sealed: Any, decoded: Any) -> Any:
         for key, subtree in decoded.items():
             merged[key] = with_kept(sealed.get(key), subtree) if isinstance(subtree, (dict, list)) else subtree
         return merged
+    # Lists are matched by place, which only says the same where nothing was left out.
     if isinstance(decoded, list) and isinstance(sealed, list) and len(decoded) == len(sealed):
         return [with_kept(theirs, ours) for theirs, ours in zip(sealed, decoded, strict=True)]
     return decoded

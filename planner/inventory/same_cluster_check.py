@@ -31,6 +31,7 @@ class OneCluster:
     def saw(self, kind: str, record: Any, uid: str, file: str) -> None:
         """One object of a telling kind, as it was read."""
         if kind == _NAMESPACE:
+            # The uid of kube-system is the cluster's identity: two of them are two clusters.
             if record.name == _SYSTEM and uid and self._system.setdefault(uid, file) == file and len(self._system) > 1:
                 first = next(iter(self._system.values()))
                 self._clash = self._clash or f"{first} and {file} each have a namespace kube-system of their own"

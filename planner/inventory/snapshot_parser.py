@@ -480,6 +480,7 @@ class Reader:
 
     def _keep(self, raw_object: Item, kind: str, api_version: str, file: str) -> None:
         kind_and_version = kind, api_version
+        # Whether a kind is known is asked once a kind: a dump may hold a million objects of it.
         was = self._is_old.get(kind_and_version)
         if was is None:
             if kind_and_version == ("Status", "v1"):

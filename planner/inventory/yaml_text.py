@@ -167,6 +167,7 @@ class _Document:
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             self._check_key(event)
             first = next(events)
+            # A list with an anchor may be used again below: it has to stay whole.
             if event.value != "items" or not isinstance(first, yaml.SequenceStartEvent) or first.anchor:
                 self._store(begun, merged, event, self._value(first, events, 1)[0])
                 continue

@@ -263,6 +263,7 @@ def _files_in(folder: Path) -> Iterator[tuple[Path, str, str]]:
         folders[:] = sorted(folder_name for folder_name in folders if not archives.is_hidden(folder_name))
         for file in sorted(files):
             path, why = Path(root, file), ""
+            # A link may lead out of the folder, to a file that no user has given.
             if path.is_symlink() or not path.is_file():
                 why = archives.LINK
             elif archives.is_hidden(file):

@@ -474,6 +474,7 @@ def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], 
         )
         return tuple(node_taint for node_taint in lasting if not tolerates_taints(spec.tolerations, (node_taint,)))
 
+    # The spot node for which the pods change least: fewest new tolerations, then the usual label.
     best = min(spot_nodes, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
     label = usual if _has(best, usual) else provisioning_label(best, case.capacity)
     return label, untolerated(best), _is_kept_off(case, best, label)

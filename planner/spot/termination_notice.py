@@ -56,6 +56,7 @@ def window_of(nodes: Iterable[Node], capacity: Capacity = Capacity.SPOT) -> Wind
 
 def _gke_window(nodes: tuple[Node, ...], capacity: Capacity) -> Window:
     versions = [version for node in nodes if (version := _gke_version(node.kubelet_version))]
+    # A pod may be on any of its nodes: the notice of the oldest kubelet counts.
     oldest = min(versions, default=None)
     if nodes and all(node.name.startswith(AUTOPILOT_PREFIX) for node in nodes):
         return Window(Provider.GKE, 25, None, "Spot Pods on Autopilot get at most 25 s", _GKE_AUTOPILOT)
