@@ -245,7 +245,7 @@ def renamed_node(node: Node, name: str) -> Node:
 
 
 def could_take(node: Node, shape: Shape) -> bool:
-    """Whether the pod would go to that node with no other pod there, neighbours apart."""
+    """Whether the pod would go to that node with no other pod there, neighbors apart."""
     spec = shape.spec
     requests = {**pod_requests(spec), PODS: 1}
     return (

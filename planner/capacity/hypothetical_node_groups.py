@@ -85,7 +85,7 @@ def _components(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def pools_without_limits(pools: Sequence[NodePool]) -> list[str]:
-    """Of the pools that nodes are labelled with those of which nothing says how far they grow."""
+    """Of the pools that nodes are labeled with those of which nothing says how far they grow."""
     return [
         pool.name for pool in pools if pool.source is LimitSource.UNKNOWN and pool.nodes and pool.kind != UNLABELLED
     ]

@@ -40,7 +40,7 @@ from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
-_UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbours, and for each claim and pod that there is: as measured
+_UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbors, and for each claim and pod that there is: as measured
 _UNITS_A_POD: Final = 12
 _KNOWN_BY_NODES: Final = frozenset(
     {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
@@ -243,7 +243,7 @@ def _fits(option: _Option, requests: dict[str, int], labels: dict[str, str], sha
 def _allowed(
     cluster: Cluster, state: State, claims: Sequence[_Claim], claim: _Claim, options: list[_Option], shape: Shape
 ) -> list[_Option]:
-    """Of the options those in the zone that the rules on neighbours allow: the one with the cheapest.
+    """Of the options those in the zone that the rules on neighbors allow: the one with the cheapest.
 
     Raises
     ------

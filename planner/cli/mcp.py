@@ -211,7 +211,7 @@ def made(
             return await anyio.to_thread.run_sync(
                 result_of, parameters.name, parameters.arguments or {}, is_gone, abandon_on_cancel=True
             )
-        finally:  # who asked may have cancelled: the process is free for others
+        finally:  # who asked may have canceled: the process is free for others
             is_gone.set()
 
     async def list_resources(_context: Any, _parameters: Any) -> types.ListResourcesResult:

@@ -24,7 +24,7 @@ _MOST_ROWS: Final = 40  # that a person reads; the tables have all
 _GIB: Final = 2**30
 _ROW_PIXELS: Final = 28
 _FEW: Final = 10  # of fewer every number has its tick: Plotly would put one at 0.5 and write it as 1 or 0
-_STATES: Final = {  # colour, whether it is hatched, name
+_STATES: Final = {  # color, whether it is hatched, name
     PodState.OLD_READY: (palette.BLUE, False, "old, Ready"),
     PodState.OLD_NOT_READY: (palette.PURPLE, True, "old, not Ready"),
     PodState.NEW_READY: (palette.GREEN, False, "new, Ready"),

@@ -52,7 +52,7 @@ def film_document(
 
 
 def _holders(film: Film) -> dict[str, tuple[int, str, str]]:
-    """Workload → (index, letter, colour): those that the film is about first, then who has the most seats; all others one."""
+    """Workload → (index, letter, color): those that the film is about first, then who has the most seats; all others one."""
     seats: Counter[str] = Counter()
     for block in film.blocks:
         if block.seats or block.node == WAITS:

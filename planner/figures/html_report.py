@@ -133,7 +133,7 @@ def _chart(chart: Chart) -> str:
 
 
 def _look(part: BarPart, share: float | None = None) -> str:
-    """Colour, hatching and width of a bar's part."""
+    """Color, hatching and width of a bar's part."""
     width = "" if share is None else f"width:{100 * share:.2f}%;"
     return f"{' class=hatched' if part.is_hatched else ''} style='{width}--c:{part.colour}'"
 

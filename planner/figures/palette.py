@@ -22,7 +22,7 @@ YELLOW: Final = "#F0E442"
 GREY: Final = "#BBBBBB"
 CATEGORICAL: Final = (BLUE, GREEN, SKY, ORANGE, VERMILION, PURPLE, YELLOW, GREY)
 
-INK: Final = "#10161D"  # words and patterns on any of the colours above: 4.5:1 on all but blue
+INK: Final = "#10161D"  # words and patterns on any of the colors above: 4.5:1 on all but blue
 LINE: Final = "#8A97A5"  # axes' marks and annotations: 3:1 against both the light and the dark page
 FREE: Final = "rgba(138,151,165,0.28)"  # an empty seat, on the light and on the dark page
 

@@ -79,7 +79,7 @@ def _pool(node: NodeSeats) -> tuple[str, str]:
 
 
 def _letters(nodes: Sequence[NodeSeats]) -> dict[str, str]:
-    """Holder → its letter, who holds most first; all that have no colour of their own have one together."""
+    """Holder → its letter, who holds most first; all that have no color of their own have one together."""
     counts = Counter(_holder(node, seat) for node in nodes for seat in node.seats)
     ranked = sorted(
         (holder for holder in counts if holder not in (_FREE, _OUT)), key=lambda holder: (-counts[holder], holder)

@@ -20,7 +20,7 @@ _LIGHT: Final = 0.179  # luminance above which black letters have more contrast 
 def grid_document(
     grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair, places: Mapping[Pair, int] = _NO_PLACES
 ) -> dict[str, Any]:
-    """What `strategy_grid.js` draws: rows maxSurge, the highest first, columns maxUnavailable, then Recreate. A cell's colour is its
+    """What `strategy_grid.js` draws: rows maxSurge, the highest first, columns maxUnavailable, then Recreate. A cell's color is its
     lowest Ready; below the workload's PodDisruptionBudget it is hatched. ★: what is recommended, where that isn't today's. `places`: how
     many more pods a cell has room for, where it needs some: ``+1``."""
     best = choice.recommended

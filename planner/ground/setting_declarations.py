@@ -222,7 +222,7 @@ def made(record: type[Settings], values: Mapping[str, Any]) -> Settings:
 
 
 def digest_of(text: str) -> str:
-    """What stands for a private text: enough to recognise it (`sha256sum FILE` prints the same of one file), not to make it
+    """What stands for a private text: enough to recognize it (`sha256sum FILE` prints the same of one file), not to make it
     again. "" of "". Who has all of a text but one short word can try that word: a digest isn't a place for secrets either."""
     return f"{DIGEST}{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}" if text else ""
 

@@ -52,7 +52,7 @@ T = TypeVar("T")
 AGED_SECONDS = 3600.0
 STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
-_NAMED = 3  # names spelt out in a finding about many
+_NAMED = 3  # names spelled out in a finding about many
 
 
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:

@@ -2,7 +2,7 @@
 
 Held against the API schema of Kubernetes 1.36 by tests/inventory/test_fields.py, so that a new field can't pass
 silently; docs/rollout.md's table is made from it. Keys are the API's types; a type is listed when a field that leads to it
-is modelled.
+is modeled.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 TrainJob's runtime.
 
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.redacted_value_digests`); those of the manifest count before them. A
-model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
+model that names none is matched by KServe among all there are, by priority and age: that isn't modeled.
 
 Source: kserve `pkg/controller/v1alpha1/llmisvc/config_merge.go` `combineBaseRefsConfig`, `getConfig` (commit 0217bdab); `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
 `MergeRuntimeContainers`, `MergePodSpec`; `pkg/apis/serving/v1beta1/predictor_model.go` `RuntimeSupportsModel`. Kubeflow's trainer

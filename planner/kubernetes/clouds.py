@@ -131,7 +131,7 @@ def group_beginnings(pool: str) -> Labels:
 
 
 def labels_of_new(cloud: Cloud, *, pool: str, machine: str, model: str, count: int, bought: str) -> dict[str, str]:
-    """What a new node of a pool is labelled with by its cloud; `model` as the cloud calls it, "" for none."""
+    """What a new node of a pool is labeled with by its cloud; `model` as the cloud calls it, "" for none."""
     labels = {cloud.pool[0]: pool, KUBERNETES.machine_type[0]: machine}
     if model:
         labels |= {cloud.model[0]: model, cloud.count[0]: str(count)}

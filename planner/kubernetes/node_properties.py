@@ -124,7 +124,7 @@ def labels_beside(nodes: Collection[Node]) -> tuple[str, ...]:
 
 
 def machine_type(node: Node) -> str:
-    """The machine type as labelled, else ""."""
+    """The machine type as labeled, else ""."""
     return _first(node, tables().machine_type)
 
 

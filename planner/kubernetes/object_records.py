@@ -318,7 +318,7 @@ class PodSpec(Record):
     has_readiness_gates: bool = False
     service_account_name: Inside[str] = ""  # empty: "default"
     injection: Annotated[Labels, Tells.NOTHING] = EMPTY  # of a template: its annotations that Istio's injector heeds
-    unmodelled: tuple[Word, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
+    unmodelled: tuple[Word, ...] = ()  # fields that are set, could change a verdict, and aren't modeled
 
     @property
     def sidecars(self) -> tuple[Container, ...]:

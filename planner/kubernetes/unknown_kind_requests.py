@@ -77,7 +77,7 @@ _OWN_GROUPS: Final = ("", "apps", "batch")
 
 
 def gangs_asked(document: Document) -> tuple[str, ...]:
-    """Where an object of Kubernetes' own asks that its pods are scheduled as a group: what becomes of them isn't modelled, whether the
+    """Where an object of Kubernetes' own asks that its pods are scheduled as a group: what becomes of them isn't modeled, whether the
     feature is on or off.
 
     Source: kubernetes `staging/src/k8s.io/api/batch/v1/types.go` `JobSpec.Scheduling` (1.37), `core/v1/types.go` `PodSpec.WorkloadRef`

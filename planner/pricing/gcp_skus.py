@@ -1,6 +1,6 @@
 """Reads SKUs of the Cloud Billing Catalog as unit prices: what each prices, or why it is skipped.
 
-The catalogue has no SKU for a machine type, and no field that says what a SKU is: only its description does. A
+The catalog has no SKU for a machine type, and no field that says what a SKU is: only its description does. A
 description is matched as a whole, from its start to `` running in`` or `` attached to``; anything else, such as looking
 for a GPU's name inside it, has cost others wrong numbers. The place named in it is ignored: `service_regions` says
 where a SKU holds ("Americas" is three regions, and some regions go by two names).

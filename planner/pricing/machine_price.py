@@ -55,7 +55,7 @@ CUSTOM_PREMIUM: Final = 1.05
 # GiB per vCPU above which memory of a custom type is extended memory (Compute Engine, "custom machine types").
 EXTENDED_ABOVE_GIB_PER_VCPU: Final = {"n1": 6.5, "n2": 8.0, "n2d": 8.0, "n4": 8.0}
 
-# Families the catalogue keeps apart from the one in the type's name. A4's GPU slice includes the host.
+# Families the catalog keeps apart from the one in the type's name. A4's GPU slice includes the host.
 HOST_PRODUCT: Final = {"a3-megagpu": "a3plus", "a3-ultragpu": "a3ultra", "a4-highgpu": ""}
 # "A4, A3 Ultra and a3-highgpu-1g/2g/4g are not sold on demand" (prices/README.md, 2026-07-16).
 NOT_SOLD_ON_DEMAND: Final = re.compile(r"a4-|a3-ultragpu-|a3-highgpu-[124]g\Z")
@@ -94,7 +94,7 @@ def parse_custom_type(machine_type: str) -> CustomType | None:
 
 
 def host_product(machine_type: str) -> str:
-    """The catalogue's family of a type's vCPUs and memory; "" where no SKU prices the host apart."""
+    """The catalog's family of a type's vCPUs and memory; "" where no SKU prices the host apart."""
     series = "-".join(machine_type.split("-")[:2])
     return HOST_PRODUCT.get(series, machine_type.split("-", 1)[0])
 

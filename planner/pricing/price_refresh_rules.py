@@ -1,6 +1,6 @@
 """Compares a fresh price catalog with the price book: updated prices, kept prices, prices to review.
 
-Rules, after the reference (section 2, "Suggested rule"): a price is taken only if the catalogue has exactly one distinct
+Rules, after the reference (section 2, "Suggested rule"): a price is taken only if the catalog has exactly one distinct
 value for it; on demand and committed prices within 30% of the book's (they did not move at all in the twelve months
 before July 2026); Spot within 30%, or else between 0.2 and 1 of the on-demand price (it moves up to once a day). What
 fails keeps its old value and is reported.
@@ -59,11 +59,11 @@ class Refresh(Record):
     sku_count: int
     rejected: FrozenMap[int]  # Rejection → SKUs
     unknown: tuple[str, ...]  # descriptions of vCPU, memory and GPU SKUs that were not understood
-    missing: tuple[UnitKey, ...]  # in the book, not in the catalogue
+    missing: tuple[UnitKey, ...]  # in the book, not in the catalog
 
 
 def compare_catalogue(book: PriceBook, skus: Iterable[Sku], *, as_of: str, source: str) -> Refresh:
-    """Read a catalogue and check it against `book` (which should hold no own prices)."""
+    """Read a catalog and check it against `book` (which should hold no own prices)."""
     prices: dict[UnitKey, list[UnitPrice]] = defaultdict(list)
     rejected: Counter[str] = Counter()
     unknown: list[str] = []
@@ -100,7 +100,7 @@ def apply_refresh(book: PriceBook, units: Iterable[UnitPrice], *, as_of: str, so
 
 
 def check_coverage(book: PriceBook, refresh: Refresh) -> None:
-    """Refuse a catalogue that is clearly not whole.
+    """Refuse a catalog that is clearly not whole.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 Columns (skypilot-org/skypilot-catalog, v8): InstanceType, AcceleratorName, AcceleratorCount, vCPUs, MemoryGiB, GpuInfo, Price, SpotPrice,
 Region, AvailabilityZone, Arch. A row is a machine type in a zone; AWS' zones are ids (``use1-az4``, the node's label
 ``topology.k8s.aws/zone-id``), as names of zones differ from account to account. A spot price equal to the one on demand says that there is no
-spot market. The catalogue has no licence: it is read from the user's own copy.
+spot market. The catalog has no licence: it is read from the user's own copy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_USD: Final = 1e5  # an hour
 
 
 def is_catalogue(text: str) -> bool:
-    """Whether the first line has the catalogue's columns."""
+    """Whether the first line has the catalog's columns."""
     return frozenset(text.removeprefix("\ufeff").partition("\n")[0].strip().split(",")) >= _NEEDED
 
 

@@ -1,7 +1,7 @@
 """Rows in words for people: words where CSV has a code, units where CSV has a plain number.
 
 CSV and JSON are read by programs: a column's name says its unit (``working_set_bytes``), and the values are raw. Reports,
-Markdown, pages and commands show the same rows through `for_people`, so that each is spelt once.
+Markdown, pages and commands show the same rows through `for_people`, so that each is spelled once.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def fewest(
 
 def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None], likely: int = 0) -> tuple[int, T] | None:
     """The fewest of `numbers` (ascending) that are enough, and what the attempt gives: where the most don't do, fewer don't either. The
-    first is tried, the `likely` one with its neighbours, the last, then by halving. Where the search begins changes no answer as long as more
+    first is tried, the `likely` one with its neighbors, the last, then by halving. Where the search begins changes no answer as long as more
     is never worse."""
     too_few, best = -1, None
     near = [numbers.index(number) for number in (likely, likely - 1, likely + 1) if number in numbers]

@@ -296,7 +296,7 @@ class DurationBand(Record):
     late_seconds: float
     percentiles: tuple[float, ...]
     pause_percentiles: tuple[float, ...]
-    pods: int  # it is learnt from the start-ups of so many
+    pods: int  # it is learned from the start-ups of so many
     rollouts: int  # that these pods were of
     sentence: Text
     terminations: int = 0
@@ -347,7 +347,7 @@ class WorkloadRollout(WorkloadOutcome):
     scheduler_message: Text = NO_WORDS  # the FailedScheduling message of the first new pod that waits
     quota_message: Text = NO_WORDS  # the FailedCreate message, where admission refused pods
     startup_seconds: float = 0.0
-    startup_source: str = ""  # "learnt from 6 pods" | "default" | "given"
+    startup_source: str = ""  # "learned from 6 pods" | "default" | "given"
     termination_seconds: float = 0.0
     termination_source: str = ""  # "grace period" | "given"
     shown_peak_pods: int | None = None  # of the placement that is shown, where it is another number than in the worst

@@ -140,7 +140,7 @@ def read_policy(text: str, where: str) -> GatePolicy:
     Raises
     ------
     InputError
-        For anything that isn't TOML, and for a key or value that a policy doesn't have: a limit that is spelt wrongly must
+        For anything that isn't TOML, and for a key or value that a policy doesn't have: a limit that is spelled wrongly must
         not pass for none.
     """
     import tomllib

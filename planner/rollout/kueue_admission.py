@@ -271,7 +271,7 @@ def _is_shown(snapshot: Snapshot, kind: str) -> bool:
 
 
 def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
-    """What else of Kueue's is said of it, and isn't modelled."""
+    """What else of Kueue's is said of it, and isn't modeled."""
     known_labels = _KNOWN | _KNOWN_OF.get(after.kind, set())
     keys = {
         *after.labels,

@@ -1,6 +1,6 @@
 """Converts ticks to seconds: how long a workload's pods take to start and to terminate.
 
-Start-up is learnt from the snapshot (from scheduled to Ready, the median of its pods), termination is the grace period.
+Start-up is learned from the snapshot (from scheduled to Ready, the median of its pods), termination is the grace period.
 Both are estimates, and both can be given.
 """
 
@@ -19,7 +19,7 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.pod import LivePod
 
-DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
+DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learned from
 
 
 class PodTimes(Record):

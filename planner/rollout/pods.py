@@ -352,7 +352,7 @@ class Pods:
             is_ready=live.is_ready,
             ready_at=live.ready_at if live.is_ready else pod.ready_at,
             started_at=live.started_at,
-            scheduled_at=None,  # nothing is learnt of how long it took: it was Ready after a tick
+            scheduled_at=None,  # nothing is learned of how long it took: it was Ready after a tick
             unschedulable_message="",
         )
 

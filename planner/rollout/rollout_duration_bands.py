@@ -4,7 +4,7 @@ nodes drawn from past ones.
 The engine's steps wait for the slowest of their pods. Controllers don't: they make the next pod as soon as one is available or gone. So a
 course is read from the timeline as a chain (which start or deletion waits for how many others), and played with drawn times.
 
-Each of the four is learnt from what was seen of it (`planner.inventory.past_durations`), a group a rollout. Their logarithms are taken to
+Each of the four is learned from what was seen of it (`planner.inventory.past_durations`), a group a rollout. Their logarithms are taken to
 scatter around the rollout's mean. Each draw has a mean and a variance of its own, as few pods tell them (Student's t and chi-squared:
 Gelman, *Bayesian Data Analysis*, 3.2), and between the pods that were seen and that normal distribution it mixes (a Dirichlet process:
 Ferguson 1973). Of what wasn't seen often enough the one number stands that is assumed.
@@ -345,7 +345,7 @@ class _Draws:
         self._chance: Any = np.random.default_rng(LIMITS.duration_draws)
         self.learnt: list[str] = []
         self.assumed: dict[RolloutActivity, str] = {}
-        self.numbers: dict[RolloutActivity, int] = {}  # how many each is learnt from
+        self.numbers: dict[RolloutActivity, int] = {}  # how many each is learned from
 
     def draw(self, known: KnownDurations, number: int) -> Seconds:
         return draw_durations(known, LIMITS.duration_draws, number, self._chance)

@@ -433,7 +433,7 @@ class Run:
                 self.later = sorted((*self.later, self._stages[-1]), key=_time_of)
 
     def _left_of(self, later: Revision | Happening, came: Happening) -> Revision | Happening | None:
-        """What is left of a later event after one that took a taint away; None of an eviction that is cancelled by it."""
+        """What is left of a later event after one that took a taint away; None of an eviction that is canceled by it."""
         if not isinstance(later, Happening) or later.expels is None or later.puts_out not in came.opens:
             return later
         happenings = [event for event in self.came if isinstance(event, Happening)]

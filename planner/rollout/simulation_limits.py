@@ -15,7 +15,7 @@ class RolloutLimits(Record):
     pods_of_a_cure: int = 5  # the same
     # durations
     duration_draws: int = 1_000  # of a rollout's start-ups
-    pods_of_a_course: int = 500  # their start-ups are drawn or learnt from: of more, several stand as one
+    pods_of_a_course: int = 500  # their start-ups are drawn or learned from: of more, several stand as one
     # film
     frames: int = 120  # of a film
     film_nodes: int = 7  # rows of a rollout's film: who looks at more sees less

@@ -87,7 +87,7 @@ def scheduled(later: Iterable[Happening], node: str) -> frozenset[int]:
 
 def left_of(eviction: Happening, taints: Sequence[Taint], pods: Iterable[LivePod]) -> Happening | None:
     """What is left of an eviction once its node, with these `pods`, has only these NoExecute `taints`: who tolerates one of them for a time
-    only is deleted when it was to be, whichever taint has set that time; of who tolerates all of them forever it is cancelled."""
+    only is deleted when it was to be, whichever taint has set that time; of who tolerates all of them forever it is canceled."""
     stay = {pod.number for pod in pods if not any(short_stays(pod.shape.spec, taints))}
     numbers = eviction.numbers - stay
     return replace(eviction, numbers=numbers) if numbers else None

@@ -372,7 +372,7 @@ def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
 
 
 def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
-    """What an Argo Rollout says that isn't modelled, and templates that one takes from another workload."""
+    """What an Argo Rollout says that isn't modeled, and templates that one takes from another workload."""
     after = revision.after
     if after.template_of:
         what = f"it takes its pod template from {after.template_of} (workloadRef), which isn't followed"
@@ -401,7 +401,7 @@ def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 
 
 def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
-    """Fields that could change the verdict and that aren't modelled."""
+    """Fields that could change the verdict and that aren't modeled."""
     yield from _of_strategy(cluster.snapshot, revision)
     why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
     for field in spec.unmodelled:

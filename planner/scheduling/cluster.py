@@ -319,7 +319,7 @@ class Cluster:
 
     def with_nodes(self, nodes: tuple[Node, ...], lifted: Mapping[int, tuple[Taint, ...]] | None = None) -> Cluster:
         """This cluster with `nodes` in place of its own: the same names and allocatable in the same order, cordoned,
-        tainted or labelled anew. Pods, requests and groups are shared. `lifted`: NoExecute taints that they begin with all the same."""
+        tainted or labeled anew. Pods, requests and groups are shared. `lifted`: NoExecute taints that they begin with all the same."""
         other = self.with_snapshot(replace(self.snapshot, nodes=nodes))
         other.nodes = nodes
         other.lifted = dict(self.lifted)

@@ -154,7 +154,7 @@ def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArra
 
 
 def is_judged_by_node(state: State, shape: Shape) -> bool:
-    """Whether a node's own amounts and labels decide, and neither pods of the shape nor others ask about neighbours."""
+    """Whether a node's own amounts and labels decide, and neither pods of the shape nor others ask about neighbors."""
     return shape.is_simple and not state.is_kept_away(shape)
 
 

@@ -470,7 +470,7 @@ class Scheduler:
         has_victims = below[PODS_ROW] > 0
         statuses[NO_VICTIMS] += int((~has_victims).sum())
         nodes, below = nodes[has_victims], below[:, has_victims]
-        # Amounts alone decide only for pods without rules about neighbours or volumes; each node of the others needs
+        # Amounts alone decide only for pods without rules about neighbors or volumes; each node of the others needs
         # its dry run.
         if not len(nodes) or not shape.is_simple or self.nominations.anti_affine:
             return nodes

@@ -406,7 +406,7 @@ class State:
         return cached_terms[1]
 
     def is_kept_away(self, shape: Shape) -> bool:
-        """Whether a pod's required anti-affinity speaks of pods like `shape`, so that a node's neighbours count too."""
+        """Whether a pod's required anti-affinity speaks of pods like `shape`, so that a node's neighbors count too."""
         return bool(self.anti) and bool(self.terms_about(shape, self.anti))
 
     def _occupy(self, shape: Shape, node: int, change: int) -> None:

@@ -512,7 +512,7 @@ def _scaled(request: Request, live_workload: Workload | None) -> AppliedWorkload
 
 def _is_scaled_past_kueue(request: Request, live_workload: Workload | None) -> bool:
     """Whether a StatefulSet of Kueue's is scaled by its subresource, which Kueue's webhook isn't asked about: what Kueue makes of the
-    pods then isn't modelled."""
+    pods then isn't modeled."""
     is_queued = live_workload is not None and bool(named_queue(live_workload.labels, [live_workload.template]))
     return (
         bool(request.sub_resource)

@@ -44,7 +44,7 @@ def list_skus(
     Raises
     ------
     SourceError
-        Whenever the catalogue can't be read to its end; SKUs given until then are a part and must not be used.
+        Whenever the catalog can't be read to its end; SKUs given until then are a part and must not be used.
     """
     # Imported here: google-cloud-billing takes a second to load.
     import requests

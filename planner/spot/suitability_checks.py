@@ -491,7 +491,7 @@ def _is_kept_off(case: Case, node: Node, label: tuple[str, str] | None) -> bool:
 def _advised_node(case: Case) -> Node | None:
     """A node of the spot pool that is advised where the cluster has none for the pods: one of those they run on, bought as spot, with
     the label and taint of its maker. Karpenter's capacity type is no property of a NodePool, any other pool is a new one. None: they
-    run on no node that new pods might run on, or it is not known how spot nodes are labelled there."""
+    run on no node that new pods might run on, or it is not known how spot nodes are labeled there."""
     label, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
     spec = case.workload.template.spec
     like = next((node for node in case.nodes if node_affinity_matches(spec, node.labels, node.name)), None)

@@ -88,7 +88,7 @@ def _one(applied_change: Applied, shown: str) -> None:
             _HELM: applied_change.helm_values,
             _UNDO: applied_change.undo,
         }[shown]
-        st.code(words.printable(text), language=None, wrap_lines=True)  # colours of syntax are too pale: 2.7:1
+        st.code(words.printable(text), language=None, wrap_lines=True)  # colors of syntax are too pale: 2.7:1
     if not applied_change.is_whole:
         st.caption(
             "△ Some of what changes is kept in no snapshot (environment, arguments): only your own file says it."

@@ -48,7 +48,7 @@ from planner.ui import (
 )
 from planner.ui.settings_form import SettingsForm
 
-_BADGE: Final = {  # its colour, its words
+_BADGE: Final = {  # its color, its words
     Status.OK: ("green", "✓ ok"),
     Status.CHANGE: ("orange", "△ change"),
     Status.UNSUITABLE: ("red", "✗ unsuitable"),

@@ -1,6 +1,6 @@
 """Compares a service's environments side by side: what differs, by how much, and what that explains.
 
-An environment is a namespace of a cluster. Services are recognised by a rule a person can edit: which label or name
+An environment is a namespace of a cluster. Services are recognized by a rule a person can edit: which label or name
 says what a workload is, and which words in names say where it runs (``api-dev`` and ``api-prod`` are both ``api``).
 """
 
@@ -52,7 +52,7 @@ def drift(
     snapshots : sequence of Snapshot
         One or more clusters.
     rule : Rule
-        How services are recognised.
+        How services are recognized.
     usages : sequence, optional
         For each snapshot a history of use (Prometheus), or None: then its PodMetrics count.
 

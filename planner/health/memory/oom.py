@@ -27,7 +27,7 @@ def badness(held_bytes: int, oom_score_adj: int, total_bytes: int) -> int | None
     if oom_score_adj == NEVER_KILLED:
         return None
     total_pages = total_bytes // PAGE_BYTES
-    # C's integer division cuts towards zero
+    # C's integer division cuts toward zero
     adjustment = abs(oom_score_adj) * total_pages // 1000
     return held_bytes // PAGE_BYTES + (adjustment if oom_score_adj >= 0 else -adjustment)
 

@@ -184,7 +184,7 @@ def _node_in(shared: Shared, text: bytes, last: _Text) -> str | None:
 
 
 def _known(shared: Shared, text: bytes) -> tuple[_Learnt | None, str]:
-    """What is known of a spec by its text, or learnt of the second one that has it; and the node's name."""
+    """What is known of a spec by its text, or learned of the second one that has it; and the node's name."""
     last = shared.last_texts.get(len(text))  # pods of a template mostly follow one another, or those of few of them
     if last is not None and (name := _node_in(shared, text, last)) is not None:
         return last.learnt, name

@@ -372,7 +372,7 @@ def _tell_waiting(kueue_play: _Play, claimant: Wanting, cycle_entry: CycleEntry)
 
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _with_unknowns(kueue_play: _Play, snapshot: Snapshot) -> None:
-    """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
+    """Where a rule that isn't modeled has a say, and for all whom that may touch, it isn't known."""
     records = {workload.key: workload for workload in snapshot.queued_workloads}
     today = state_of(snapshot, kueue_play.state.rules)  # no pending pod has quota yet
     doubted = dict(kueue_play.doubts)
