@@ -211,13 +211,13 @@ def room_sentence(
         none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
         each = kinds.pop() if is_one else "of them"
         fit = plural(sum(shape_fit.count for shape_fit, _, _ in requests), "fits", "fit")
-        said = f"{words}. {' or '.join(fitting)} {fit} with the usual CPU and memory beside each {each}"
-        said += f", none of {none}" if none else ""
+        text = f"{words}. {' or '.join(fitting)} {fit} with the usual CPU and memory beside each {each}"
+        text += f", none of {none}" if none else ""
     else:
         first = f"{requests[0][1]} {requests[0][2]}"
-        said = f"{words}. A typical pod of {first}{_usual(standard)} doesn't fit"
+        text = f"{words}. A typical pod of {first}{_usual(standard)} doesn't fit"
     smaller = _smaller(own, [number for number, _ in lacking], broken)
-    return f"{said}; {smaller}" if smaller else said
+    return f"{text}; {smaller}" if smaller else text
 
 
 def _cpu_and_memory(resources: Sequence[ResourceLine]) -> str:

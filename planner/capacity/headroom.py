@@ -495,10 +495,10 @@ def _with_preemption(pod_fit: Fit, state: State, shapes: Iterator[Shape], seed: 
     if not more:
         return replace(pod_fit, by_preempting=0)
     ranked = tuple(victims.most_common())
-    whom = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
+    preempted = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
     others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
     number = f"at least {more:,}" if is_at_least else f"{more:,}"
-    sentence = f"{pod_fit.sentence}; {number} more by preempting pods of {whom}{others}"
+    sentence = f"{pod_fit.sentence}; {number} more by preempting pods of {preempted}{others}"
     return replace(pod_fit, by_preempting=more, victims=ranked, sentence=Text(sentence))
 
 

@@ -109,10 +109,10 @@ def _told(simulation: Simulation, lost_pods: Sequence[LivePod], seconds: float) 
         if kind_in(pod.owner).is_per_node:
             continue
         before = pods[pod.number] if pod.number < 0 else None
-        had = before is not None and before.holds_room and before.deleted_at is None
+        had_room = before is not None and before.holds_room and before.deleted_at is None
         has = pod.is_bound and pod not in unattached and not (pod.is_gone or pod.is_terminating)
-        fewer[workload(pod)] += had - has
-        unplayed[workload(pod)] += had and is_unplayed(cluster, pod)
+        fewer[workload(pod)] += had_room - has
+        unplayed[workload(pod)] += had_room and is_unplayed(cluster, pod)
     missing = {key: number for key, number in fewer.items() if number > 0}
     waiting = [arrival for arrival in simulation.queue.arrivals if not (arrival.is_bound or arrival.is_gone)]
     of_each = Counter(workload(pod) for pod in waiting)

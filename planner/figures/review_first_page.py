@@ -87,12 +87,12 @@ def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
         (loss for loss in loss_answer.losses if loss.missing), key=lambda candidate: candidate.missing, default=None
     )
     breaks = ": if one fails, some pods stay pending" if loss_answer.nodes(broken=True) else ""
-    said = f"{loss_words(loss_answer)}{breaks}"
+    text = f"{loss_words(loss_answer)}{breaks}"
     if worst is not None:
-        said += f". Worst: {worst.name}, {whose_words(worst.whose)}"
+        text += f". Worst: {worst.name}, {whose_words(worst.whose)}"
     spare = spare_words(loss_answer.spare)
     yield FirstPageLine(
-        "One loss", f"{said}.", f"Keep spare, for any one node: {spare}" if spare and loss_answer.is_for_all else "", ""
+        "One loss", f"{text}.", f"Keep spare, for any one node: {spare}" if spare and loss_answer.is_for_all else "", ""
     )
 
 

@@ -64,12 +64,12 @@ def loss_words(loss: NodeLoss) -> list[str]:
     """What becomes of the pods of a node that is lost, in sentences."""
     if not loss.pods:
         return ["It has no pods but those of DaemonSets."]
-    said = [f"{loss.back:,} of {count(loss.pods, 'pod')} {plural(loss.back, 'comes', 'come')} back elsewhere."]
-    said += [
+    parts = [f"{loss.back:,} of {count(loss.pods, 'pod')} {plural(loss.back, 'comes', 'come')} back elsewhere."]
+    parts += [
         f"{count(outside.pods, 'pod')} of {short_name(outside.workload)} {plural(outside.pods, 'stays', 'stay')} pending."
         for outside in loss.outside
     ]
-    return said + (
+    return parts + (
         [f"Of {loss.unknown:,} of these it isn't known: what makes them isn't played."] if loss.unknown else []
     )
 
@@ -113,9 +113,9 @@ def _drawn(nodes: Sequence[NodeSeats], letters: Mapping[str, str], scale: int) -
 
 def _words(node: NodeSeats) -> str:
     held = Counter(seat.holder for seat in node.seats if seat.holder)
-    said = [f"{short_name(holder)} {number}" for holder, number in held.most_common()]
-    said += [f"{node.gpus_free} free"] if node.gpus_free else []
-    return ", ".join([*said, *([node.out_of_use] if node.out_of_use else [])])
+    parts = [f"{short_name(holder)} {number}" for holder, number in held.most_common()]
+    parts += [f"{node.gpus_free} free"] if node.gpus_free else []
+    return ", ".join([*parts, *([node.out_of_use] if node.out_of_use else [])])
 
 
 def alt(nodes: Sequence[NodeSeats], waiting: Sequence[PendingSeats]) -> str:

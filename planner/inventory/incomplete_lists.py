@@ -83,12 +83,12 @@ def with_gaps(
     `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster: its lists are of all namespaces. `tally`: of
     its pods, where that is known. `lasting`: of kinds that other objects tell more of, those of which that isn't only a moment's.
     """
-    told = dict[str, str]()
+    reasons = dict[str, str]()
     for kind, why in _told_by_objects(snapshot, spaces, tally or PodTally(snapshot.pods)):
-        told.setdefault(kind, why)
+        reasons.setdefault(kind, why)
     partial = dict(snapshot.reading.partial)
-    for kind in lasting(told):
-        partial.setdefault(kind, told[kind])
+    for kind in lasting(reasons):
+        partial.setdefault(kind, reasons[kind])
     gaps = {kind: why for kind, why in partial.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
     if not gaps:
         return snapshot

@@ -240,7 +240,7 @@ def _arrivals(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, st
         since = events.asked.get(pod.uid) or events.waited.get(pod.uid) or pod.created_at
         if since < node.created_at <= at and at - since <= PROVISION_SECONDS:
             # Of pods placed at once one for which a node was asked: the others' waits are inferred.
-            told = at, pod.uid not in events.asked, since
-            first[node.name] = min(told, first.get(node.name, told))
+            candidate = at, pod.uid not in events.asked, since
+            first[node.name] = min(candidate, first.get(node.name, candidate))
     for name, (at, _, since) in first.items():
         yield node_pool(nodes[name]), name, since, at

@@ -79,5 +79,5 @@ class OneCluster:
 def _differ(node: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Whether two nodes of one name are two, by the first thing that both tell: a node keeps its uid when it gets its provider's id late,
     and both when a resize or a device plugin changes its capacity."""
-    told = (first != second for first, second in zip(node, other, strict=True) if first and second)
-    return next(told, False)
+    differences = (first != second for first, second in zip(node, other, strict=True) if first and second)
+    return next(differences, False)

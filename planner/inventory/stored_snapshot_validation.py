@@ -103,10 +103,10 @@ def _check(field: str, value: Any, checked: dict[tuple[str, int], Any]) -> None:
 @cache
 def _fields_of(record: Any) -> tuple[tuple[str, Callable[[str, str], object] | None], ...]:
     """Each field with what is asked of its text."""
-    told = told_by(record)
+    tells = told_by(record)
     rules: dict[str, Callable[[str, str], object]] = dict.fromkeys(_REFERENCES, name_validation.check_reference)
-    rules |= {name: name_validation.check_workload_key for name, said in told.items() if Tells.WORKLOAD in said}
-    return tuple((name, rules.get(name)) for name in told)
+    rules |= {name: name_validation.check_workload_key for name, marks in tells.items() if Tells.WORKLOAD in marks}
+    return tuple((name, rules.get(name)) for name in tells)
 
 
 def _check_map(field: str, value: FrozenMap[Any], checked: dict[tuple[str, int], Any]) -> None:

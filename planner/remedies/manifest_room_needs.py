@@ -206,11 +206,11 @@ def _sentence(room_need: WorkloadNeed) -> str:
     """What it needs, and with which change of the manifest it needs none; it follows the workload's name."""
     need = room_need.need
     if need.need is Need.UNKNOWN:
-        said = str(room_need.result.sentence) if room_need.result is not None else ""
-        return f"not known: {str(room_need.why) or said.removeprefix('not known: ')}"
+        text = str(room_need.result.sentence) if room_need.result is not None else ""
+        return f"not known: {str(room_need.why) or text.removeprefix('not known: ')}"
     if need.need is Need.NEVER:
-        said = str(room_need.result.workloads[0].sentence) if room_need.result is not None else ""
-        return f"{need.sentence}: {said.removeprefix('stuck: ')}{_cure_words(need)}"
+        text = str(room_need.result.workloads[0].sentence) if room_need.result is not None else ""
+        return f"{need.sentence}: {text.removeprefix('stuck: ')}{_cure_words(need)}"
     if need.need is Need.NOTHING:
         sure = " (proven, for this workload alone)" if need.is_proven else ""
         numbers = f" at {_numbers(need)} replicas" if need.by_replicas else ""

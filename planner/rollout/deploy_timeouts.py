@@ -170,8 +170,8 @@ def deadline_cutoff(workload: Workload, band: DurationBand) -> Cutoff | None:
         return cutoff
     advised = advised_seconds(late)
     argo = ", and Argo CD says Degraded" if _ARGO in workload.labels else ""
-    said = f"{name} is {duration(deadline)}: no new pod gets available for longer in {_of_ten(share)}, and kubectl rollout status fails{argo}"
-    return replace(cutoff, advised_seconds=advised, sentence=Text(f"{said}. Set it to {advised}"))
+    text = f"{name} is {duration(deadline)}: no new pod gets available for longer in {_of_ten(share)}, and kubectl rollout status fails{argo}"
+    return replace(cutoff, advised_seconds=advised, sentence=Text(f"{text}. Set it to {advised}"))
 
 
 _STAYS: Final = (Verdict.STUCK, Verdict.UNKNOWN)
@@ -204,10 +204,10 @@ def probe_cutoff(workload: Workload, timeline: Sequence[TimelineRow], timeout: D
     is_short = waves * max(allowed) > timeout.seconds
     turns = f", {waves:,} one after the other" if waves > 1 else ""
     then = f", then {timeout.then}" if timeout.then else ""
-    said = f"up to {duration(float(max(allowed)))} a pod by its startup probe{turns}; {_waits(timeout)}{then}"
+    text = f"up to {duration(float(max(allowed)))} a pod by its startup probe{turns}; {_waits(timeout)}{then}"
     return Cutoff(
         by=timeout.by, seconds=timeout.seconds, is_default=timeout.is_default, share=None, is_short=is_short,
-        sentence=Text(said) if is_short else NO_WORDS,
+        sentence=Text(text) if is_short else NO_WORDS,
     )  # fmt: skip
 
 

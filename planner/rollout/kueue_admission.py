@@ -359,9 +359,9 @@ _PASSES_MORE: Final = "how quota passes to pods that ask for more isn't modelled
 
 def _asks_more(revision: Revision) -> bool:
     """Whether a new pod asks for more of something than an old one."""
-    had = pod_requests(revision.before.template.spec) if revision.before is not None else {}
+    before = pod_requests(revision.before.template.spec) if revision.before is not None else {}
     asks = pod_requests(revision.after.template.spec)
-    return revision.before is not None and any(amount > had.get(name, 0) for name, amount in asks.items())
+    return revision.before is not None and any(amount > before.get(name, 0) for name, amount in asks.items())
 
 
 def _pods_of(snapshot: Snapshot, workload: Workload) -> list[Pod]:

@@ -151,12 +151,12 @@ def _start_ups(cluster: Cluster, after: Workload, key: str, earlier: PastDuratio
     share = lacking_share(cluster, after.template.spec, nodes_for(cluster, after))
     pulls = _seen(cluster, RolloutActivity.PULL, key, earlier)
     seconds = {(past.name, past.created_at): past.seconds for past in pulls}
-    told = [past for past in seen if (past.name, past.created_at) in seconds]
+    known = [past for past in seen if (past.name, past.created_at) in seconds]
     pulled_share = sum(bool(past.seconds) for past in pulls) / len(pulls) if pulls else None
     if share is None or share == pulled_share:
         return _StartUps(whole)
     # Snapshots round differently, and a store's rows are another's: a pull that is longer than its start-up leaves nothing.
-    bare = [replace(past, seconds=max(0.0, past.seconds - seconds[past.name, past.created_at])) for past in told]
+    bare = [replace(past, seconds=max(0.0, past.seconds - seconds[past.name, past.created_at])) for past in known]
     start, pull = _known(cluster, RolloutActivity.START, bare), _known(cluster, RolloutActivity.PULL, pulls)
     if start is None or (share and pull is None):
         return _StartUps(whole, are_pulls_assumed=share > 0 or pulled_share is None)
@@ -226,9 +226,9 @@ def _batches(rows: Sequence[TimelineRow], min_ready_seconds: float) -> Iterator[
     many = max(1, -(-max(sum(row.counts.values()) for row in rows) // LIMITS.pods_of_a_course))
     made = [-(-(row.counts[PodState.NEW_READY] + row.counts[PodState.NEW_STARTING]) // many) for row in rows]
     old = [row.counts[PodState.OLD_READY] + row.counts[PodState.OLD_NOT_READY] for row in rows]
-    gone = [-(-(old[0] - left) // many) for left in old]
+    old_ended = [-(-(old[0] - left) // many) for left in old]
     for place, (before, row) in enumerate(pairwise(rows), 1):
-        starts, ends = max(0, made[place] - made[place - 1]), max(0, gone[place] - gone[place - 1])
+        starts, ends = max(0, made[place] - made[place - 1]), max(0, old_ended[place] - old_ended[place - 1])
         is_starting = before.counts[PodState.NEW_STARTING] > 0
         is_ending = before.counts[PodState.TERMINATING] > 0
         is_available = is_starting or bool(min_ready_seconds and before.counts[PodState.NEW_READY])

@@ -408,14 +408,14 @@ def with_unknowns(
     result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
 ) -> RolloutResult:
     """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
-    told = [(key, detail.what, detail.fix, detail.may_help) for key, detail in unknown]
-    told += [(error.object, error.what, error.fix, False) for error in errors]
+    reasons = [(key, detail.what, detail.fix, detail.may_help) for key, detail in unknown]
+    reasons += [(error.object, error.what, error.fix, False) for error in errors]
     doubts = [
         Doubt(
             about=about, why=Text(what), advice=fix,
             could_change=Effect.VERDICT if may_help or result.verdict is not Verdict.STUCK else Effect.NOTHING,
         )
-        for about, what, fix, may_help in told
+        for about, what, fix, may_help in reasons
     ]  # fmt: skip
     return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
 
@@ -425,10 +425,10 @@ def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> R
     if result.verdict is not Verdict.UNKNOWN:  # nothing moves
         return result
     what = next(detail.what for _, detail in unknown if detail.may_help)
-    said, headline = Text(f"not known: {what}"), Text("whether it finishes depends on what isn't known")
+    text, headline = Text(f"not known: {what}"), Text("whether it finishes depends on what isn't known")
     parts = tuple(
         replace(
-            workload, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            workload, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=text, headline=headline, peak_pods=0, lowest_ready=0,
             shown_peak_pods=None, shown_lowest_ready=None, is_lowest_bound=False,
             ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
             scheduler_message=NO_WORDS, quota_message=NO_WORDS,
@@ -436,7 +436,7 @@ def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> R
         for workload in result.workloads
     )  # fmt: skip
     return replace(
-        result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
+        result, reason=Reason.UNKNOWN, sentence=text, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
         capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
         extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(), doubts=(),
         unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,

@@ -162,14 +162,14 @@ def evict_by_taint(simulation: Simulation, happening: Happening) -> list[LivePod
     pods = [pod for pod in simulation.pods.on(node) if not pod.is_terminating]
     if happening.expels is not None:
         return [pod for pod in pods if pod.number in happening.numbers]
-    gone = simulation.taken_off.get(node, frozenset()) - {TAINT_UNREACHABLE}
+    removed = simulation.taken_off.get(node, frozenset()) - {TAINT_UNREACHABLE}
     if simulation.pods.silent.get(node) != happening.silent_since:  # it has answered since
-        gone |= {TAINT_UNREACHABLE}
+        removed |= {TAINT_UNREACHABLE}
     return [
         pod
         for pod in pods
         if shortest_stay(pod.shape.spec, simulation.cluster, node, happening.without)[0] <= happening.outlasts
-        and shortest_stay(pod.shape.spec, simulation.cluster, node, gone)[0] < inf
+        and shortest_stay(pod.shape.spec, simulation.cluster, node, removed)[0] < inf
     ]
 
 

@@ -58,10 +58,10 @@ def stay_ready(lowest: int, replicas: int) -> str:
 
 def title(verdict: Verdict, headline: str | Text) -> str:
     """``✗ Stuck: the new pod needs 4 A100s``; of what needs room, where no cluster was given, ``△ Needs room for 1 more pod``."""
-    said = str(headline)
-    if verdict is Verdict.NEEDS_GROWTH and said.startswith("needs "):  # it is the verdict
-        return f"{GLYPH[verdict]} {said[0].upper()}{said[1:]}"
-    return f"{GLYPH[verdict]} {WORD[verdict]}{f': {said}' if said else ''}"
+    text = str(headline)
+    if verdict is Verdict.NEEDS_GROWTH and text.startswith("needs "):  # it is the verdict
+        return f"{GLYPH[verdict]} {text[0].upper()}{text[1:]}"
+    return f"{GLYPH[verdict]} {WORD[verdict]}{f': {text}' if text else ''}"
 
 
 def details(verdict: Verdict, sentence: str | Text) -> str:

@@ -428,11 +428,11 @@ class Volumes:
         # tried.
         if len(unbound) == 1:
             claim = unbound[0]
-            had = claim.made.copy()
+            reached_nodes = claim.made.copy()
             for volume in claim.volumes:
                 if volume.name not in self.taken:
-                    had |= _reached(self.cluster, volume.name)
-            lacks = ~had & (codes == 0)
+                    reached_nodes |= _reached(self.cluster, volume.name)
+            lacks = ~reached_nodes & (codes == 0)
             codes[lacks] = np.where(claim.provisioned[lacks], NO_SPACE, NO_VOLUME)
         elif unbound:
             for node in np.flatnonzero(codes == 0).tolist():

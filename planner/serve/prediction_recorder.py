@@ -289,16 +289,16 @@ class PredictionWatch:
 
     def _add(self, prediction: Prediction, course: ObservedCourse) -> None:
         """A rollout that began: with the webhook's verdict where it was told one."""
-        told, known = self._rollouts.get(prediction.id), self._courses.get(prediction.id)
+        predicted, known = self._rollouts.get(prediction.id), self._courses.get(prediction.id)
         was, template = (None if observed is None else observed.template for observed in (known, course))
         is_another = was is not None and template is not None and not was.shows_the_same(template)
-        if told is None or is_another:
+        if predicted is None or is_another:
             self._open(prediction, course)
             return
         # What the webhook said before the change was applied is the prediction; what is worked out now has seen how
         # the rollout began.
-        if told.outcome is None and told.prediction.door is Door.WEBHOOK:
-            first = told.prediction
+        if predicted.outcome is None and predicted.prediction.door is Door.WEBHOOK:
+            first = predicted.prediction
             prediction = replace(
                 prediction, door=first.door, at=first.at, digest=first.digest, verdict=first.verdict, reason=first.reason, sentence=first.sentence,
             )  # fmt: skip
@@ -349,10 +349,10 @@ def begun_together(
         )) for applied, written in every[: LIMITS.predictions_a_look]
     ]  # fmt: skip
     latest = {course.workload: course for _, course in begun}
-    beside = [(applied, course) for applied, course in begun if latest[course.workload] is course]
+    others = [(applied, course) for applied, course in begun if latest[course.workload] is course]
     alone = [[(applied, course)] for applied, course in begun if latest[course.workload] is not course]
     size = LIMITS.predictions_together
-    batches = [beside[first : first + size] for first in range(0, len(beside), size)]
+    batches = [others[first : first + size] for first in range(0, len(others), size)]
     return [*alone, *batches], len(every) - len(begun)
 
 

@@ -181,8 +181,8 @@ class LiveReader:
         """The latest snapshot, and what was told on the way to it since this was asked last: for one who follows it."""
         self._asked_at = time.monotonic()
         with self._news:
-            told, self._told = self._told, NOTHING_CHANGED
-            return self._snapshot, told or NOTHING_TOLD
+            changes, self._told = self._told, NOTHING_CHANGED
+            return self._snapshot, changes or NOTHING_TOLD
 
     @property
     def condition(self) -> Condition:
@@ -358,14 +358,14 @@ class LiveReader:
     def _make_one(self) -> None:
         before, now = self._snapshot, time.time()
         known_at, off = self._known_at(now), self._connection.clock_off or 0.0
-        made_of, told = self._now_of(), NOTHING_CHANGED
+        made_of, changes = self._now_of(), NOTHING_CHANGED
         if before is not None and made_of == self._made_of and known_at + off < self._picture.gap_at:
             if known_at - self._made_at < self._timing.unchanged:
                 return
             after = replace(before, taken_at=known_at + off)
         else:
             with self._lock:
-                made_of, told = self._now_of(), self._picture.told()
+                made_of, changes = self._now_of(), self._picture.told()
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
             snapshot_delta.begin(after, secrets.token_hex(16))
@@ -374,7 +374,7 @@ class LiveReader:
             snapshot_delta.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at
         with self._news:
-            self._snapshot, self._told = after, self._told and self._told.followed_by(told)
+            self._snapshot, self._told = after, self._told and self._told.followed_by(changes)
             self._news.notify_all()
 
     def _now_of(self) -> tuple[object, ...]:

@@ -125,8 +125,8 @@ def table(
 def note(question: Question[Any, A], answer: A, name: str) -> None:
     """What stands under a listing."""
     listing: Listing[A, Any] | None = question.listing(name)
-    if listing is not None and (said := listing.note(answer)):
-        st.caption(words.literal(said))
+    if listing is not None and (text := listing.note(answer)):
+        st.caption(words.literal(text))
 
 
 def grouped(

@@ -260,8 +260,8 @@ def seats_map(snapshot: Snapshot, answer: CapacityAnswer, kept: Selection, table
     ]
     if len(waiting) > _FEW_PENDING:
         note += f" {words.count(sum(pending_seats.pods for pending_seats in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
-    told = list(_told(snapshot, waiting[:_FEW_PENDING]))
-    data = seat_map.seat_map_document(seated, told, _lost(snapshot), _beside(answer), note)
+    texts = list(_told(snapshot, waiting[:_FEW_PENDING]))
+    data = seat_map.seat_map_document(seated, texts, _lost(snapshot), _beside(answer), note)
     component("seat_map", "seatMap(place, data, setTriggerValue)")(
         key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose
     )
@@ -314,14 +314,14 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
     nodes = shared_answers.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
     for pending_seats in waiting:
         node = next((node for node in nodes if {key for key, _ in node.started} & set(pending_seats.workloads)), None)
-        said = [f"Needs {pending_seats.needs}{' each' if pending_seats.pods > 1 else ''}."]
+        lines = [f"Needs {pending_seats.needs}{' each' if pending_seats.pods > 1 else ''}."]
         if pending_seats.holders:
             holders = [f"{words.short_name(key)} ({words.count(pods, 'pod')})" for key, pods in pending_seats.holders]
-            said.append(f"Its place is held by {words.listing(holders, most=None)}.")
+            lines.append(f"Its place is held by {words.listing(holders, most=None)}.")
         elif not pending_seats.nodes:
-            said.append("No node is of its kind and large enough.")
-        said += [*_moves(made, pending_seats), *([] if node is None else [_node(node)])]
-        yield pending_seats, said, "" if node is None else node.change
+            lines.append("No node is of its kind and large enough.")
+        lines += [*_moves(made, pending_seats), *([] if node is None else [_node(node)])]
+        yield pending_seats, lines, "" if node is None else node.change
 
 
 def _moves(made: MadeRoom | None, pending_seats: PendingSeats) -> Iterator[str]:

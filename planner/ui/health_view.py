@@ -85,19 +85,21 @@ def headline(health: HealthAnswers) -> None:
     report, nodes = health.restarts.report, health.memory.cluster.nodes if health.memory is not None else ()
     past = sum((node.until_hard_bytes or 0) < 0 for node in nodes)
     unmeasured = sum(node.until_hard_bytes is None or node.known_share is None for node in nodes)
-    said = [str(answer.sentence) for answer in (health.restarts, health.memory, health.drift) if answer is not None]
+    sentences = [
+        str(answer.sentence) for answer in (health.restarts, health.memory, health.drift) if answer is not None
+    ]
     if any(loop.is_live for loop in report.loops):
-        verdict.box(page_filter.only("✗ Something keeps restarting"), said.pop(0))
+        verdict.box(page_filter.only("✗ Something keeps restarting"), sentences.pop(0))
     elif past:
-        verdict.box(page_filter.only(f"✗ Eviction has begun on {words.count(past, 'node')}"), said.pop(1))
+        verdict.box(page_filter.only(f"✗ Eviction has begun on {words.count(past, 'node')}"), sentences.pop(1))
     elif unmeasured:
         title = f"? Nothing restarts; memory isn't known of {unmeasured:,} of {words.count(len(nodes), 'node')}: no use was measured"
-        verdict.unknown(page_filter.only(title), said.pop(0))
+        verdict.unknown(page_filter.only(title), sentences.pop(0))
     else:
-        verdict.box(page_filter.only("✓ Nothing restarts"), said.pop(0))
-    said += [*report.gaps, *(health.drift.ambiguous[:5] if health.drift is not None else ())]
+        verdict.box(page_filter.only("✓ Nothing restarts"), sentences.pop(0))
+    sentences += [*report.gaps, *(health.drift.ambiguous[:5] if health.drift is not None else ())]
     with page_frame.folded("Memory, differences, and what isn't known", "beside"):
-        st.caption("  \n".join(map(words.literal, said)))
+        st.caption("  \n".join(map(words.literal, sentences)))
 
 
 @errors.part

@@ -342,16 +342,16 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> Non
         verdict.box("? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out", overview.sentence)
         return
     glyph, headline_text = headline(overview, kept)
-    said = str(overview.sentence)
+    text = str(overview.sentence)
     if glyph == "✗":
         stuck = [line for line in overview.workloads if line.verdict is Verdict.STUCK]
         grows = sum(line.verdict is Verdict.NEEDS_GROWTH for line in overview.workloads)
         causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
         more = f" {grows:,} more {words.plural(grows, 'needs', 'need')} node pools to grow." if grows else ""
-        said = f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"
+        text = f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"
     elif glyph == "✓":
-        said = "Each by itself, if only its template changed, with everything else as it is."
-    (verdict.unknown if glyph == "?" else verdict.box)(f"{glyph} {headline_text}", said)
+        text = "Each by itself, if only its template changed, with everything else as it is."
+    (verdict.unknown if glyph == "?" else verdict.box)(f"{glyph} {headline_text}", text)
     if glyph in "✗✓" and (unjudged_text := unjudged_words(overview.unjudged)):  # else the sentence says it
         st.caption(words.literal(f"{unjudged_text}."))
 

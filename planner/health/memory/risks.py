@@ -68,9 +68,9 @@ def brief(risk: Finding) -> str:
 
 
 def _risk(code: str, about: str, **words: object) -> Finding:
-    told = _TOLD[code]
-    what, fix = told["what"].format_map(words), told["fix"].format_map(words)
-    return Finding(severity=Severity(told["severity"]), code=code, object=about, what=what, fix=fix)
+    row = _TOLD[code]
+    what, fix = row["what"].format_map(words), row["fix"].format_map(words)
+    return Finding(severity=Severity(row["severity"]), code=code, object=about, what=what, fix=fix)
 
 
 def _evicted_though_within_limit(group: _Found, measured: _Found, _settings: KubeletSettings) -> Finding | None:

@@ -241,12 +241,12 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
     run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))
     if run is not None and all(_comes_to_rest(case, rival, 0) for rival in others):
         names = listing([f"{r.namespace}/{r.name}" for r in others])
-        whom = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
+        rivals_text = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
             replace(position_of(workload, ONE_BY_ONE), kind=RemedyKind.FREE_CAPACITY, change=""),
             f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod",
             run,
-            title=f"{ONE_BY_ONE.title}, with {whom} at 0 replicas meanwhile",
+            title=f"{ONE_BY_ONE.title}, with {rivals_text} at 0 replicas meanwhile",
             first=tuple(scale(rival, 0) for rival in others),
             last=tuple(map(scale_back, others)),
             disturbs=sum(_bound(case.cluster, other) for other in others),
