@@ -11,6 +11,6 @@ A page reads like this (pages/health.py)::
 
 `session_cluster` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `settings_form`
 (those of a question's settings) and `link`, so that every input is in the URL; `page_filter` is the link's filter; `…_view`
-are a page's words and tables. `shared_answers` keeps answers, `errors` turns a `HeadroomError` into a sentence on the page, `charts`,
+are a page's words and tables. `shared_answers` keeps answers, `errors` turns a `HeadroomError` into a sentence on the page,
 `tables` and `downloads` show and hand out.
 """
