@@ -215,7 +215,8 @@ class FreeMeasures:
         if not outcome.lent:
             return changes
         lent = {lender.workload.key: replicas_left for lender, replicas_left in outcome.lent}
-        # A lender without a pod on a node only gives up its place in the queue: it doesn't have to be waited for.
+        # A lender without a pod on a node only gives up its place in the queue: the measure says that it is pending
+        # today.
         waiting = {lender.workload.key for lender, _ in outcome.lent if not lender.bound}
         loan = loan_measure((key,), ((lender.workload, left) for lender, left in outcome.lent), waiting)
         return [*changes, (loan, partial(LeveredCluster.more, loans={key: lent}))]

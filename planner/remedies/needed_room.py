@@ -473,7 +473,7 @@ def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], unit
     is_one = len(need.pods) == 1 and len(stand.unit) == 1 and len(spec.containers) == 1 and not spec.init_containers
     if need.need is not Need.ROOM or not is_one or spec.overhead:
         return None
-    # On their own node a DaemonSet's old and new pod stand side by side: all of them must fit the spare of one node.
+    # On a node that its pods share all of them have to fit the spare at once; elsewhere each may have another node.
     times = need.pods[0].count if need.is_on_its_node else 1
     less = {
         name: spare.get(name, 0) // times

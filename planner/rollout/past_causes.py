@@ -92,7 +92,7 @@ _RANK: Final = (
 def of_scheduler(message: str) -> HangCause:
     """``0/2 nodes are available: 2 Insufficient nvidia.com/gpu. …``. Where a volume is elsewhere than the pod's selector lets it, that; else
     room before the pod's own choice: on nodes that it may not use it needs none."""
-    # The part on preemption names nodes without victims: read as a reason it would always look like a lack of room.
+    # The part on preemption gives reasons of nodes once more: read with the rest, one could look like a lack of room.
     words = _PREEMPTION.sub("", message)
     lacks_room, is_choosy = (any(phrase in words for phrase in word_list) for word_list in (_ROOM_WORDS, _OWN_WORDS))
     if any(phrase in words for phrase in _VOLUME_WORDS) and (is_choosy or not lacks_room):

@@ -291,7 +291,7 @@ def _missing_at(node: NodeSeen, after: NodeSeen | None, looks: Sequence[float]) 
 
 def _spell(node: NodeSeen, watched: float, missing: float | None, event_times: dict[NodeSign, list[float]]) -> Spell:
     deletion_times = [at for at in event_times.get(NodeSign.GONE, ()) if node.last_at < at <= (missing or inf)]
-    # A node that an autoscaler or a user took down says nothing of the cloud: its life is cut off, not lost.
+    # A node that an autoscaler or a user took down says nothing of the cloud: its life is censored, not lost.
     on_purpose = node.is_going or any(
         node.created_at < at and node.last_at - _HOUR <= at <= (missing or inf)
         for at in event_times.get(NodeSign.TAKEN_DOWN, ())
