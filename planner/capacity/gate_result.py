@@ -20,17 +20,17 @@ from planner.kubernetes.pod_template_kinds import Idle
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.workload_kinds import NODE, POD
 from planner.pricing.added_nodes import AddedNodes
-from planner.pricing.gpu_fractions import amounts_on
 from planner.pricing.node_pool_costs import cluster_cost
+from planner.pricing.pod_gpu_shares import amounts_on
 from planner.pricing.price_book import OwnedCommitment, PriceBook
 from planner.pricing.projected_bill import owned_by_node
 from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.clusterless_room_need import RoomNeed
 from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.gate_policy import GateException, GatePolicy
-from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
-from planner.rollout.run_result import less_sure
+from planner.rollout.run_outcomes import less_sure
 
 
 class GatedWorkload(Record):

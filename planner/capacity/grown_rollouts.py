@@ -25,7 +25,7 @@ from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.prepared_change import Prepared, compiled
 from planner.rollout.run import Run
-from planner.rollout.run_result import (
+from planner.rollout.run_outcomes import (
     capacity_of,
     jointly,
     peak_held,

@@ -7,8 +7,8 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.object_records import EMPTY, Amounts, Node, Snapshot
-from planner.pricing.gpu_fractions import gpu_parts
 from planner.pricing.node_pool_costs import SplitCost, cluster_cost
+from planner.pricing.pod_gpu_shares import gpu_parts
 from planner.pricing.price_book import PriceBook
 from planner.pricing.projected_bill import owned_by_node
 from planner.rollout.answers import Verdict

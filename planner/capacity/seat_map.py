@@ -11,8 +11,8 @@ from math import ceil, log2
 import numpy as np
 
 from planner.capacity.eviction_simulation import at_rest
+from planner.capacity.gpu_holders import NodeSeats, Seat
 from planner.capacity.node_losses import LossPlayer
-from planner.capacity.seats import NodeSeats, Seat
 from planner.capacity.survival import Fewer, fewer_of
 from planner.capacity.work_limits import LIMITS
 from planner.ground import garbage_collector

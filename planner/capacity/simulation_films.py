@@ -26,7 +26,7 @@ from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.run_result import event_words, workload_keys_by_owner
+from planner.rollout.run_outcomes import event_words, workload_keys_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.unknowns import is_blind
 from planner.scheduling.cluster import Cluster

@@ -15,7 +15,7 @@ from planner.ground.words import count, listing, literal
 from planner.inventory.helm_value_paths import HelmChart, chart_values
 from planner.questions.gate import SIGN, GateAnswer
 from planner.rollout.answers import Verdict
-from planner.rollout.room_need import ManifestCure, Need, RoomNeed
+from planner.rollout.clusterless_room_need import ManifestCure, Need, RoomNeed
 from planner.sources.manifest_files import SourceLine
 
 RULE: Final = "needs_room"

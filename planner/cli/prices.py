@@ -16,8 +16,8 @@ from planner.ground.errors import InputError
 from planner.ground.table_formats import alike
 from planner.pricing.cloud_price_lists import format_list
 from planner.pricing.price_book import PriceBook, Provisioning
+from planner.pricing.price_book_listing import WAYS, PriceLine, list_prices
 from planner.pricing.price_refresh_rules import apply_refresh, check_coverage, compare_catalogue
-from planner.pricing.price_rows import WAYS, PriceLine, list_prices
 from planner.pricing.price_table_parser import format_units
 from planner.sources import gcp_billing
 from planner.sources.cloud_prices import read_prices

@@ -12,8 +12,8 @@ from planner.cli.store_snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.history import snapshot_names
-from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
-from planner.serve.processes.sweep_tasks import ASKED
+from planner.serve.processes.parameter_sweep_tasks import ASKED
+from planner.serve.processes.resumable_batch_run import Crew, Local, OnDask, SweepCase, sweep
 from planner.sources.store import Store
 
 

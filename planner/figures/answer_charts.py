@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.capacity.free_resources_by_pool import of
-from planner.capacity.seats import NodeSeats
+from planner.capacity.gpu_holders import NodeSeats
 from planner.figures import palette
 from planner.figures.text_labels import plain, ticks
 from planner.ground.records import Record, replace

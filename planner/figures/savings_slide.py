@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from planner.ground.words import printable, usd
-from planner.spot.savings_steps import MoneyStep
+from planner.spot.packing_spot_commitment_steps import MoneyStep
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE: Final = (

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from planner.capacity.gpu_holders import NodeSeats, Seat
 from planner.capacity.seat_map import NodeLoss, PendingSeats
-from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.text_labels import short
 from planner.ground.table_formats import alike

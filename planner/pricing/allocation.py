@@ -2,7 +2,7 @@
 
 A node's effective price (after negotiated discounts and sustained use) is split into GPUs, CPU and memory
 (`planner.pricing.node_pool_costs`). Of each part a pod bears the share of the node's allocatable amount that it requests, of GPUs that are
-shared by size (`planner.pricing.gpu_fractions`); what is not requested is idle, and what the system's own namespaces request is shared. Where more is requested than is
+shared by size (`planner.pricing.pod_gpu_shares`); what is not requested is idle, and what the system's own namespaces request is shared. Where more is requested than is
 allocatable, the requests are what is divided by.
 
 Amounts are whole cents, rounded once for each line of the bill (who, bought in which way, for what): every line is right to
@@ -23,8 +23,8 @@ from planner.ground.records import Record
 from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
 from planner.kubernetes.object_records import Amounts, Node
 from planner.pricing.cent_rounding import shared_out, spread
-from planner.pricing.gpu_fractions import gpu_parts
 from planner.pricing.node_pool_costs import NodeCost, SplitCost
+from planner.pricing.pod_gpu_shares import gpu_parts
 from planner.pricing.price_book import Provisioning
 
 PARTS: Final = ("gpu", "cpu", "memory")

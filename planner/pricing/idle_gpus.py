@@ -18,8 +18,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.pricing.allocation import AllocationKind, allocated_cents
 from planner.pricing.cent_rounding import shared_out
-from planner.pricing.gpu_fractions import amounts_on, gpu_parts
 from planner.pricing.node_pool_costs import NodeCost
+from planner.pricing.pod_gpu_shares import amounts_on, gpu_parts
 from planner.pricing.price_book import PriceBook
 from planner.pricing.projected_bill import NAMESPACE, held_by_node
 from planner.pricing.token_cost import TokenCost, token_costs, tokens_sentence

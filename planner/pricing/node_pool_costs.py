@@ -20,10 +20,10 @@ from planner.ground.well_known_names import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.object_records import EMPTY, Amounts, Node
-from planner.pricing.gpu_fractions import gpu_parts
 from planner.pricing.gpu_share_of_price import GpuShares
 from planner.pricing.node_price import price_node
 from planner.pricing.owned_commitments import UnusedCommitment, covered, price_committed, unused
+from planner.pricing.pod_gpu_shares import gpu_parts
 from planner.pricing.price_book import (
     Component,
     NodePrice,

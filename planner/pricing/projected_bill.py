@@ -24,9 +24,9 @@ from planner.kubernetes.workload_kinds import POD
 from planner.pricing.allocation import PARTS, AllocatedCost, AllocationKind, RequestedShare, added_up, allocate, of_pods
 from planner.pricing.cent_rounding import shared_out
 from planner.pricing.focus_export import Resource, resource_of
-from planner.pricing.gpu_fractions import amounts_on, is_by_size
 from planner.pricing.node_pool_costs import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.owned_commitments import covered
+from planner.pricing.pod_gpu_shares import amounts_on, is_by_size
 from planner.pricing.price_book import OwnedCommitment, PartKind, PriceBook
 
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"

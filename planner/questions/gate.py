@@ -41,12 +41,12 @@ from planner.remedies.manifest_room_needs import WithoutCluster, fails_together,
 from planner.remedies.rollout_with_remedies import rollout
 from planner.remedies.stuck_rollout_room import with_room_of_part
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
+from planner.rollout.clusterless_room_need import RoomNeed
 from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.gate_policy import GateException, GatePolicy
 from planner.rollout.kueue_admission import group_of
 from planner.rollout.prepared_change import Scenario, manifest_namespace, revision_of, unread_files
-from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.display_filter import Filter, Selection
+from planner.capacity.gpu_holders import NodeSeats, Seat, in_words, seats
 from planner.capacity.rollout_readiness import filtered
-from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.answer_layout import Column, Listing
 from planner.ground.records import Record
 from planner.ground.setting_declarations import settings_within

@@ -11,7 +11,7 @@ from planner.remedies import limits
 from planner.remedies.levers.moves import Moved
 from planner.remedies.make_room import MadeRoom, RoomRequest
 from planner.remedies.make_room import room_made as room_for
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.scheduling.cluster import Cluster
 
 

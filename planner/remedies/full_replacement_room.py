@@ -19,12 +19,12 @@ from planner.kubernetes.operator_update_rules import UpdateEffect
 from planner.kubernetes.pod_template_kinds import Templated, found_sets, templated
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.workload_kinds import POD
-from planner.remedies.exact_fit_cluster import Files, owner_of
+from planner.remedies.cluster_from_manifests import Files, owner_of
 from planner.remedies.needed_room import WorkloadNeed
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.clusterless_room_need import Need, PodsToPlace, RoomNeed, request_words
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.room_need import Need, PodsToPlace, RoomNeed, request_words
 
 ROLLS_NOTHING: Final = (UpdateEffect.STAYS, UpdateEffect.NEXT, UpdateEffect.REFUSED)
 _ROLE: Final = "headroom/role"  # a label of made nodes

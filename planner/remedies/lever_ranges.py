@@ -18,7 +18,7 @@ from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.moves import Moved
 from planner.remedies.levers.nodes import Growing, MoreNodes
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.rollout.stuck_diagnosis import explain
 
 

@@ -32,7 +32,7 @@ from planner.pricing.price_book import PriceBook
 from planner.pricing.projected_bill import usd_of_pods
 from planner.remedies import limits
 from planner.remedies.levers import moves as moving
-from planner.remedies.scenario import placements
+from planner.remedies.random_draw_checks import placements
 from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew

@@ -15,16 +15,16 @@ from planner.kubernetes.feature_gates import RECORDED
 from planner.kubernetes.object_records import EMPTY, Finding, Snapshot
 from planner.kubernetes.operator_update_rules import UpdateEffect
 from planner.kubernetes.workload_kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
-from planner.remedies.exact_fit_cluster import Files
+from planner.remedies.cluster_from_manifests import Files
 from planner.remedies.full_replacement_room import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import WorkloadNeed, asked_together, need_by_replicas, smaller_request
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.clusterless_room_need import Need, RoomNeed
 from planner.rollout.deploy_timeouts import DeployTimeout, probe_cutoff, timeouts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.gate_policy import GatePolicy
 from planner.rollout.rollout_warnings import rollout_warnings
-from planner.rollout.room_need import Need, RoomNeed
 
 GIVEN: Final = Text("No cluster was given: this is the room that each rollout needs, wherever it runs.")
 _NOT_LOOKED_AT: Final = Text("A cluster's quotas, webhooks and cordoned nodes were not looked at.")

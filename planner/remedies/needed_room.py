@@ -1,6 +1,6 @@
 """The room that a rollout needs on any cluster: the fewest places with which every simulated draw completes.
 
-A place is one more node like those that its pods stand on (`planner.remedies.exact_fit_cluster`), or as much more on a node that they must
+A place is one more node like those that its pods stand on (`planner.remedies.cluster_from_manifests`), or as much more on a node that they must
 share. Every step is a rollout on a made cluster: nothing of a rollout is worked out here.
 """
 
@@ -27,15 +27,22 @@ from planner.kubernetes.strategic_merge_patch import as_yaml
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.kubernetes.workload_kinds import DEPLOYMENT
 from planner.remedies import limits
-from planner.remedies.exact_fit_cluster import Files, RoomPlace, Stand
+from planner.remedies.cluster_from_manifests import Files, RoomPlace, Stand
 from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
 from planner.remedies.levers.template import in_template, near_its_own_pods
+from planner.remedies.random_draw_checks import fewest_of, other_draws
 from planner.remedies.rollout_with_remedies import rollout
-from planner.remedies.scenario import fewest_of, other_draws
 from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
 from planner.rollout.argo_and_lws_strategies import OwnWay, own_ways, recreate_way
+from planner.rollout.clusterless_room_need import (
+    ManifestCure,
+    Need,
+    NeedAtReplicas,
+    PodsToPlace,
+    RoomNeed,
+    request_words,
+)
 from planner.rollout.prepared_change import Scenario, compiled, prepare
-from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
 from planner.rollout.run import Run, simulate
 from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 

@@ -15,7 +15,7 @@ from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.player import Costs, PlanOutcome, Player
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 
 
 class SearchOutcome(Record):

@@ -22,7 +22,7 @@ from planner.remedies.levers.lending import Lender
 from planner.remedies.pareto_plan_search import SearchOutcome, search
 from planner.remedies.pareto_plans_answer import Certificate, Kept, WorthHaving
 from planner.remedies.player import PlanOutcome
-from planner.remedies.scenario import PlanCase, ends_on_the_way
+from planner.remedies.random_draw_checks import PlanCase, ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect

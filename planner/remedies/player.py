@@ -26,7 +26,7 @@ from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.nodes import MoreNodes
-from planner.remedies.scenario import PlanCase, other_draws, placements, preempted_of_others
+from planner.remedies.random_draw_checks import PlanCase, other_draws, placements, preempted_of_others
 from planner.rollout.in_flight import in_flight
 from planner.rollout.pod_durations import seconds_at
 from planner.rollout.race_doubts import on_other_clocks, racing_autoscalers

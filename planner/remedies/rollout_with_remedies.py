@@ -33,7 +33,7 @@ from planner.pricing.price_book import PriceBook
 from planner.remedies.levers.nodes import within_limit
 from planner.remedies.price import with_price
 from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference
-from planner.rollout import run_result as telling
+from planner.rollout import run_outcomes as telling
 from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Remedy, RolloutResult, Verdict, VolumeCure
 from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts

@@ -18,7 +18,7 @@ from planner.ground.work_budget import TooLargeError, part, too_large
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.levers.lending import scaled as scaled_to
-from planner.remedies.scenario import holds_under_chance, placements
+from planner.remedies.random_draw_checks import holds_under_chance, placements
 from planner.rollout.kueue_admission import admitted_revisions
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate

@@ -15,7 +15,7 @@ from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Lever, Plan, knobs
 from planner.remedies.pareto_plan_search import search
 from planner.remedies.player import PlanOutcome, Player
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.run import Revision, Run

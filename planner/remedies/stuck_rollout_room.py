@@ -19,13 +19,13 @@ from planner.kubernetes.feature_gates import RECORDED, minor_of
 from planner.kubernetes.object_records import FLEX_VOLUME, PersistentVolume, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.workload_kinds import PLAYED
-from planner.remedies.exact_fit_cluster import SOURCE, Files, admitted_template
+from planner.remedies.cluster_from_manifests import SOURCE, Files, admitted_template
 from planner.remedies.needed_room import need_by_replicas, needed_by_change
 from planner.rollout.admission import Admission
 from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.clusterless_room_need import Need, RoomNeed
 from planner.rollout.doubts import has_error
 from planner.rollout.prepared_change import Scenario, prepare
-from planner.rollout.room_need import Need, RoomNeed
 from planner.rollout.run import Revision
 
 if TYPE_CHECKING:  # the gate's answer has prices, which a rollout's doesn't load

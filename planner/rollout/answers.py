@@ -17,8 +17,8 @@ from planner.inventory.patch_and_undo import Applied
 from planner.kubernetes import workload_kinds
 from planner.kubernetes.accelerator_units import GPUS, Nouns
 from planner.kubernetes.object_records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
+from planner.rollout.clusterless_room_need import RoomNeed
 from planner.rollout.doubts import Doubt, check_answer
-from planner.rollout.room_need import RoomNeed
 
 
 class Verdict(StrEnum):

@@ -26,8 +26,8 @@ from planner.rollout.doubly_advertised_devices import used_by
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, expected_refusals, may_refuse, refusals, refusals_near
+from planner.rollout.never_ready_pods import age, never_ready
 from planner.rollout.ownership import workloads_by_key
-from planner.rollout.past_template_readiness import age, never_ready
 from planner.rollout.run import Revision, Run
 from planner.rollout.stuck_diagnosis import volume_waits
 from planner.rollout.taint_evictions import executing_places, short_stays

@@ -32,8 +32,8 @@ from planner.ground.words import Text
 from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.surge_and_unavailable import parse_share, scaled_value
 from planner.rollout.answers import Cutoff, Verdict
+from planner.rollout.clusterless_room_need import Need, RoomNeed
 from planner.rollout.deploy_timeouts import read_timeout
-from planner.rollout.room_need import Need, RoomNeed
 from planner.rollout.simulation_limits import LIMITS
 
 

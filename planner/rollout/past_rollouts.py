@@ -27,6 +27,7 @@ from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.kubernetes.workload_kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.in_flight import OVERDUE, says_rest
+from planner.rollout.never_ready_pods import was_ready
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.past_causes import (
     AT_ONCE_SECONDS,
@@ -52,7 +53,6 @@ from planner.rollout.past_revisions import (
     scalings_of,
     turns_of,
 )
-from planner.rollout.past_template_readiness import was_ready
 from planner.scheduling.cluster import Cluster, once_a_cluster, once_at_any_size
 
 _SLACK: Final = 2.0  # between a controller's clock and a kubelet's, in whole seconds

@@ -18,7 +18,7 @@ from planner.rollout.kueue_admission import admitted_revisions, crowded
 from planner.rollout.ownership import pods_of
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
-from planner.rollout.run_result import after_evictions_words
+from planner.rollout.run_outcomes import after_evictions_words
 from planner.rollout.silent_node_cures import cures, with_cures
 from planner.rollout.simulation_limits import LIMITS
 from planner.rollout.stuck_diagnosis import Impasse, explain

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from planner.ground.errors import InputError
-from planner.inventory.certificate_expiry import Validity, validity_of
+from planner.inventory.tls_certificate_validity import Validity, validity_of
 from planner.serve import health
 from planner.serve.caller_authentication import Callers
 from planner.serve.connections import Connections, HandshakeLoop, Listener, listen, once_there, protocol, quieten, room

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from planner.history.prediction_outcomes import Judgement
 from planner.history.predictions import COUNTED_DAYS
-from planner.inventory.certificate_expiry import Validity
+from planner.inventory.tls_certificate_validity import Validity
 from planner.serve.admission_review import WebhookReview
 from planner.serve.connections import ENDS, Connections
 from planner.serve.prediction_recorder import PredictionWatch

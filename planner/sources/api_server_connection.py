@@ -19,7 +19,7 @@ from kubernetes import client
 
 from planner.ground.errors import SourceError
 from planner.ground.words import duration
-from planner.inventory.certificate_expiry import Validity, validity_of
+from planner.inventory.tls_certificate_validity import Validity, validity_of
 from planner.sources.source_limits import LIMITS
 
 CONNECT_SECONDS: Final = 5.0

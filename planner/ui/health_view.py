@@ -14,7 +14,7 @@ from planner.ground.records import Record
 from planner.ground.table_formats import alike
 from planner.health.drift.model import DriftReport
 from planner.health.memory.node_memory import NodeReport
-from planner.health.memory.page_cache_under_limit import Fate, ReadSource, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache_room import Fate, ReadSource, cache_room, heap_fate, read_again
 from planner.health.troubles import DRIFT, Trouble, rows, troubles
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.object_records import Snapshot

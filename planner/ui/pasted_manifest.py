@@ -12,7 +12,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.object_records import Snapshot
 from planner.questions.gate import GateSettings, answer_without_cluster
-from planner.remedies.exact_fit_cluster import SOURCE
+from planner.remedies.cluster_from_manifests import SOURCE
 from planner.remedies.manifest_room_needs import GIVEN, tightest_cluster_of
 from planner.rollout.answers import Verdict
 from planner.ui import errors, session_cluster, shared_answers

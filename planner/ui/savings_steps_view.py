@@ -22,7 +22,7 @@ from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot.cluster_savings import FleetSavings, Move
-from planner.spot.savings_steps import MoneyStep, left_usd, staircase, summary
+from planner.spot.packing_spot_commitment_steps import MoneyStep, left_usd, staircase, summary
 from planner.ui import (
     answer_view,
     as_if,

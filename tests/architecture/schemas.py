@@ -18,7 +18,7 @@ from planner.ground.records import WRITTEN_NAME
 from planner.ground.setting_declarations import settings_of
 from planner.ground.words import Text
 from planner.kubernetes.object_records import FrozenMap
-from planner.pricing.price_rows import WAYS
+from planner.pricing.price_book_listing import WAYS
 from planner.questions import INDEX, question_called
 
 FOLDER = Path("docs/schemas")

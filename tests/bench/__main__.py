@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import gpu_holders
 from planner.capacity import rollout_readiness as overviews
-from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.headroom_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.capacity.node_pools import pools
@@ -97,7 +97,7 @@ def _asked(cluster: str) -> Iterator[Figure]:
     yield figure("strategy grid", grid, 0.100 if cluster in (COPIES, VARIED) else 0.300)
     yield figure("every workload's own rollout", of_snapshot(overviews.simulated_readiness, 2), 5.0)
     yield figure("what is left", of_snapshot(capacity_left.capacity, 3), 0.3)
-    yield figure("seats", of_snapshot(seats.seats, 3), 0.3)
+    yield figure("seats", of_snapshot(gpu_holders.seats, 3), 0.3)
     if cluster in (DEMO, COPIES, VARIED):  # nothing is restarted over and over in the others, and nothing has drifted
         yield figure("restarts, and the cure of one loop", of_snapshot(_one_cure, 1), 2.0)
         yield figure("drift, and the rollout of one suggestion", of_snapshot(_one_suggestion, 1), 2.0)

@@ -22,7 +22,7 @@ from planner.questions import trends
 from planner.questions.question import Inputs
 from planner.questions.trends import TrendsSettings
 from planner.serve.processes import answers_for_store
-from planner.serve.processes.sweep import Crew, Local, OnDask, SweepCase, sweep
+from planner.serve.processes.resumable_batch_run import Crew, Local, OnDask, SweepCase, sweep
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.ground.records import replace
 from planner.kubernetes.object_records import FrozenMap, Node, Snapshot, Strategy, Workload
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.rollout.pod_durations import seconds_at
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster

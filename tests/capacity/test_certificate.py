@@ -17,7 +17,7 @@ from planner.remedies.pareto_plan_search import SearchOutcome, search
 from planner.remedies.pareto_plans_answer import Certificate
 from planner.remedies.pareto_plans_report import ALL, certificate
 from planner.remedies.player import Costs
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.rollout.prepared_change import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.stuck_diagnosis import explain

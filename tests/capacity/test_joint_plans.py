@@ -13,7 +13,7 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.questions.plan import _ORDER, PlanSettings, answer
-from planner.remedies import limits, scenario, sequential_rollouts
+from planner.remedies import limits, random_draw_checks, sequential_rollouts
 from planner.remedies.plan_actions import MeasureKind
 from planner.remedies.readiness_planner import PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -166,9 +166,9 @@ def test_an_order_that_chance_decides_is_no_plan(unlucky: int, monkeypatch: pyte
             run.done = dict.fromkeys(run.done, False)
         return run
 
-    for module in (sequential_rollouts, scenario):
+    for module in (sequential_rollouts, random_draw_checks):
         monkeypatch.setattr(module, "simulate", drawn)
-    monkeypatch.setattr(scenario, "holds_in_every_placement", lambda *_: False)
+    monkeypatch.setattr(random_draw_checks, "holds_in_every_placement", lambda *_: False)
     kinds = [one.kind for one in answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0)).measures]
     assert kinds == ([MeasureKind.ORDER] if unlucky == limits.DRAWS.most else [])
 

@@ -17,7 +17,7 @@ from planner.kubernetes.node_properties import arrival_seconds
 from planner.remedies.lever_ranges import Lever, knobs
 from planner.remedies.pareto_plan_search import search
 from planner.remedies.player import PlanOutcome
-from planner.remedies.scenario import PlanCase
+from planner.remedies.random_draw_checks import PlanCase
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key

@@ -9,7 +9,7 @@ import pytest
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import ratio, sentence
-from planner.health.drift.comparison_matrix import image_version
+from planner.health.drift.aspects_by_environment import image_version
 from planner.health.drift.listing_rows import flat_rows, matrix_rows, suggestion_rows
 from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_between, parse_same_as, parse_words
 from planner.health.drift.service_differences import drift, findings

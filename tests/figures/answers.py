@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planner.capacity.gpu_holders import NodeSeats, Seat
 from planner.capacity.gpu_inventory import GpuModelLine
-from planner.capacity.seats import NodeSeats, Seat
 from planner.ground.words import Text
 from planner.kubernetes.object_records import FrozenMap
 from planner.rollout.answers import (

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from planner.capacity.gpu_holders import NodeSeats
 from planner.capacity.seat_map import NodeLoss, PendingSeats
-from planner.capacity.seats import NodeSeats
 from planner.capacity.survival import Fewer
 from planner.figures import seat_map
 from tests.figures import answers

@@ -14,7 +14,7 @@ from planner.inventory.patch_and_undo import Applied, applied
 from planner.kubernetes.object_records import FrozenMap, Workload
 from planner.kubernetes.strategic_merge_patch import merge
 from planner.rollout.prepared_change import Scenario, prepare
-from planner.rollout.run_result import applied_changes
+from planner.rollout.run_outcomes import applied_changes
 from planner.sources import demo
 from tests.builders.objects import pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, rolling

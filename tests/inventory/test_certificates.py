@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.inventory.certificate_expiry import Validity, validity_of
+from planner.inventory.tls_certificate_validity import Validity, validity_of
 from tests.builders.certificates import DAY, certificate
 
 HOUR = DAY / 24

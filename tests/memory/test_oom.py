@@ -1,4 +1,4 @@
-from planner.health.memory.oom import badness, kill_order, share_per_mille
+from planner.health.memory.oom_kill_order import badness, kill_order, share_per_mille
 from tests.memory.objects import GIB, MIB
 
 TOTAL = 16 * GIB

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.health.memory.page_cache_under_limit import CacheRoom, Fate, ReadSource, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache_room import CacheRoom, Fate, ReadSource, cache_room, heap_fate, read_again
 from tests.memory.objects import GIB, MIB
 
 PROCESS = 20 * MIB  # a process that reads a file holds little besides

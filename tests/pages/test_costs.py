@@ -10,7 +10,7 @@ from planner.kubernetes.object_records import FrozenMap, Presence
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.sources import demo
-from planner.spot.savings_steps import staircase, summary
+from planner.spot.packing_spot_commitment_steps import staircase, summary
 from planner.ui import savings_steps_view, session_prices
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit

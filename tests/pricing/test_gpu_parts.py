@@ -12,7 +12,7 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes.object_records import Container, FrozenMap, Node, PodSpec, Snapshot
 from planner.pricing.allocation import AllocationKind
-from planner.pricing.gpu_fractions import amounts_on, gpu_parts
+from planner.pricing.pod_gpu_shares import amounts_on, gpu_parts
 from planner.pricing.projected_bill import NAMESPACE, WORKLOAD, bill, cost_cluster, usd_of_pods
 from planner.questions import costs, where
 from planner.questions.question import Inputs

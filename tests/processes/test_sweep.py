@@ -22,9 +22,9 @@ from planner.kubernetes.object_records import Snapshot
 from planner.questions import plan
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs
-from planner.serve.processes import sweep as runs
-from planner.serve.processes.sweep import Local, SweepCase, sweep
-from planner.serve.processes.sweep_tasks import tasks_of
+from planner.serve.processes import resumable_batch_run as runs
+from planner.serve.processes.parameter_sweep_tasks import tasks_of
+from planner.serve.processes.resumable_batch_run import Local, SweepCase, sweep
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
@@ -182,7 +182,7 @@ def dask() -> Iterator[tuple[str, Workers]]:
 DRIVER = """
 import sys
 from planner.sources.store import Store
-from planner.serve.processes.sweep import OnDask
+from planner.serve.processes.resumable_batch_run import OnDask
 from tests.processes.test_sweep import over
 crew = OnDask(sys.argv[1])
 print("ready", crew.workers, flush=True)
@@ -215,7 +215,7 @@ def test_a_dask_worker_that_is_killed_loses_nothing_and_nothing_comes_twice(
 
 PROFILERS = """
 import sys
-from planner.serve.processes.sweep import OnDask
+from planner.serve.processes.resumable_batch_run import OnDask
 crew = OnDask(sys.argv[1])
 run = lambda: sorted(set(crew._client.run(lambda dask_worker: dask_worker.periodic_callbacks["profile"].is_running()).values()))
 print(run())

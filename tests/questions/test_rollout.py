@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from planner.capacity import gpu_holders as seats_room
 from planner.capacity import rollout_readiness as overviews
-from planner.capacity import seats as seats_room
 from planner.capacity.gpu_inventory import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange

@@ -16,8 +16,8 @@ from planner.remedies.lever_ranges import Lever
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.pareto_plans_report import certificate
+from planner.remedies.random_draw_checks import placements
 from planner.remedies.rollout_with_remedies import rollout
-from planner.remedies.scenario import placements
 from planner.remedies.sequential_rollouts import RolloutTurn, playable_order
 from planner.rollout.answers import RemedyKind
 from planner.rollout.prepared_change import Scenario

@@ -14,8 +14,8 @@ from planner.questions.rollout import RolloutSettings
 from planner.remedies.manifest_room_needs import tightest_cluster_of
 from planner.remedies.room_by_strategy import cells_of, with_room
 from planner.rollout.answers import RECREATE, Verdict
+from planner.rollout.clusterless_room_need import Need
 from planner.rollout.prepared_change import Scenario
-from planner.rollout.room_need import Need
 from planner.rollout.strategy_choice import Weights
 from planner.rollout.strategy_grid import strategy_grid
 from tests.remedies.test_room_without_cluster import HOST, ZONE, affinity, claim, need_of, rolling, spread, workload

@@ -10,7 +10,7 @@ import pytest
 from planner.questions import rollout
 from planner.questions.rollout import RolloutSettings, StrategyKind
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.room_need import Need
+from planner.rollout.clusterless_room_need import Need
 from planner.sources import demo
 from tests.architecture.tree import ROOT
 from tests.cli.test_gate_command import gate

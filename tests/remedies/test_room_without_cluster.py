@@ -13,12 +13,12 @@ from planner.ground.records import replace
 from planner.questions import rollout
 from planner.questions.gate import GateSettings, answer
 from planner.questions.rollout import RolloutSettings
-from planner.remedies.exact_fit_cluster import Files, RoomPlace
+from planner.remedies.cluster_from_manifests import Files, RoomPlace
 from planner.remedies.limits import TOGETHER
 from planner.remedies.manifest_room_needs import _together_words, without_cluster
 from planner.remedies.needed_room import WorkloadNeed, asked_together, need_by_replicas
 from planner.rollout.answers import Verdict
-from planner.rollout.room_need import Need, NeedAtReplicas, PodsToPlace, RoomNeed
+from planner.rollout.clusterless_room_need import Need, NeedAtReplicas, PodsToPlace, RoomNeed
 from tests.reference.simulation import simulate
 
 Object = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import gpu_holders as seats_room
 from planner.capacity import rollout_readiness as overviews
-from planner.capacity import seats as seats_room
 from planner.capacity.change_comparison import what_if
 from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_inventory import gpu_lines, known_sum

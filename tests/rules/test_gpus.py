@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planner.capacity import capacity_answer as capacity_left
+from planner.capacity import gpu_holders as seats_room
 from planner.capacity import rollout_readiness as overviews
-from planner.capacity import seats as seats_room
 from planner.capacity.gpu_inventory import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
 from planner.capacity.headroom_shapes import parse_shape

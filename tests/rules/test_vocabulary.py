@@ -20,7 +20,7 @@ TABLES = {
     "kubernetes/known_admission_webhooks.json",
     "kubernetes/clouds.json",
     "kubernetes/workload_kinds.json",
-    "remedies/exact_fit_cluster.json",
+    "remedies/cluster_from_manifests.json",
 }
 
 

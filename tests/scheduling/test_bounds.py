@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.seats import seats
+from planner.capacity.gpu_holders import seats
 from planner.ground.errors import InputError
 from planner.kubernetes.object_records import EMPTY
 from planner.questions.seats import SeatsSettings, answer

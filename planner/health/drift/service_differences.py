@@ -13,7 +13,7 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import format_amount
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.ground.words import Text, begin_with, choice, count, listing, ratio, short_name, written
-from planner.health.drift.comparison_matrix import image_version, probe_text, rows_of
+from planner.health.drift.aspects_by_environment import image_version, probe_text, rows_of
 from planner.health.drift.model import (
     MEASURED,
     PRODUCTION_WORDS,

@@ -16,7 +16,7 @@ from planner.ground.words import Text, count, measured_bytes
 from planner.health.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
 from planner.health.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
 from planner.health.memory.kubelet import KubeletSettings, NodeMemory, node_memory
-from planner.health.memory.oom import badness, kill_order, share_per_mille
+from planner.health.memory.oom_kill_order import badness, kill_order, share_per_mille
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.node_properties import node_pool

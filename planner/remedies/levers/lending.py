@@ -24,7 +24,7 @@ from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.strategy import ONE_BY_ONE, position_of
 from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import scale, scale_back
-from planner.remedies.scenario import fewest
+from planner.remedies.random_draw_checks import fewest
 from planner.rollout.answers import Remedy, RemedyKind
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.room_when_empty import has_room

@@ -27,7 +27,7 @@ from planner.kubernetes.workload_kinds import DEPLOYMENT
 from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout_trial import StuckRollout
-from planner.remedies.scenario import fewest
+from planner.remedies.random_draw_checks import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.room_when_empty import kept_nodes
 from planner.rollout.run import Revision, Run

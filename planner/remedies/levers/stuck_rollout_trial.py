@@ -23,7 +23,7 @@ from planner.remedies.levers.user_change_steps import (
     cure_of,
     with_cure,
 )
-from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
+from planner.remedies.random_draw_checks import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.pod_durations import PodTimes, seconds_at

@@ -32,7 +32,7 @@ from planner.history import snapshot_bytes, snapshot_names
 from planner.history.snapshot_names import Partition
 from planner.history.snapshot_rows import every_of
 from planner.kubernetes.object_records import Snapshot
-from planner.serve.processes.sweep_tasks import PLAN, WHOLE, Row, Task, do, tasks_of
+from planner.serve.processes.parameter_sweep_tasks import PLAN, WHOLE, Row, Task, do, tasks_of
 from planner.sources.store import Store
 
 TASK_WORKLOADS: Final = 4

@@ -84,7 +84,7 @@ _DEFAULT_CLASS: Final = ("StorageClass", "default")  # made where a claim names 
 _DISK: Final = "attached-to-one-node"  # the driver of a volume of which the files don't tell the driver
 _NOT_MADE: Final = frozenset({NODE.name, POD.name, "Event", "PodMetrics", "Service", *AUTOSCALERS,
                               *(kind.name for kind in (*WORKLOADS, *PARTS))})  # fmt: skip
-_DRIVERS: Final = typed_json.decode(table_beside(__name__, "exact_fit_cluster.json"), dict[str, dict[str, str]])
+_DRIVERS: Final = typed_json.decode(table_beside(__name__, "cluster_from_manifests.json"), dict[str, dict[str, str]])
 """Provisioners that attach no volume to a node, ``shared`` and ``local``, each → where it says so: what `attaching.ATTACHING` is not."""
 _REPLICAS: Final = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
 _DAEMONS: Final = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable", "updatedNumberScheduled")  # fmt: skip
