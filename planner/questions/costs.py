@@ -50,9 +50,8 @@ def answer(snapshot: Snapshot, settings: CostsSettings, inputs: Inputs = NOTHING
         Without a price book, or when the bill can't be shared out so.
     """
     bill_options = {"counts_usage": settings.count_usage, "shares_idle": settings.share_idle}
-    return narrowed(
-        bill(known_book(inputs), snapshot, settings.by, **bill_options), filtered(snapshot, settings.filter)
-    )
+    whole = bill(known_book(inputs), snapshot, settings.by, **bill_options)
+    return narrowed(whole, filtered(snapshot, settings.filter))
 
 
 def narrowed(whole: ClusterBill, kept: Selection) -> ClusterBill:

@@ -136,19 +136,11 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Inputs = NOTHING) 
     played = _player(then, settings, given)
     alone = _alone(changes, played)
     together = played(*(change for change, _ in changes), *unknown) if len(changes) > 1 else None
-    asked = [
-        with_room_of_part(
-            gated_workload(then, change, own_rollout, together or own_rollout, place, given.book), then, change
-        )
-        for place, ((_, change), own_rollout) in enumerate(zip(changes, alone, strict=True))
-    ]
-    parts = [
-        judged_by_policy(part, change.before, policy, exceptions)
-        for part, (_, change) in zip(asked, changes, strict=True)
-    ]
-    parts += [
-        judged_by_policy(unknown_workload(unknown_object), None, policy, exceptions) for unknown_object in unknown
-    ]
+    parts = []
+    for place, ((_, change), own) in enumerate(zip(changes, alone, strict=True)):
+        part = gated_workload(then, change, own, together or own, place, given.book)
+        parts.append(judged_by_policy(with_room_of_part(part, then, change), change.before, policy, exceptions))
+    parts += [judged_by_policy(unknown_workload(change), None, policy, exceptions) for change in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 

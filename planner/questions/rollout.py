@@ -228,15 +228,8 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, inputs: Inputs = NOTHI
     limits = settings.pools.known(inputs)
     later_events = settings.events.beside(limits, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    outcome = rollout(
-        snapshot,
-        scenario,
-        growable_pools(snapshot, limits),
-        how,
-        beside=later_events,
-        book=inputs.book,
-        seen=inputs.seen,
-    )
+    pools = growable_pools(snapshot, limits)
+    outcome = rollout(snapshot, scenario, pools, how, beside=later_events, book=inputs.book, seen=inputs.seen)
     return with_room(outcome, snapshot, scenario)
 
 

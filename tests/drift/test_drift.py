@@ -482,9 +482,11 @@ def test_what_went_wrong_once_is_not_explained() -> None:
     """It has run for more than a day since: who raised its limit meanwhile has nothing to do."""
     for seconds_ago, explained in ((60.0, 1), (90_000.0, 0)):
         cluster = dev_and_prod()
-        ended = {"last_finished_at": NOW - seconds_ago, "last_started_at": NOW - seconds_ago - 30, "restart_count": 1}
-        last = {"last_state": "terminated", "last_reason": "OOMKilled", "last_exit_code": 137}
-        runs = replace(RUNNING, name="api", started_at=NOW - seconds_ago + 1, **last, **ended)
+        ended = NOW - seconds_ago
+        runs = replace(
+            RUNNING, name="api", started_at=ended + 1, restart_count=1, last_state="terminated", last_reason="OOMKilled",
+            last_exit_code=137, last_finished_at=ended, last_started_at=ended - 30,
+        )  # fmt: skip
         cluster.pods[0] = replace(cluster.pods[0], is_ready=True, containers=(runs,))
         assert len(only(cluster).explanations) == explained, seconds_ago
 

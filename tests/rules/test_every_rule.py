@@ -47,6 +47,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/health/restarts/kubelet_refusal_loops.py": "tests/restarts/test_refusals.py",
     "planner/inventory/api_version_checks.py": "tests/inventory/test_field_validation.py",
     "planner/inventory/custom_resource_validation.py": "tests/inventory/test_field_validation.py",
+    "planner/inventory/indirect_pod_effects.py": "tests/questions/test_manifest_cases.py",
     "planner/inventory/flux_timeouts.py": "tests/cli/test_deploy_timeouts.py",
     "planner/inventory/stored_snapshot_validation.py": "tests/history/test_kept.py",
     "planner/kubernetes/volume_attach_rules.py": "tests/rollout/test_volumes_elsewhere.py",
