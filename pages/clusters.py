@@ -12,7 +12,6 @@ given, settings = Inputs(others=tuple(others), book=session_prices.book()), Flee
 with errors.shown():
     together = shared_answers.ask(fleet.QUESTION, first, settings, given)
     clusters_view.show(together)
-    clusters_view.more()
     downloads.answer(fleet.QUESTION, snapshots, settings, together, rows="models")
 
 st.header("Where would this fit?")

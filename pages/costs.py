@@ -3,7 +3,6 @@ import streamlit as st
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.ui import (
-    answer_view,
     costs_view,
     downloads,
     idle_view,
@@ -44,14 +43,12 @@ if every is not None:
         if spot.open:
             savings_steps_view.moves(found)
             savings_steps_view.kept_off(savings_steps_view.fleet_of(found))
-            savings_steps_view.bearers(found)
         spot_node_history.show(found)
         downloads.answer(savings.QUESTION, snapshot, asked, found, rows="moves")
     with ways:
         if ways.open:
             savings_view.ways(found)
 with pools:
-    answer_view.figures(costs.QUESTION, bill)
     costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)

@@ -1,21 +1,10 @@
-from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import (
-    findings,
-    now_view,
-    page_filter,
-    pool_limit_inputs,
-    session_cluster,
-    shared_answers,
-    unblock_all_dialog,
-)
+from planner.ui import findings, now_view, page_filter, session_cluster, unblock_all_dialog
 
 snapshot = session_cluster.cluster()
 now_view.what_this_is()
 kept = page_filter.kept(snapshot)
 rollouts, pending, loss, money = now_view.lines("Rollouts", "Waiting", "One loss", "Money")
-overview = narrowed(
-    snapshot, shared_answers.ask(QUESTION, snapshot, OverviewSettings(), pool_limit_inputs.given(snapshot)), kept
-)
+overview = now_view.overview(snapshot, kept)
 now_view.rollouts(rollouts, overview, kept)
 now_view.pending(pending, overview)
 now_view.money(money, snapshot)

@@ -18,12 +18,12 @@ with choice:
 if key:
     title.title(object_page_links.title(key))
 place = st.container()
-with errors.shown(place):
-    settings = rollout_inputs.settings(snapshot, key, place) if rollout_inputs.rolls_out(snapshot, key) else None
-if settings is None:
+rollout, *others = workload_tabs.tabs(key, rolls_out=rollout_inputs.rolls_out(snapshot, key))
+if rollout is None:
     place.info("Pods of a Job and bare pods are made once.", title="○ No rollout", icon=":material/work:")
-rollout, *others = workload_tabs.tabs(key, rolls_out=settings is not None)
-if settings is not None:
+else:
+    with errors.shown(place), rollout:
+        settings = rollout_inputs.settings(snapshot, key, place)
     with errors.shown():
         given = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
         rollout_view.show(snapshot, settings, given, place, rollout)

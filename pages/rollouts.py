@@ -1,10 +1,7 @@
-from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import now_view, page_filter, pool_limit_inputs, session_cluster, shared_answers
+from planner.ui import now_view, page_filter, session_cluster
 
 snapshot = session_cluster.cluster()
 kept = page_filter.kept(snapshot)
-overview = narrowed(
-    snapshot, shared_answers.ask(QUESTION, snapshot, OverviewSettings(), pool_limit_inputs.given(snapshot)), kept
-)
-now_view.story(snapshot, overview, kept)
+overview = now_view.overview(snapshot, kept)
+now_view.rollouts(*now_view.lines("Rollouts"), overview, kept)
 now_view.table(snapshot, overview)

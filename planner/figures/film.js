@@ -16,10 +16,8 @@ function film(root, told) {
     const defs = draw(svg, 'defs');
     const hatch = draw(defs, 'pattern', {id: uid + svg.dataset.at, width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'});
     draw(hatch, 'rect', {width: 3, height: 6, fill: INK, 'fill-opacity': .55});
-    for (const [name, colour] of [['a', BAD]]) {
-      const arrow = draw(defs, 'marker', {id: uid + name + svg.dataset.at, viewBox: '0 0 10 10', refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: 'auto'});
-      draw(arrow, 'path', {d: 'M0 0L10 5L0 10z', fill: colour});
-    }
+    const arrow = draw(defs, 'marker', {id: uid + 'a' + svg.dataset.at, viewBox: '0 0 10 10', refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: 'auto'});
+    draw(arrow, 'path', {d: 'M0 0L10 5L0 10z', fill: BAD});
   }
   // One pod: its workload's colour and letter; new ones are round, framed and have a stroke after the letter; those that aren't Ready
   // are pale and dashed, those that end are hatched.

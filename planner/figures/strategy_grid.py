@@ -14,7 +14,9 @@ from planner.rollout.verdict_wording import GLYPH, WORD
 _NO_PLACES: Final[Mapping[Pair, int]] = {}
 _NONE_READY: Final = (246, 236, 224)  # red, green, blue of a cell
 _ALL_READY: Final = (0, 112, 79)
-_LIGHT: Final = 0.179  # luminance above which black letters have more contrast than white ones (WCAG 2.2, 1.4.3)
+_DARK_SHARE: Final = (
+    0.84  # of pods Ready: from here on white letters have more contrast on the cell than black ones (WCAG 2.2, 1.4.3)
+)
 
 
 def grid_document(
@@ -124,11 +126,7 @@ def _cell(
         return {"text": "–", "words": f"{name}: the API server refuses it", "ready": None}
     is_done = cell.verdict is Verdict.COMPLETES
     share = cell.lowest_ready / replicas if replicas else 1.0
-    back = (
-        tuple(round(a + (b - a) * share) for a, b in zip(_NONE_READY, _ALL_READY, strict=True))
-        if is_done
-        else _rgb(palette.VERDICT[cell.verdict])
-    )
+    shade = [round(a + (b - a) * share) for a, b in zip(_NONE_READY, _ALL_READY, strict=True)]
     is_below = is_done and keep_ready is not None and cell.lowest_ready < keep_ready
     parts = (
         [f"{cell.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready, {duration(cell.seconds)}"]
@@ -143,22 +141,10 @@ def _cell(
         "text": f"{cell.lowest_ready:,}{beside}" if is_done else GLYPH[cell.verdict],
         "words": f"{name}: {', '.join(parts)}{', recommended' if is_star else ''}",
         "ready": cell.lowest_ready,
-        "colour": "#{:02X}{:02X}{:02X}".format(*back),
-        "ink": "#000000" if _luminance(back) > _LIGHT else "#FFFFFF",
+        "colour": "#{:02X}{:02X}{:02X}".format(*shade) if is_done else palette.VERDICT[cell.verdict],
+        "ink": "#FFFFFF" if is_done and share >= _DARK_SHARE else "#000000",
         "below": is_below,
     }  # fmt: skip
-
-
-def _rgb(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
-
-
-def _luminance(colour: Sequence[int]) -> float:
-    """Relative luminance (WCAG 2.2)."""
-    red, green, blue = (
-        c / 12.92 if (c := channel / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for channel in colour
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def alt(grid: StrategyGrid) -> str:

@@ -29,21 +29,13 @@ class Figure(Record, Generic[A], kw_only=False):
 
     Attributes
     ----------
-    metric, unit : of its fact; without a metric it is none
-    label : its words on a page; "" isn't shown there
-    whole : what it is a part of
-    hint : more about it, for who asks
-    unknown : what is said where it is None; "" is that it isn't known
+    metric, unit : of its fact
     also : labels that its fact has
     """
 
     metric: str
     of: Callable[[A], Value]
     unit: str = ""
-    label: str = ""
-    whole: Callable[[A], int] | None = None
-    hint: str = ""
-    unknown: str = ""
     also: Mapping[str, str] = field(default_factory=dict)
 
 

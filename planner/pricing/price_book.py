@@ -174,11 +174,6 @@ class PriceChange(Record):
     on_demand_usd_per_hour: float
     spot_usd_per_hour: float | None  # None before Spot was recorded
 
-    @property
-    def discount(self) -> float | None:
-        """Share taken off the on-demand price, 0 … 1."""
-        return None if self.spot_usd_per_hour is None else 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
-
 
 class PriceBook(Record, eq=False):
     """All prices. Built by `planner.pricing.price_table_parser`; looked into by `planner.pricing.machine_price` and `…node`.

@@ -1,7 +1,7 @@
-"""The history of list prices: the discount of Spot against on demand, and how far Spot moves in a month.
+"""The history of list prices: the log of changes, and how far Spot moves in a month.
 
-The change log holds whole machines (vCPUs, memory and GPUs). A discount is 1 − spot / on-demand of the same day. A row
-is the first weekly snapshot that shows the new price, so a change may be up to a week older than its date.
+The change log holds whole machines (vCPUs, memory and GPUs). A row is the first weekly snapshot that shows the new price, so a
+change may be up to a week older than its date.
 
 Source: data/prices/gcp_price_changes.csv (weekly snapshots 2022-02-09 to 2026-07-30, see the README there).
 """
@@ -9,38 +9,15 @@ Source: data/prices/gcp_price_changes.csv (weekly snapshots 2022-02-09 to 2026-0
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import groupby
-from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import Record, replace
-from planner.pricing.price_book import PriceBook, PriceChange
+from planner.pricing.price_book import PriceChange
 from planner.pricing.price_table_parser import age_days
-
-
-class DiscountPoint(Record):
-    """The discount over the regions of a series from `observed_on` on: lowest, median and highest."""
-
-    observed_on: str
-    lowest: float
-    median: float
-    highest: float
-    region_count: int
-
-
-class DiscountSeries(Record):
-    """One line of the chart: steps, in order of time; the last point holds until `observed_until`."""
-
-    name: str  # the GPU's model, or the machine type where it has none
-    machine_types: tuple[str, ...]
-    region_ids: tuple[str, ...]
-    points: tuple[DiscountPoint, ...]
-    observed_until: str
 
 
 def read_changes(text: str, *, where: str) -> tuple[PriceChange, ...]:
@@ -71,30 +48,6 @@ def read_changes(text: str, *, where: str) -> tuple[PriceChange, ...]:
                 fix="Give observed_on, machine_type, region, total_ondemand and total_spot",
             ) from error
     return tuple(sorted(changes, key=lambda row: (row.machine_type, row.region_id, row.observed_on)))
-
-
-def discount_series(changes: Iterable[PriceChange], book: PriceBook) -> tuple[DiscountSeries, ...]:
-    """The discount of each GPU model over time, one series a model (and one a machine type without GPUs).
-
-    Parameters
-    ----------
-    book : PriceBook
-        Tells which GPU a machine has, and which regions offer it: prices of types a region doesn't offer are left out.
-
-    Returns
-    -------
-    tuple of DiscountSeries
-        Those with GPUs first, in order of their names. A point is given only where the discount changes.
-    """
-    rows = list(changes)
-    until = max((row.observed_on for row in rows), default="")
-    grouped: dict[tuple[bool, str], list[PriceChange]] = defaultdict(list)
-    for row in rows:
-        machine = book.machine(row.machine_type, row.region_id)
-        if machine is not None and machine.is_offered:
-            grouped[not machine.gpu_model, machine.gpu_model or row.machine_type].append(row)
-    series = [_series(name, price_changes, until) for (_, name), price_changes in sorted(grouped.items())]
-    return tuple(machine_series for machine_series in series if machine_series.points)
 
 
 MONTH_DAYS: Final = 30
@@ -146,32 +99,3 @@ def spot_moves(changes: tuple[PriceChange, ...], days: int = MONTH_DAYS) -> tupl
     if len(spot_ratios) <= _MOVES_KEPT:
         return tuple(spot_ratios)
     return tuple(spot_ratios[int((i + 0.5) * len(spot_ratios) / _MOVES_KEPT)] for i in range(_MOVES_KEPT))
-
-
-def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:
-    current: dict[tuple[str, str], float] = {}
-    points: list[DiscountPoint] = []
-    for day, of_day in groupby(sorted(rows, key=lambda row: row.observed_on), key=lambda row: row.observed_on):
-        # A row is a change: what no row of the day names is as it was.
-        for row in of_day:
-            if row.discount is not None:
-                current[row.machine_type, row.region_id] = row.discount
-        if not current:
-            continue
-        values = list(current.values())
-        point = DiscountPoint(
-            observed_on=day,
-            lowest=min(values),
-            median=median(values),
-            highest=max(values),
-            region_count=len({region for _, region in current}),
-        )
-        if not points or replace(points[-1], observed_on=day) != point:
-            points.append(point)
-    return DiscountSeries(
-        name=name,
-        machine_types=tuple(sorted({row.machine_type for row in rows})),
-        region_ids=tuple(sorted({row.region_id for row in rows})),
-        points=tuple(points),
-        observed_until=until,
-    )

@@ -186,7 +186,7 @@ _POOLS: Final[Listing[CapacityAnswer, tuple[PoolLine, PoolOffer | None]]] = List
         ),
         Column("bought", lambda of: ", ".join(of[0].pool.provisioning)),
         Column("limits", lambda of: of[0].pool.limit_text),
-        Column("may_grow_by", lambda of: of[0].room, heading=None),
+        Column("may_grow_by", lambda of: of[0].room, words=lambda of: "not known" if of[0].room is None else f"{of[0].room:,}"),
     ),
 )  # fmt: skip
 _STRANDED: Final[Listing[CapacityAnswer, str]] = Listing(

@@ -76,9 +76,9 @@ def narrowed(whole: ClusterBill, kept: Selection) -> ClusterBill:
     )
 
 
-def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:
+def _idle(part: str) -> Callable[[Any], float | None]:
     """What is not requested of the bill, in all or of that part."""
-    return lambda cost_line: getattr(idle, part) if (idle := getattr(cost_line, of)) else None
+    return lambda cost_line: getattr(idle, part) if (idle := cost_line.idle) else None
 
 
 def _list(of: PoolCost | ClusterBill) -> float | None:
@@ -176,19 +176,8 @@ QUESTION: Final = Question(
     settings=CostsSettings,
     answer=answer,
     figures=(
-        Figure("", lambda answer: answer.bill_usd_per_month, USD_A_MONTH, label="The bill", unknown="no price",
-            hint="A month, after sustained use, for nodes that run all month: what is shared out below.",
-        ),
-        Figure("", _idle("total", "bill_idle"), USD_A_MONTH, label="Idle",
-            hint="Of the bill: what no bound pod requests.",
-        ),
-        Figure("", _idle("gpu", "bill_idle"), USD_A_MONTH, label="Idle GPUs"),
-        Figure("cost", _list, USD_A_MONTH, label="List price", unknown="no price",
-            hint="A month, less negotiated discounts, before sustained use.",
-        ),
-        Figure("nodes_without_price", _unpriced, "nodes", label="Without a price",
-            whole=lambda answer: _unpriced(answer) + len(answer.nodes),
-        ),
+        Figure("cost", _list, USD_A_MONTH),
+        Figure("nodes_without_price", _unpriced, "nodes"),
         Figure("cost_with_sustained_use", lambda answer: answer.usd_per_month, USD_A_MONTH),
         *(Figure("idle_with_sustained_use", _idle(part), USD_A_MONTH, also={"paid_for": part}) for part in ("gpu", "cpu", "memory")),
         Figure("nodes_priced", lambda answer: len(answer.nodes), "nodes"),

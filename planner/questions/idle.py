@@ -118,10 +118,8 @@ QUESTION: Final = Question(
     settings=IdleSettings,
     answer=answer,
     figures=(
-        Figure("", lambda idle_answer: idle_answer.idle, label="Held and not used", whole=lambda idle: idle.held),
-        Figure("cost_held_idle", lambda idle: idle.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
-        Figure("", lambda answer: answer.free, label="Not requested"),
-        Figure("cost_nobody_asked_for", lambda idle: idle.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
+        Figure("cost_held_idle", lambda idle: idle.idle_usd, USD_A_MONTH),
+        Figure("cost_nobody_asked_for", lambda idle: idle.free_usd, USD_A_MONTH),
     ),
     listings=(_PODS, _WORKLOADS, _UNITS, _TOKENS),
     about="""GPUs that pods reserve but don't use: owner, since when, cost a month; GPUs that no pod requests apart.

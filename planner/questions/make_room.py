@@ -94,9 +94,9 @@ QUESTION: Final = Question(
     settings=MakeRoomSettings,
     answer=answer,
     figures=(
-        Figure("room_moves", lambda room: len(room.moves), "moves", label="Moves"),
-        Figure("room_moves_at_least", lambda room: int(room.at_least) if room.starts and room.least == "moves" else None, "moves", label="Any plan needs", unknown="–"),
-        Figure("room_pods_started", lambda room: len(room.starts), "pods", label="Start", whole=lambda room: room.waiting),
+        Figure("room_moves", lambda room: len(room.moves), "moves"),
+        Figure("room_moves_at_least", lambda room: int(room.at_least) if room.starts and room.least == "moves" else None, "moves"),
+        Figure("room_pods_started", lambda room: len(room.starts), "pods"),
     ),
     listings=(
         Listing(name="moves", title="Moves", items=lambda room: room.moves, most=20, columns=(

@@ -109,10 +109,9 @@ class MemoryWhatIf(Record):
 
 
 def memory_what_if(
-    snapshot: Snapshot, settings: KubeletSettings, change: MemoryChange | None, changed_settings: KubeletSettings,
-    stats: tuple[NodeMemoryStats, ...] = (),
-) -> MemoryWhatIf:  # fmt: skip
-    """What `change` to a workload and `changed_settings` of the kubelets would do, against `settings` as they are.
+    snapshot: Snapshot, settings: KubeletSettings, change: MemoryChange | None, stats: tuple[NodeMemoryStats, ...] = ()
+) -> MemoryWhatIf:
+    """What `change` to a workload would do, the kubelets staying as `settings` say.
 
     Raises
     ------
@@ -120,8 +119,8 @@ def memory_what_if(
         When the workload or container isn't there, or the API server would refuse the values.
     """
     before = after = cluster_memory(snapshot, settings, stats)
-    if change is not None or changed_settings != settings:
-        after = cluster_memory(apply(snapshot, change) if change else snapshot, changed_settings, stats)
+    if change is not None:
+        after = cluster_memory(apply(snapshot, change), settings, stats)
     shown, moved = _told(differences(before, after), before, change)
     played = _rolled_out(snapshot, change) if change else None
     rollout = played.rollout if played else None
@@ -338,7 +337,7 @@ def _only_container(snapshot: Snapshot, key: str) -> str:
 def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, inputs: Inputs = NOTHING) -> MemoryWhatIf:
     """`memory_what_if` of one change to a workload, the kubelets staying as they are."""
     change = change_of(snapshot, settings)
-    return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, inputs.stats)
+    return memory_what_if(snapshot, settings.kubelet, change, inputs.stats)
 
 
 _DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(

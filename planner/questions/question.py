@@ -205,7 +205,7 @@ class Question(Record, Generic[S, A]):
 
     def _facts(self, answer: A) -> Iterator[Fact]:
         """Each figure, and each row's values that are one, named by the row's labels."""
-        yield from (fact(one.metric, one.of(answer), one.unit, **one.also) for one in self.figures if one.metric)
+        yield from (fact(one.metric, one.of(answer), one.unit, **one.also) for one in self.figures)
         for listing in self.listings:
             columns = listing.columns_of(answer)
             told = [column for column in columns if column.metric]

@@ -54,9 +54,9 @@ QUESTION: Final = Question(
     settings=QueuesSettings,
     answer=answer,
     figures=(
-        Figure("queues_waiting", lambda queue_answer: len(queue_answer.waiting), "workloads", label="Wait"),
-        Figure("queues_waiting_on_quota", lambda queues: queues.waiting_for(*_NOT_LET_IN), "workloads", label="On quota"),
-        Figure("queues_evicting", lambda queues: queues.waiting_for(AdmissionOutcome.EVICTS), "workloads", label="Evict others"),
+        Figure("queues_waiting", lambda queue_answer: len(queue_answer.waiting), "workloads"),
+        Figure("queues_waiting_on_quota", lambda queues: queues.waiting_for(*_NOT_LET_IN), "workloads"),
+        Figure("queues_evicting", lambda queues: queues.waiting_for(AdmissionOutcome.EVICTS), "workloads"),
     ),
     listings=(
         Listing(name="queues", title="Quotas", empty="There is no ClusterQueue.", columns=(

@@ -34,9 +34,9 @@ QUESTION: Final = Question(
     settings=SurviveSettings,
     answer=answer,
     figures=(
-        Figure("survive_nodes_broken", lambda answer: answer.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),
-        Figure("survive_spare_nodes", lambda answer: sum(one.nodes for one in answer.spare), "nodes", label="Spare nodes"),
-        Figure("survive_spare_cost", lambda answer: answer.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
+        Figure("survive_nodes_broken", lambda answer: answer.nodes(broken=True), "nodes"),
+        Figure("survive_spare_nodes", lambda answer: sum(one.nodes for one in answer.spare), "nodes"),
+        Figure("survive_spare_cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
     ),
     listings=(
         Listing(name="losses", title="What each loss breaks", items=lambda answer: answer.losses, most=40,

@@ -1,4 +1,4 @@
-"""Shows an answer as its question describes it: key figures, the sentence, listings, notes."""
+"""Shows an answer as its question describes it: the sentence, listings, notes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.answer_layout import Listing
-from planner.ground.words import usd
 from planner.questions.question import Question
 from planner.questions.table_wording import heading, listed, money
 from planner.ui import link, object_page_links, tables
 
 A = TypeVar("A")
 _FEW: Final = 12  # rows that are listed one by one at once
-_LONG_CODE: Final = 20  # lines: more are folded
 _VARIES: Final = "varies"
 _NOTES: Final = "Notes and manifests"
 _ALL_COLUMNS: Final[Mapping[str, Sequence[str]]] = {}
@@ -31,10 +29,8 @@ def show(
     in_tabs: bool = False,
 ) -> None:
     """All that is described; `answer` has a sentence. `drawn`: what is shown of it between that and the listings; `columns`: those of a
-    listing that has more than a page is wide (the download has all). `in_tabs`: where it stands below something else, the key figures are
-    the sentence's alone, and listings and notes stand in tabs."""
-    if not in_tabs:
-        figures(question, answer)
+    listing that has more than a page is wide (the download has all). `in_tabs`: where it stands below something else, listings and notes
+    stand in tabs."""
     st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
     drawn(answer)
     shown = [listing for listing in question.listings if listing.is_shown and (listing.empty or listing.seen(answer))]
@@ -50,12 +46,7 @@ def show(
     with last:
         notes(question, answer)
         for what, code in question.codes(answer).items():
-            is_long = code.count("\n") > _LONG_CODE
-            with (
-                st.expander(words.literal(what), icon=":material/code:")
-                if is_long
-                else nullcontext(st.caption(words.literal(what)))
-            ):
+            with st.expander(words.literal(what), icon=":material/code:"):
                 st.code(code, language=None)
 
 
@@ -63,24 +54,6 @@ def notes(question: Question[Any, A], answer: A) -> None:
     """Sentences under all of it."""
     for note in question.notes(answer):
         st.caption(words.literal(words.sentence(note)))
-
-
-def figures(question: Question[Any, A], answer: A) -> None:
-    """The key figures, each in a tile."""
-    shown = [figure for figure in question.figures if figure.label]
-    if shown:
-        with st.grid(min_column_width=150):
-            for figure in shown:
-                value, whole = figure.of(answer), figure.whole and figure.whole(answer)
-                tile_text = (figure.unknown or None) if value is None else _said(value, figure.unit)
-                tile(figure.label, tile_text, None if whole is None else f"of {whole:,}", hint=figure.hint or None)
-
-
-def tile(label: str, value: int | str | None, under: str | None = None, *, hint: str | None = None) -> None:
-    """A key figure in a box as high as its row; what belongs to it stands under it, smaller: side by side large ones don't fit. None isn't
-    known."""
-    shown = "not known" if value is None else value if isinstance(value, str) else f"{value:,}"
-    st.metric(label, shown, under, delta_color="off", delta_arrow="off", border=True, height="stretch", help=hint)
 
 
 def parts(
@@ -179,9 +152,3 @@ def _together(
             amounts = [amount for item in group if (amount := column.value(item)) is not None]
             row[head] = sum(amounts) if amounts else None
     return row
-
-
-def _said(value: object, unit: str) -> int | str:
-    if unit.startswith("USD") and isinstance(value, int | float):
-        return usd(value)
-    return value if isinstance(value, int) else str(value)

@@ -258,20 +258,8 @@ def _before_and_after(answer: WhatIfAnswer) -> None:
     if steps is not None and steps.line is not None:
         for step in steps.items(answer):
             st.markdown("  \n".join(words.literal(line) for line in steps.line(step).splitlines()))
-    figures = QUESTION.listing("figures")
-    rows = [_figure(*of) for of in (figures.items(answer) if figures is not None else ())]
-    tables.show(rows, alt="The figures before and after", placeholder="not known")
+    answer_view.table(QUESTION, answer, "figures", placeholder="not known")
     for name in ("fits", "verdicts"):
         if (listing := QUESTION.listing(name)) is not None and listing.seen(answer):
             st.caption(words.capital(listing.title_of(answer)))
             answer_view.table(QUESTION, answer, name)
-
-
-def _figure(name: str, unit: str, today: float | None, then: float | None) -> dict[str, object]:
-    """One figure before and after, money as such."""
-    change = None if today is None or then is None else then - today
-    said = [
-        None if amount is None else words.usd(amount) if unit.startswith("USD") else f"{amount:,.0f}"
-        for amount in (today, then, change)
-    ]
-    return {"figure": words.capital(name), "today": said[0], "then": said[1], "change": said[2]}

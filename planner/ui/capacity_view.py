@@ -20,7 +20,6 @@ from planner.ground.records import replace
 from planner.ground.table_formats import alike
 from planner.ground.well_known_names import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.node_properties import NO_POOL
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, seats
 from planner.questions.capacity import CapacitySettings
@@ -61,58 +60,21 @@ def pools(answer: CapacityAnswer) -> None:
     if not answer.pools:
         st.caption(page_filter.nothing("node pool", "No nodes in this snapshot."))
         return
-    offered = [offer for line in answer.pools for offer in line.offers]
-    rows, facts = [], []
-    is_shut, is_whole = (
-        any(offer.out_of_use for offer in offered),
-        all(pool_offer.noun == "GPUs" for pool_offer in offered),
-    )
-    # A pool may offer shares (MIG slices, time-sliced GPUs): where one does, no column can be headed GPUs, and each
-    # row says what it counts.
-    unit = "GPUs" if is_whole else "offered"
-    for line in answer.pools:
-        pool = line.pool
-        rows += [
-            {
-                "pool": pool.name,
-                "nodes": pool.node_count,
-                unit: offer.allocatable if offer else None,
-                **({} if is_whole else {"as": offer.noun if offer else None}),
-                f"{unit} held": words.percent(offer.requested, offer.allocatable) if offer else None,
-                f"{unit} free": offer.free if offer else None,
-                **({f"{unit} out of use": offer.out_of_use or None if offer else None} if is_shut else {}),
-                "CPU held": words.percent(free_resources_by_pool.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
-                "memory held": words.percent(
-                    free_resources_by_pool.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)
-                ),
-                "may grow by": "unknown" if line.room is None else str(line.room),
-            }
-            # A pool without GPUs has a row as well: its CPU and memory are held all the same.
-            for offer in line.offers or (None,)
-        ]
-        facts.append(
-            {
-                "pool": pool.name,
-                "model": pool.accelerator or "none",
-                "label": ", ".join(pool.gpu_labels),
-                "machine": ", ".join((*pool.machine_types, *pool.provisioning)) or "unknown",
-                "limits": pool.limit_text,
-                "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
-                "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in pool.taints) or "none",
-                "upgrade": _upgrade(line.pool.upgrade),
-                "reservation": pool.reservation or "none known",
-            }
-        )
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
-    tables.show(
-        rows, alt=f"{words.count(len(answer.pools), 'node pool')} with what is held and free",
-        columns={f"{unit} held": bar, "CPU held": bar, "memory held": bar},
-    )  # fmt: skip
-    with link.expander("Machines, limits, zones, taints", key="pool_facts", icon=":material/dns:") as is_open:
+    answer_view.table(capacity.QUESTION, answer, "pools")
+    with link.expander("Zones, taints, upgrades, reservations", key="pool_facts", icon=":material/dns:") as is_open:
         if is_open:
-            tables.show(
-                facts, alt="Each node pool's machines, limits, zones, taints and upgrades", within=_FRAMED_PIXELS
-            )
+            facts = [
+                {
+                    "pool": line.pool.name,
+                    "label": ", ".join(line.pool.gpu_labels),
+                    "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in line.pool.zones),
+                    "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in line.pool.taints) or "none",
+                    "upgrade": _upgrade(line.pool.upgrade),
+                    "reservation": line.pool.reservation or "none known",
+                }
+                for line in answer.pools
+            ]
+            tables.show(facts, alt="Each node pool's zones, taints and upgrades", within=_FRAMED_PIXELS)
 
 
 def _upgrade(settings: UpgradeSettings | None) -> str:
@@ -133,15 +95,12 @@ def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
 
 @errors.part
 def _one_shape(fit: Fit) -> None:
-    """A typed shape: number, reason, where."""
+    """A typed shape: how many fit and where, and what stops the next."""
     glyph = "?" if fit.unknown else "✓" if fit.count else "✗"
     verdict.box(f"{glyph} {fit.shape}", words.sentence(fit.sentence))
     if fit.message:
         st.caption("What kube-scheduler would say of the next one")
         st.code(str(fit.message), language=None, wrap_lines=True)
-    rows = [{"pool": pool or NO_POOL, "zone": zone or "no zone", "pods": n} for pool, zone, n in fit.by_place]
-    if rows and not fit.unknown:
-        tables.show(rows, alt=f"Where {fit.count:,} more of {fit.shape} go")
 
 
 @errors.part
@@ -166,55 +125,27 @@ def stranded(fragments: Fragments | None) -> None:
     """Free GPUs that serve no pod of a size: why, and where."""
     if fragments is None or not fragments.free:
         return
-    with link.expander(
-        f"Free {fragments.noun} that a pod can't use",
-        key="stranded",
-        icon=":material/block:",
-        is_open=link.says(["size"]),
-    ):
-        st.caption(
-            f"{words.literal(words.sentence(fragments.sentence))} The mix: the pods of this cluster that ask for GPUs, pending ones "
-            "included. Fragmentation as in Weng et al., USENIX ATC 2023."
-        )
-        names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in fragments.sizes}
-        size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
+    with st.expander(f"Free {fragments.noun} that a pod can't use", icon=":material/block:"):
+        st.markdown(words.literal(words.sentence(fragments.sentence)))
         rows = [
             {
-                "node": node.node,
-                "of no use": f"{node.stranded:,} of {node.free:,} free",
-                "why": node.sentence,
-                "pool": node.node_pool,
-                "model": node.model,
+                "for": "any pod" if size.gpus == 0 else f"pods of {size.gpus}",
+                "of no use": f"{size.stranded:,} of {size.free:,} free",
+                "why": words.listing([f"{gpus:,} {reason}" for reason, gpus, _ in size.by_reason], most=None) or None,
+                "where": words.listing([node.node for node in size.nodes], most=3) or None,
             }
-            for node in size.nodes
+            for size in fragments.sizes
         ]
-        tables.show(
-            rows, alt=f"{size.stranded:,} of {size.free:,} free {fragments.noun} are of no use to such pods",
-            empty="All that is free serves such a pod.",
-        )  # fmt: skip
+        tables.small(rows)
+        st.caption(
+            "The mix: the pods of this cluster that ask for GPUs, pending ones included. Fragmentation as in Weng et al., USENIX ATC 2023."
+        )
 
 
 @errors.part
 def resources(answer: CapacityAnswer) -> None:
-    """The whole cluster's resources, and GPUs by model with what is shared."""
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
-    is_known = any(line.requested is not None for line in answer.resources)
-    answer_view.table(capacity.QUESTION, answer, "resources", columns={"held %": bar} if is_known else None)
-    supply = [
-        {
-            "GPU model": gpu_supply.model or "unknown",
-            "label": ", ".join(gpu_supply.labels),
-            "offered as": str(gpu_supply.sharing),
-            "resource": gpu_supply.resource,
-            "nodes": gpu_supply.nodes,
-            "physical GPUs": gpu_supply.physical,
-            "offered": gpu_supply.offered,
-            "requested": gpu_supply.requested,
-            "free": gpu_supply.free,
-        }
-        for gpu_supply in answer.supply
-    ]
-    tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
+    """The whole cluster's resources."""
+    answer_view.table(capacity.QUESTION, answer, "resources")
 
 
 @errors.part

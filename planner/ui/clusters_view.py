@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.kubernetes.object_records import Snapshot
@@ -22,20 +20,15 @@ def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
     stored_names = {f"{name} (store)": name for name in history_store.clusters()}
     names = [*session_cluster.names(), *stored_names]
-    chosen = link.choices("Clusters", names, key="clusters", max_selections=_MOST, placeholder="this one alone")
+    how = "More: give them by Another cluster, or start the dashboard with a store (HEADROOM_STORE)."
+    chosen = link.choices(
+        "Clusters", names, key="clusters", max_selections=_MOST, placeholder="this one alone", help=how
+    )
     read = (
         history_store.latest(stored_names[name]) if name in stored_names else session_cluster.called(name)
         for name in chosen
     )
     return tuple(read) or (session_cluster.cluster(),)
-
-
-def more() -> None:
-    """How there come to be more to choose from, where there are but the embedded ones."""
-    if not session_cluster.given() and not history_store.clusters():
-        st.caption(
-            "More clusters: give them by *Another cluster*, or start the dashboard with a store (HEADROOM_STORE)."
-        )
 
 
 def show(fleet: FleetAnswer) -> None:

@@ -68,8 +68,8 @@ def of(snapshot: Snapshot) -> FindingsAnswer:
     )
 
 
-def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:
-    """The findings as lines: glyph, object with the way to its page, what, and how to fix it. `more`: where the rest is.
+def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:
+    """The findings as lines: glyph, object with the way to its page, what, and how to fix it.
 
     Where there are more than `at_most`, the first of each kind stands for those like it.
     """
@@ -80,7 +80,7 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
         if len(alike_findings) > 1:
             st.caption(f"and {len(alike_findings) - 1:,} more like it")
     if hidden_findings := sum(map(len, listed[most:])):
-        st.caption(f"and {hidden_findings:,} more{more}")
+        st.caption(f"and {hidden_findings:,} more")
 
 
 def _line(finding: Finding) -> None:

@@ -13,14 +13,12 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.setting_declarations import settings_of
-from planner.health.drift.model import ENVIRONMENT_WORDS, EnvironmentSuggestion, MatchBy, Rule, ServiceDrift
+from planner.health.drift.model import ENVIRONMENT_WORDS, MatchBy, Rule
 from planner.health.drift.service_workloads import environment_names
 from planner.health.memory.kubelet import (
     DEFAULT_HARD,
     THRESHOLD_SOURCES,
     KubeletSettings,
-    ReservationPolicy,
-    SwapBehavior,
 )
 from planner.health.memory.what_if import MemoryChange
 from planner.health.restarts.log_selection import wanted_logs
@@ -42,17 +40,12 @@ from planner.ui.settings_form import SettingsForm
 
 _LOGS = "_uploaded_logs"
 _JOINED = "_uploaded_logs_joined"
-_GIB: Final = 2**30
-_AS_NOW: Final = "as now"
 _METRICS: Final = "_kubelet_metrics"
 _OTHERS = "_other_clusters"
 _MOST_CLUSTERS = 4
-_MOST_SUGGESTIONS = 4
 _MOST_LIKE_PRODUCTION = "the most production-like"
-OF_WHAT_IF: Final = frozenset(
-    {"container", "request", "limit", "equal_cpu", "then_qos", "then_swap", "then_factor", "then_swap_gib"}
-)
-"""Parameters of the link that change a workload's memory or the kubelets."""
+OF_WHAT_IF: Final = frozenset({"container", "request", "limit", "equal_cpu"})
+"""Parameters of the link that change a workload's memory."""
 RULE: Final = frozenset(setting.name for setting in settings_of(Rule))
 """Parameters of the link that say how services are recognised."""
 
@@ -179,8 +172,8 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
     return widgets.settings(), uploads.kept(_METRICS, (), of=identity(snapshot))
 
 
-def what_if(snapshot: Snapshot, key: str, settings: KubeletSettings) -> tuple[MemoryChange | None, KubeletSettings]:
-    """The workload's other request and limit, None where none is changed; and other settings of the kubelets."""
+def what_if(snapshot: Snapshot, key: str) -> MemoryChange | None:
+    """The workload's other request and limit; None where none is changed."""
     keys = workload_keys(snapshot)
     pod = next((pod for pod in snapshot.pods if pod.holds_room and keys[pod.uid] == key), None)
     change = None
@@ -189,33 +182,11 @@ def what_if(snapshot: Snapshot, key: str, settings: KubeletSettings) -> tuple[Me
         container = link.select("Container", names, key="container")
         widgets = SettingsForm(MemoryWhatIfSettings)
         with st.grid(3, vertical_alignment="bottom"):
-            widgets.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
-            widgets.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
+            widgets.show("request", placeholder="as now", help='"2Gi"; "0" removes it')
+            widgets.show("limit", placeholder="as now", help='"4Gi"; "0" removes it')
             widgets.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
         change = change_of(snapshot, widgets.settings(workload=key, container=container))
-    return None if change is None or change.is_empty else change, _changed(settings)
-
-
-def _changed(now: KubeletSettings) -> KubeletSettings:
-    """The kubelets' settings after the change; each is as now until chosen."""
-    with st.grid(2):
-        feature = link.segments("MemoryQoS", [_AS_NOW, "off", "on", "tiered"], key="then_qos")
-        swapping = link.segments("Swap", [_AS_NOW, "off", "limited"], key="then_swap")
-        factor = link.number(
-            "Throttling factor", key="then_factor", least=0.01, most=1, whole=False, step=0.05, placeholder=_AS_NOW
-        )
-        swap_gib = link.number("Swap of each node, GiB", key="then_swap_gib", least=0, most=10_000, placeholder=_AS_NOW)
-    policies = {_AS_NOW: now.reservation_policy, "tiered": ReservationPolicy.TIERED}
-    behaviours = {_AS_NOW: now.swap_behavior, "limited": SwapBehavior.LIMITED_SWAP}
-    return KubeletSettings(
-        memory_qos=now.memory_qos if feature == _AS_NOW else feature != "off",
-        reservation_policy=policies.get(feature, ReservationPolicy.NONE),
-        throttling_factor=now.throttling_factor if factor is None else factor,
-        swap_behavior=behaviours.get(swapping, SwapBehavior.NO_SWAP),
-        swap_bytes=now.swap_bytes if swap_gib is None else int(swap_gib) * _GIB,
-        hard=now.hard,
-        soft=now.soft,
-    )
+    return None if change is None or change.is_empty else change
 
 
 def drift_settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
@@ -235,18 +206,6 @@ def drift_settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
             widgets.show("system")
             _upload()
     return widgets.settings(**({"reference": reference} if reference in environments else {}))
-
-
-def suggestions(service: ServiceDrift, key: str) -> tuple[EnvironmentSuggestion, ...]:
-    """What is shown of its suggestions: each is put to the engine, so that of many the workload's own is shown, else a chosen one."""
-    own = tuple(suggestion for suggestion in service.suggestions if suggestion.workload == key)
-    if own and len(service.suggestions) > _MOST_SUGGESTIONS:
-        return own
-    if len(service.suggestions) <= _MOST_SUGGESTIONS:
-        return service.suggestions
-    names = [f"{suggestion.environment}, {suggestion.suggestion.container}" for suggestion in service.suggestions]
-    chosen = link.select("Suggested for", names, key="suggested")
-    return (service.suggestions[names.index(chosen)],)
 
 
 def other_clusters() -> tuple[Snapshot, ...]:

@@ -177,13 +177,10 @@ def by_node(plan: MemoryPlan) -> None:
         st.caption(page_filter.nothing("node", lacking))
         return
     answer_view.table(
-        memory.QUESTION, plan, "nodes", key="all_nodes", height=_NODES_PIXELS if len(plan.cluster.nodes) > _FEW_NODES else "content",
-        on_pick=lambda place: st.session_state.update(node=plan.cluster.nodes[place].name),
+        memory.QUESTION, plan, "nodes", height=_NODES_PIXELS if len(plan.cluster.nodes) > _FEW_NODES else "content",
     )  # fmt: skip
     answer_view.table(memory.QUESTION, plan, "classes")
-    st.caption(
-        "Select a node. The kubelet evicts pods over their request first, then by priority, then by how far they are over it."
-    )
+    st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
     by_name = {node_report.name: node_report for node_report in plan.cluster.nodes}
     node = by_name[link.select("Node", list(by_name), key="node", help="The nearest to eviction first")]
     st.markdown(words.literal(node.sentence))
@@ -236,5 +233,4 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
                 "basis": room.reason,
             }
         )
-    wide = {"container": st.column_config.TextColumn(width=200)}
-    tables.show(rows, alt=f"Room for file cache on {node.name}", empty="No containers on this node.", columns=wide)
+    tables.show(rows, alt=f"Room for file cache on {node.name}", empty="No containers on this node.")

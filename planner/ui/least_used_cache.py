@@ -16,27 +16,48 @@ NOTHING: Final = object()
 _GLANCE_SECONDS: Final = 0.25  # between two looks whether a caller still waits
 
 
-class Answers:
-    """At most `most` answers, each for `seconds`. They are frozen records: they can not change.
+class ExpiringStore:
+    """Values by key, each for `seconds`, and together at most `most` in weight: the longest unused is forgotten first."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._held: OrderedDict[Hashable, tuple[Any, int, float]] = OrderedDict()
+        self._guard = threading.RLock()
+
+    def get(self, key: Hashable) -> Any:
+        """The value; `NOTHING` where there is none."""
+        with self._guard:
+            self._forget()
+            if key not in self._held:
+                return NOTHING
+            self._held.move_to_end(key)
+            return self._held[key][0]
+
+    def put(self, key: Hashable, value: Any, weight: int = 1) -> None:
+        """Keep it from now on; what is heavier than all that may be held isn't."""
+        with self._guard:
+            self._held.pop(key, None)
+            if weight <= self._most:
+                self._held[key] = value, weight, time.monotonic() + self._seconds
+            self._forget()
+
+    def _forget(self) -> None:
+        now = time.monotonic()
+        for key in [key for key, (_, _, until) in self._held.items() if until <= now]:
+            del self._held[key]
+        while sum(weight for _, weight, _ in self._held.values()) > self._most:
+            self._held.popitem(last=False)
+
+
+class Answers(ExpiringStore):
+    """At most `most` answers. They are frozen records: they can not change.
 
     Streamlit's own cache can't be asked whether it has an answer, and lets nothing be drawn while it works one out.
     """
 
     def __init__(self, most: int, seconds: float) -> None:
-        self._most, self._seconds = most, seconds
-        self._kept: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
+        super().__init__(most, seconds)
         self._under_way: dict[Hashable, threading.Lock] = {}
-        self._guard = threading.Lock()
-
-    def get(self, key: Hashable) -> Any:
-        """The answer; `NOTHING` where there is none."""
-        with self._guard:
-            cached_answer = self._kept.get(key)
-            if cached_answer is None or cached_answer[1] < time.monotonic():
-                self._kept.pop(key, None)
-                return NOTHING
-            self._kept.move_to_end(key)
-            return cached_answer[0]
 
     def worked_out(self, key: Hashable, work: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
         """The answer kept by `key`, else what `work` gives. The caller meanwhile waits for it, as long as `is_wanted`;
@@ -56,10 +77,7 @@ class Answers:
             cached_answer = self.get(key)
             if cached_answer is NOTHING:
                 cached_answer = work()
-                with self._guard:
-                    self._kept[key] = cached_answer, time.monotonic() + self._seconds
-                    while len(self._kept) > self._most:
-                        self._kept.popitem(last=False)
+                self.put(key, cached_answer)
             return cached_answer
         finally:
             with self._guard:

@@ -255,9 +255,7 @@ def number(
 ) -> float | None:
     """A number from `least` to `most`, or None when left empty (only where `default` is None)."""
     link_values = _asked(key)
-    if any(
-        _is_endless(linked_text) for linked_text in link_values
-    ):  # Streamlit fails at such a number in a link, instead of refusing it
+    if any(map(_is_endless, link_values)):  # Streamlit fails at such a number in a link, instead of refusing it
         st.session_state[_ENDLESS + key] = True
     if not st.session_state.get(_ENDLESS + key):
         more["bind"] = "query-params"

@@ -22,7 +22,7 @@ from planner.kubernetes.object_records import Snapshot
 from planner.pricing.projected_bill import ClusterBill
 from planner.questions import costs, plan, restarts, review, savings
 from planner.questions.costs import CostsSettings
-from planner.questions.overview import QUESTION, OverviewSettings
+from planner.questions.overview import QUESTION, OverviewSettings, narrowed
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs
 from planner.questions.restarts import RestartsSettings
@@ -34,11 +34,9 @@ from planner.rollout import recording_agreement
 from planner.rollout.answers import Verdict
 from planner.rollout.past_report import ReviewSettings
 from planner.rollout.rollout_summary import unjudged_words
-from planner.sources import demo
 from planner.ui import (
     answer_view,
     as_if,
-    demo_replay,
     downloads,
     errors,
     health_inputs,
@@ -62,6 +60,12 @@ _COLOUR: Final = {"✗": "red", "✓": "green", "△": "orange", "▽": "orange"
 _ASIDE: Final = frozenset(
     {MeasureKind.ORDER, MeasureKind.LEND}
 )  # what is given back afterwards leaves the cluster as it was
+
+
+def overview(snapshot: Snapshot, kept: Selection) -> ClusterOverview:
+    """Every workload's rollout, of what the filter lets through."""
+    whole = shared_answers.ask(QUESTION, snapshot, OverviewSettings(), pool_limit_inputs.given(snapshot))
+    return narrowed(snapshot, whole, kept)
 
 
 class NowLine(NamedTuple):
@@ -264,9 +268,7 @@ def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
     restarting = [
         (line,) for line in overview.workloads if line.verdict is Verdict.COMPLETES and line.workload in trouble
     ]
-    shown = (
-        [*causes[:_FEW], *restarting[:_CAUSES]] if len(causes) <= _FEW else [*causes[:_CAUSES], *restarting[:_CAUSES]]
-    )
+    shown = [*causes[: _FEW if len(causes) <= _FEW else _CAUSES], *restarting[:_CAUSES]]
     for place, line_group in enumerate(shown):
         with st.container(key=f"row_{place}"):
             row(line_group, trouble)
@@ -305,20 +307,16 @@ def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
 
 
 _FEW_ROWS: Final = 40  # workloads that are listed one by one at once
-_NO_TROUBLE: Final[Mapping[str, str]] = {}
 
 
 @errors.part
 def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
     if session_cluster.is_demo():
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(
-                "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
-                "sidebar, takes yours.", width="content",
-            )  # fmt: skip
-            if demo.is_demo(session_cluster.looked_at()):
-                demo_replay.offer()
+        st.caption(
+            "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
+            "sidebar, takes yours."
+        )
 
 
 def headline(overview: ClusterOverview, selection: Selection) -> tuple[str, str]:
@@ -336,27 +334,6 @@ def headline(overview: ClusterOverview, selection: Selection) -> tuple[str, str]
 
 
 @errors.part
-def story(snapshot: Snapshot, overview: ClusterOverview, kept: Selection) -> None:
-    """How many workloads would get stuck, and by which causes, in one box."""
-    if not overview.workloads:
-        verdict.box("? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out", overview.sentence)
-        return
-    glyph, headline_text = headline(overview, kept)
-    text = str(overview.sentence)
-    if glyph == "✗":
-        stuck = [line for line in overview.workloads if line.verdict is Verdict.STUCK]
-        grows = sum(line.verdict is Verdict.NEEDS_GROWTH for line in overview.workloads)
-        causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
-        more = f" {grows:,} more {words.plural(grows, 'needs', 'need')} node pools to grow." if grows else ""
-        text = f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"
-    elif glyph == "✓":
-        text = "Each by itself, if only its template changed, with everything else as it is."
-    (verdict.unknown if glyph == "?" else verdict.box)(f"{glyph} {headline_text}", text)
-    if glyph in "✗✓" and (unjudged_text := unjudged_words(overview.unjudged)):  # else the sentence says it
-        st.caption(words.literal(f"{unjudged_text}."))
-
-
-@errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, the stuck first: of many those that say the same are one row."""
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
@@ -370,7 +347,7 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=page_filter.wanted()), overview)
 
 
-def row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str] = _NO_TROUBLE) -> None:
+def row(alike_lines: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
     """A workload, or several of which the same is said: a row, and a card on a phone. `trouble`: what else is wrong with it."""
     line, *alike = alike_lines
     parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []

@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.object_records import Snapshot
-from planner.ui import demo_replay, findings, link, live_view, page_filter, session_cluster, web_security
+from planner.ui import findings, link, live_view, page_filter, session_cluster, session_prices, web_security
 
 Views = Sequence[tuple[str, str, str, Any]]
 _QUEUES: Final = "Queues"
@@ -58,8 +58,8 @@ def _named(title: str, is_here: bool) -> str:
 def above(snapshot: Snapshot, page: str) -> None:
     """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
     live_view.show(session_cluster.looked_at())
-    demo_replay.show()
     findings.not_seen(snapshot)
+    session_prices.warn()
     page_filter.line(snapshot, page)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
@@ -36,22 +35,12 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         if not stated(snapshot):
             st.caption("Pools' limits aren't known yet: give a file, or type limits. Until then growth is unknown.")
         widgets.show("limits", placeholder=_LIMITS)
-        uploaded_limits = uploads.ask(
+        uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
             "cluster-autoscaler-status ConfigMap, the cloud's quotas",
             key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=identity(snapshot),
             read=lambda files: tuple(limit for name, content in files for limit in node_pool_files.read_bytes(content, name=name)),
         )  # fmt: skip
-        if uploaded_limits:
-            pools = sum(bool(limits.name) for limits in uploaded_limits)
-            types = sum(len(limits.instance_types) for limits in uploaded_limits)
-            quotas = sum(len(limits.quotas) for limits in uploaded_limits)
-            parts = [
-                words.count(pools, "pool") + " with limits" if pools else "",
-                words.count(types, "instance type") if types else "",
-                words.count(quotas, "quota") if quotas else "",
-            ]
-            st.caption(f"{', '.join(filter(None, parts))}, from the files.")
     return widgets.settings()
 
 

@@ -46,11 +46,8 @@ class Form(Record, Generic[T]):
 
     def _kept(self, snapshot: Snapshot) -> _FormReading[T] | None:
         stored_reading = st.session_state.get(f"{self.key}_read")
-        return (
-            cast("_FormReading[T]", stored_reading)
-            if isinstance(stored_reading, _FormReading) and stored_reading.identity == identity(snapshot)
-            else None
-        )
+        is_its = isinstance(stored_reading, _FormReading) and stored_reading.identity == identity(snapshot)
+        return cast("_FormReading[T]", stored_reading) if is_its else None
 
     def show(self, snapshot: Snapshot, before: str) -> None:
         """Address, token, days and the button; `before` is said while nothing was read."""

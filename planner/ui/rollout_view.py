@@ -61,8 +61,9 @@ def show(
         if _shown(early) != _shown(result):
             with box.container():
                 answer(result)
-        with beside.container():
-            notes(result, snapshot, differs)
+        if is_open:  # on the other tabs the verdict alone
+            with beside.container():
+                notes(result, snapshot, differs)
     if strategies is not None:
         with strategies:
             download(snapshot, settings, result)

@@ -29,7 +29,6 @@ from planner.ui import (
     errors,
     history_store,
     idle_view,
-    link,
     object_page_links,
     page_frame,
     session_prices,
@@ -171,7 +170,6 @@ def moves(answer: SavingsAnswer) -> None:
 
 
 _FEW_MOVES: Final = 40
-_FEW_BEARERS: Final = 12
 _SHOWN: Final = ("move", "workload", "expected_usd", "fit", "pod_hours_at_risk", "nodes_freed")
 
 
@@ -179,25 +177,6 @@ def _alike(move: Move) -> Hashable:
     """What is said of a move, but for its owner: money to three digits, since cents that are left over have an owner."""
     amounts = (move.expected_usd, move.risk_pod_hours, move.freed_nodes, move.spot_nodes)
     return move.fitness, tuple(f"{amount or 0:.3g}" for amount in amounts)
-
-
-@errors.part
-def bearers(answer: SavingsAnswer) -> None:
-    """Namespaces and what is idle, before and after; many of them where one asks for it."""
-    if not answer.fleet or not answer.fleet.bearers:
-        st.caption("No nodes, so nothing to pay for.")
-        return
-    few = len(answer.fleet.bearers) <= _FEW_BEARERS
-    with link.expander(
-        "Namespaces, before and after", key="bearers", icon=":material/groups:", is_open=few
-    ) as is_drawn:
-        if is_drawn:
-            answer_view.table(QUESTION, answer, "namespaces")
-            st.caption(
-                "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
-                if not answer.hidden_namespaces
-                else f"Bears less: with what packing frees, before losses. {answer.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
-            )
 
 
 @errors.part

@@ -12,7 +12,6 @@ from planner.ground.setting_declarations import Setting, settings_of
 from planner.kubernetes import shell_commands
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_kinds import kind_in
-from planner.pricing.price_history import discount_series
 from planner.questions.question import Inputs
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot import savings_columns as spot_rows
@@ -61,8 +60,6 @@ _FITNESS: Final = {
     Fitness.UNSUITABLE: "✗ Unsuitable for spot",
     Fitness.OPTED_OUT: "○ Kept off spot",
 }
-_MOST_SERIES: Final = 6
-_ASSUMPTIONS_PIXELS: Final = 300  # some forty: they scroll
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
 _ONLY_SERVING = frozenset({"request_seconds"})
 _COUNTED = {"", *COUNTED}  # the label says it already
@@ -120,7 +117,6 @@ def show(snapshot: Snapshot, key: str) -> None:
     result = shared_answers.ask(QUESTION, snapshot, settings, own)
     detail = detail_of(result)
     with place:
-        verdicts(detail)
         figures(detail, is_whole=True)
     with parts:
         fit, much, pays, buying, basis = link.tabs([_FIT, _MUCH, _PAYS, _WAYS, _BASIS], key="part")
@@ -139,13 +135,11 @@ def show(snapshot: Snapshot, key: str) -> None:
     with buying:
         if buying.open:
             ways(result)
-            with st.expander("What the discount was", icon=":material/history:"):
-                history(derived)
     with basis:
         if basis.open:
             for note in detail.estimate.savings.notes:
                 st.caption(words.literal(note))
-            answer_view.table(QUESTION, result, "assumptions", is_whole=True, height=_ASSUMPTIONS_PIXELS)
+            st.caption("Every assumption with its value and source is in the downloads.")
             downloads.answer(QUESTION, snapshot, settings, result)
 
 
@@ -206,31 +200,18 @@ def _step(setting: Setting) -> float:
 
 
 @errors.part
-def verdicts(detail: SavingsDetail) -> None:
-    """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
-    saved = detail.estimate.savings
-    derived, fitness = detail.derived, detail.suitability
-    verdict.box(_verdict(detail)[0], detail.sentence)
-    if old := session_prices.age(derived.as_of):
-        st.caption(old)
-    if derived.is_on_spot:
-        comparison_text = "this is what they save against on-demand ones, not a further saving"
-        st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {comparison_text}.")
-    flex = saved.flex_start_usd
-    if flex is not None and flex < saved.net_usd.mean:
-        verdict.box(
-            "○ Flex-start is cheaper",
-            f"Flex-start costs {words.usd(flex)} a month, {words.usd(saved.net_usd.mean - flex)} less than this, and isn't preempted for "
-            "up to 7 days. It queues for capacity.",
-        )
-    verdict.box(_FITNESS[fitness.fitness], fitness.sentence)
-
-
-@errors.part
 def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
-    """What the saving is with its band, what interruptions cost, and what has to change; in a line each. `is_whole`: the verdict above
-    has said the first and the last."""
-    saved, assumptions = detail.estimate.savings, detail.assumed
+    """Whether spot saves, what is expected with its band, and what has to change. `is_whole`: with the sentence of the estimate, how old its
+    prices are, and whether its nodes are spot nodes now."""
+    saved, assumptions, derived, fitness = detail.estimate.savings, detail.assumed, detail.derived, detail.suitability
+    title, saves = _verdict(detail)
+    if is_whole:
+        verdict.box(title, detail.sentence)
+        if old := session_prices.age(derived.as_of):
+            st.caption(old)
+        if derived.is_on_spot:
+            comparison_text = "this is what they save against on-demand ones, not a further saving"
+            st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {comparison_text}.")
     bill = saved.on_demand_usd
     parts = [
         f"{words.usd(saved.saved_usd.mean)} of {words.usd(bill)} a month, in nine of ten months {words.usd(saved.saved_usd.p5)} to {words.usd(saved.saved_usd.p95)}",
@@ -246,12 +227,10 @@ def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
     if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
         price, now = saved.usd_per_useful_gpu_hour.mean, saved.on_demand_usd_per_gpu_hour
         parts.append(f"a useful GPU-hour {words.unit_price(price)}, on demand {words.unit_price(now)}")
-    if is_whole:
-        st.markdown(words.literal(f"Expected: {'; '.join(parts[1:])}."))
-        return
-    title, saves = _verdict(detail)
-    said = words.literal(f"Expected: {'; '.join(parts)}.") if saves else ""
-    st.markdown(f"**{title}.** {said}  \n:gray[{words.literal(detail.suitability.sentence)}]")
+    said = words.literal(f"Expected: {'; '.join(parts[is_whole:])}.") if saves or is_whole else ""
+    head = "" if is_whole else f"**{title}.** "
+    fit = f"{_FITNESS[fitness.fitness]}: {fitness.sentence}"
+    st.markdown(f"{head}{said}  \n:gray[{words.literal(fit)}]")
 
 
 @errors.part
@@ -287,14 +266,13 @@ def mixes(mix: Mix, assumptions: Assumptions) -> None:
         }
         for point in mix.points
     ]
-    choose = lambda place: st.session_state.update(base_nodes=mix.points[place].base_nodes)  # noqa: E731
-    tables.show(rows, alt=str(mix.sentence), key="mix", on_pick=choose)
+    tables.show(rows, alt=str(mix.sentence))
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
     hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
     short = f", {hours} with fewer than {needed} ready" if assumptions.needed_nodes else ""
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
-        f"{words.literal(words.usd(chosen.net_usd.mean))} a month{short}. Select a row to choose it."
+        f"{words.literal(words.usd(chosen.net_usd.mean))} a month{short}. Another: under Assumptions."
     )
 
 
@@ -340,37 +318,3 @@ def _cures(fitness: Suitability) -> None:
         for command in fitness.commands:
             st.caption(f"Shows: {words.literal(command.proves)}.")
             st.code(command.command, language=None, wrap_lines=True)
-
-
-@errors.part
-def history(derived: Derived) -> None:
-    """The discount of each GPU over time; the workload's own machine first, where the log has it."""
-    discounts = discount_series(session_prices.changes(), session_prices.book())
-    machine = derived.machine_type
-    own = [
-        one for one in discounts if machine and any(_family(machine) == _family(other) for other in one.machine_types)
-    ]
-    series = [*own, *(discount for discount in discounts if discount not in own)][:_MOST_SERIES]
-    if not series:
-        st.caption("No history of the discount for these machines.")
-        return
-    rows = []
-    for discount in series:
-        medians = [point.median for point in discount.points]
-        shares = {"then": medians[0], "lowest": min(medians), "highest": max(medians), "now": medians[-1]}
-        row = {"GPU": discount.name, "since": discount.points[0].observed_on}
-        rows.append(row | {name: f"{share:.0%}" for name, share in shares.items()})
-    tables.small(rows)
-    st.caption(
-        "Whole machines against the on-demand list price, median over the regions of the log (us-central1, europe-west4, "
-        f"Seoul, Tokyo), weekly snapshots until {series[0].observed_until}."
-    )
-    if (today := derived.list_discount) is not None:
-        st.caption(
-            f"The node of this workload ({words.literal(derived.machine_type)}, GPUs included, as of {derived.as_of}) is "
-            f"{today:.0%} cheaper on spot than its on-demand list price."
-        )
-
-
-def _family(machine_type: str) -> str:
-    return machine_type.rpartition("-")[0]

@@ -24,7 +24,7 @@ from planner.kubernetes.workload_kinds import NODE
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import accelerator_file, demo
 from planner.sources import cluster_argument as cluster_source
-from planner.ui import demo_replay, link, live_view, sign_in, upload_cache
+from planner.ui import link, live_view, sign_in, upload_cache
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -105,8 +105,7 @@ def names() -> dict[str, Snapshot | None]:
 
 def called(name: str) -> Snapshot:
     """What is called so."""
-    played = demo_replay.moment() if name == demo.DEMO_NAME else None
-    return names()[name] or sign_in.seen(played or _embedded(name))
+    return names()[name] or sign_in.seen(_embedded(name))
 
 
 @st.cache_resource(show_spinner=False)
@@ -231,9 +230,7 @@ def _chosen() -> None:
 
 def _write_link() -> None:
     snapshot = looked_at()
-    is_live = (
-        live_view.is_live(snapshot) or demo_replay.moment() is not None
-    )  # then the link is to the cluster, as it is when it is opened
+    is_live = live_view.is_live(snapshot)  # then the link is to the cluster, as it is when it is opened
     now = LinkedSnapshot(
         name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],
         taken="" if is_live else words.moment(snapshot.taken_at),
@@ -292,13 +289,7 @@ def watch(context: str) -> Snapshot:
 
 
 def adopt(snapshot: Snapshot) -> Snapshot:
-    """Look at `snapshot` from the next run on, in this session only, beside those given before.
-
-    Raises
-    ------
-    InputError
-        Where it has no node: nothing could be answered for it.
-    """
+    """Look at `snapshot` from the next run on, in this session only; else as `keep`."""
     keep(snapshot)
     st.session_state[_NEXT] = snapshot.digest
     return snapshot

@@ -19,7 +19,7 @@ from planner.kubernetes.node_properties import NO_POOL, node_pool
 from planner.kubernetes.object_records import Snapshot
 from planner.pricing.machine_price import ANYWHERE, OF_POOL
 from planner.pricing.node_price import price_node
-from planner.pricing.price_book import OwnedCommitment, PriceBook, PriceChange
+from planner.pricing.price_book import OwnedCommitment, PriceBook
 from planner.pricing.price_table_parser import PriceTable, age_warning
 from planner.sources import prices as read
 from planner.ui import errors, uploads
@@ -28,33 +28,30 @@ COMMITMENTS: Final = "_commitments"  # what was given on the Money page counts o
 _OWN: Final = "_own_prices"  # of a file; by pool of one cluster
 _BY_POOL: Final = "_own_prices_by_pool"
 _MOST_POOLS: Final = 5  # with a field each, those with most nodes
-_SAID: Final = "_price_problem_said"  # in this run
-
-
-def begin() -> None:
-    """At the beginning of a run: what is said once a run may be said again."""
-    st.session_state.pop(_SAID, None)
 
 
 def book() -> PriceBook:
-    """The embedded prices under the last refresh, where that can't be read the embedded ones alone, which is said; one's own above.
+    """The embedded prices under the last refresh, where that can't be read the embedded ones alone (`warn` says it); one's own above.
 
     With the account's commitments: those given in this session, else those the dashboard was started with
     (``HEADROOM_COMMITMENTS``); a file of them that can't be read is an error.
     """
-    price_book, problem = _refreshed()
+    price_book, _ = _refreshed()
     own: tuple[PriceTable, ...] = (*uploads.kept(_OWN, ()), *uploads.kept(_BY_POOL, ()))
     if own:
         price_book = _with_own(tuple(price_table.digest for price_table in own), own)
     owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
-    price_book = price_book.with_commitments(owned)
-    if problem is not None and not st.session_state.get(_SAID):
-        st.session_state[_SAID] = True
+    return price_book.with_commitments(owned)
+
+
+def warn() -> None:
+    """Say that the refreshed prices can't be read, where that is so."""
+    price_book, problem = _refreshed()
+    if problem is not None:
         st.warning(
             f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.fix)} Until then the prices of "
             f"{price_book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
         )  # fmt: skip
-    return price_book
 
 
 @st.cache_resource(ttl="6h", show_spinner="Reading prices …")
@@ -134,9 +131,3 @@ def age(as_of: str) -> str:
     """A warning where prices of this ISO date ("" none was used) are old, by this machine's clock: a page promises money with them."""
     warning = age_warning(as_of, time.time()) if as_of else ""
     return f" △ {literal(warning)} Newer ones can be given as *Prices of your own*." if warning else ""
-
-
-@st.cache_resource(show_spinner="Reading the history of prices …")
-def changes() -> tuple[PriceChange, ...]:
-    """How list prices moved."""
-    return read.load_changes()

@@ -32,7 +32,6 @@ from planner.ui import (
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
-    session_prices.begin()
     with st.sidebar, st.container(gap="xsmall"):
         sign_in.sidebar()
         session_cluster.choose()

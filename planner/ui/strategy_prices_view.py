@@ -81,11 +81,9 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: add its nodes by hand, and remove them afterwards."
             )
-    every = link.toggle(
-        "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
-    )
-    shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
+    shown = [strategy for strategy in costs.strategies if strategy.is_worth]
     answer_view.table(strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS)
+    st.caption("Those that another beats in Ready pods, time and spare GPUs are in the download.")
     _basis(costs, needs)
     return costs
 

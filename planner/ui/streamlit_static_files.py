@@ -23,7 +23,7 @@ import streamlit as st
 from planner.serve.caller_authentication import Asgi, Receive, Scope, Send, header
 
 _STATIC: Final = Path(st.__file__).parent / "static"
-_ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "DownloadButton", "Metric")  # fmt: skip
+_ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "DownloadButton")
 _WHERE: Final = "<script>window.__streamlit ??= {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 _PINGS: Final = '<link rel="preload" as="fetch" crossorigin href="./_stcore/{}">'
 _ASKED: Final = '<link rel="modulepreload" crossorigin href="./{}">'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 import pandas as pd
@@ -19,15 +19,13 @@ from planner.ui import object_page_links
 T = TypeVar("T")
 
 _PAGE_PIXELS = 890  # what a window of 1,280 pixels leaves for a table
-_LINE_PIXELS, _EDGE_PIXELS = 20, 18
-_LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
-_SHORT_LETTERS = 16
-_WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
+_LINE_PIXELS, _EDGE_PIXELS, _LETTER_PIXELS = 20, 18, 7.2
+_SHORT_LETTERS = 16  # a name so short stays in one line
 _MARK_PIXELS = 34  # of the boxes that select a row
 _ROW_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of `row`
 _MOST_CARDS: Final = 3  # on a phone; of more rows the table has the others
 _FEW_ROWS, _MOST_LINES = 6, 6  # few rows are all in sight, and as high as their texts are long
-_PARTS, _ENDS = re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
+_PARTS = re.compile(r"[/-]")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")
 pd.set_option("styler.render.max_elements", 2**24)  # cells of a table with its own words: pandas stops at 262,144
 _WRAPS_PIXELS = 66  # two lines (Streamlit wraps in rows above 4rem only); what is longer opens by a double click
@@ -35,49 +33,33 @@ _WRAPS_PIXELS = 66  # two lines (Streamlit wraps in rows above 4rem only); what 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     """Widths of columns, in pixels, that together aren't wider than `within` where that can be; and how many lines the longest text takes
-    then.
+    then. The grid itself measures the first rows only, and scrolls to the side instead of wrapping.
 
-    Without room for all the columns with the longest texts give way, none below its heading and its longest word; of a long name the
-    longest part counts, since it is broken between its parts.
+    The columns with the longest texts give way, none below its heading and its longest word; of a long name the longest part counts.
     """
-    words = {name: {_said(row[name]) for row in rows if row[name] is not None} for name in rows[0]}
-    longest = {name: _pixels(max(map(_length, texts), default=0)) for name, texts in words.items()}
-    wanted = {name: max(_pixels(_length(name)), longest[name]) for name in words}
-    if sum(wanted.values()) <= within:
-        return wanted, 1
-    least = {
-        name: min(wanted[name], _pixels(max(map(_length, _unbroken(name, texts))))) for name, texts in words.items()
-    }
-    widest = max(wanted.values())
-    while widest > min(least.values()) and sum(max(least[name], min(wanted[name], widest)) for name in wanted) > within:
-        widest -= 4
-    widths = {name: max(least[name], min(wanted[name], widest)) for name in wanted}
+    texts = {name: [name, *(_said(row[name]) for row in rows if row[name] is not None)] for name in rows[0]}
+    wanted = {name: _pixels(column) for name, column in texts.items()}
+    least = {name: min(wanted[name], _pixels([name, *_unbroken(column[1:])])) for name, column in texts.items()}
+    widths, most = wanted, max(wanted.values())
+    while sum(widths.values()) > within and most > min(least.values()):
+        most -= 4
+        widths = {name: max(least[name], min(wanted[name], most)) for name in wanted}
     return widths, max(
-        1 if longest[name] <= width else 1 + longest[name] // (width - _EDGE_PIXELS) for name, width in widths.items()
+        1 if wanted[name] <= width else 1 + wanted[name] // (width - _EDGE_PIXELS) for name, width in widths.items()
     )
 
 
-def _unbroken(name: str, texts: Iterable[str]) -> Iterator[str]:
-    """A column's heading, which stays in one line, and what of its texts does."""
-    yield name
+def _unbroken(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         for word in text.split():
             yield from _PARTS.split(word) if len(word) > _SHORT_LETTERS else (word,)
 
 
 def broken(text: str, pixels: int) -> str:
-    """`text` for a column so wide: a word that is longer ends its lines after "/", "-" and ".", as far as it has any.
-    A short name stays as it is: a copy has it whole.
-    """
-    most = _letters(pixels)
-    if all(len(word) <= max(most, _SHORT_LETTERS) for word in text.split()):
-        return text
-    lines = [""]
-    for part in _ENDS.split(text):
-        if len(lines[-1]) + len(part.rstrip()) > most and lines[-1]:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
+    """`text` for a column so wide: a longer word ends its lines after "/", "-" and ".", where the grid would end them anywhere."""
+    most = max(_SHORT_LETTERS, int((pixels - _EDGE_PIXELS) / _LETTER_PIXELS))
+    lines = re.compile(rf"\S{{1,{most}}}$|\S{{1,{most - 1}}}[/.-]|\S{{1,{most}}}")
+    return re.sub(rf"\S{{{most + 1},}}", lambda word: "\n".join(lines.findall(word[0])), text)
 
 
 def _said(value: object) -> str:
@@ -85,45 +67,26 @@ def _said(value: object) -> str:
     return f"${value:,.2f}" if isinstance(value, float) else str(value)
 
 
-def _length(text: str) -> float:
-    """In letters of the usual width: a name with many wide ones would break at its end."""
-    return len(text) + _WIDE_LETTERS * sum(map(text.count, "mwMW"))
-
-
-def _pixels(letters: float) -> int:
-    first = min(letters, _FIRST_LETTERS)
-    return int(first * _CAPITAL_PIXELS + (letters - first) * _LETTER_PIXELS) + _EDGE_PIXELS
-
-
-def _letters(pixels: int) -> int:
-    """How many letters have room: what `_pixels` says of them."""
-    room = pixels - _EDGE_PIXELS
-    first = _FIRST_LETTERS * _CAPITAL_PIXELS
-    return max(
-        1, int(room / _CAPITAL_PIXELS if room <= first else _FIRST_LETTERS + (room - first + 1) / _LETTER_PIXELS)
-    )
+def _pixels(texts: Iterable[str]) -> int:
+    return int(max(map(len, texts)) * _LETTER_PIXELS) + _EDGE_PIXELS
 
 
 def show(
     rows: Rows,
     *,
     alt: str,
-    columns: Mapping[str, Any] | None = None,
     money: Collection[str] = (),
     names: Collection[str] = (),
     empty: str = "Nothing to show.",
     placeholder: str = "–",
     within: int = _PAGE_PIXELS,
     opens: Sequence[object_page_links.PageLink | None] = (),
-    on_pick: Callable[[int], None] | None = None,
     **more: Any,
 ) -> None:
     """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
 
-    `columns` is Streamlit's column configuration, `money` the columns with amounts in USD; unknown values (None) are shown
-    as `placeholder`. Headings begin with a capital letter, but for `names`, the names of something. Where the columns are
-    wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected; `on_pick`: what is
-    called with its place, before the page runs (with a `key`).
+    `money`: the columns with amounts in USD; unknown values (None) are shown as `placeholder`. Headings begin with a capital letter, but for `names`, the names of something. Where the columns are
+    wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected.
     """
     if not rows:
         st.caption(empty)
@@ -131,7 +94,7 @@ def show(
     heads = {name: name if name in names else capital(name) for name in rows[0]}
     cells = [{heads[name]: _cell(cell) for name, cell in row.items()} for row in rows]
     cells = _of_one_kind(cells)
-    widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
+    widths, lines = fitted(cells, within - _MARK_PIXELS if opens else within)
     if lines > 1:
         is_few = len(rows) <= _FEW_ROWS
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * min(_MOST_LINES, lines) if is_few else 0)
@@ -147,23 +110,19 @@ def show(
             config[name] = {**config.get(name, {}), "alignment": "right"}
     has_debts = any(isinstance(cell := row[name], int | float) and cell < 0 for row in rows for name in money)
     dollars = st.column_config.NumberColumn(format=None if has_debts else "dollar")
-    for name, column_config in {**dict.fromkeys(money, dollars), **(columns or {})}.items():
-        config[heads[name]] = {**config.get(heads[name], {}), **column_config}
+    for name in money:
+        config[heads[name]] = {**config[heads[name]], **dollars}
     if opens:
         more |= {"on_select": "rerun", "selection_mode": "single-row"}
-    elif on_pick is not None:
-        more |= {"on_select": lambda: _picked(more["key"], on_pick), "selection_mode": "single-row"}
     frame = pd.DataFrame(cells)
     key = f"fold_table_{zlib.crc32(repr((alt.partition('.')[0], sorted(widths), more.get('key'))).encode()):x}"
     try:  # on a phone: cards, and the grid where one asks for it
-        has_cards = on_pick is None
-        place = st.container(key=key if has_cards else None)  # a wide window hides what stands first under such a key
+        place, has_cards = st.container(key=key), True  # a wide window hides what stands first under such a key
     except StreamlitDuplicateElementKey:
         place, has_cards = st.container(), False
     with place:
         if has_cards:
-            formats = {name: column.get("type_config", {}).get("format") for name, column in (columns or {}).items()}
-            named = [{heads[name]: _formatted(cell, formats.get(name)) for name, cell in row.items()} for row in rows]
+            named = [{heads[name]: cell for name, cell in row.items()} for row in rows]
             _cards(named, opens, {heads[name] for name in money}, placeholder, key)
         event = st.dataframe(
             _in_words(frame, [heads[name] for name in money], placeholder) if has_debts else frame,
@@ -176,11 +135,6 @@ def show(
         )
     if opens:
         object_page_links.selected(event, opens)
-
-
-def _formatted(cell: object, form: str | None) -> object:
-    """A number as its column shows it, where the column says how: ``25%``."""
-    return form % cell if form and "%d" in form and isinstance(cell, int | float) else cell
 
 
 def _cards(
@@ -238,12 +192,6 @@ def _in_words(frame: pd.DataFrame, money: list[Hashable], unknown: str) -> Style
     """Money as `usd_cents` has it, sorted as numbers all the same: the grid's own format for dollars has a hyphen for a minus."""
     others = frame.style.format(lambda cell: shown(cell, unknown), na_rep=unknown)
     return others.format(lambda amount: usd_cents(float(str(amount))), subset=money, na_rep=unknown)
-
-
-def _picked(key: str, on_pick: Callable[[int], None]) -> None:
-    rows = st.session_state[key].selection.rows
-    if rows:
-        on_pick(rows[0])
 
 
 def small(rows: Rows, *, names: Collection[str] = (), empty: str = "", unknown: str = "–") -> None:

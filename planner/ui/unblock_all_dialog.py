@@ -131,10 +131,7 @@ def _measures(card: Sequence[Numbered]) -> None:
     makes = sum(len(measure.makes) for _, measure in card)
     with st.container(border=True, gap="xsmall"):
         said = [f"unblocks {words.count(makes, 'workload')}"] if makes else ["needed by the next ones"]
-        if measure.kind is MeasureKind.NODES:
-            said.append(price_of(measure))
-        else:
-            said.append("no money")
+        said.append(price_of(measure) if measure.kind is MeasureKind.NODES else "no money")
         limit = f"  \n△ {words.literal(words.sentence(measure.limit))}" if measure.limit else ""
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
         commands, undo = ([getattr(measure, name) for _, measure in card] for name in ("command", "undo"))

@@ -6,14 +6,12 @@ signed in, where people sign in, and the digest of what was given, which stands 
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict
 from typing import Any, Final
 
 import streamlit as st
 
 from planner.ui import sign_in, web_security
+from planner.ui.least_used_cache import NOTHING, ExpiringStore
 
 SECONDS: Final = 3_600.0
 _MOST_WEIGHT: Final = 100_000  # nodes and pods: some 2 kB each
@@ -21,38 +19,25 @@ _LEAST_WEIGHT: Final = 100  # a small snapshot, or a text of 200,000 letters
 _MOST_OF_ONE: Final = 12  # of one browser
 
 
-class UploadCache:
-    """At most `most` in weight in all and `most_of_one` things of one owner; the longest not looked at is forgotten first."""
+class UploadCache(ExpiringStore):
+    """At most `most` in weight in all and `most_of_one` things of one owner."""
 
     def __init__(self, most: int = _MOST_WEIGHT, most_of_one: int = _MOST_OF_ONE, seconds: float = SECONDS) -> None:
-        self._most, self._most_of_one, self._seconds = most, most_of_one, seconds
-        self._held: OrderedDict[tuple[object, str], tuple[Any, int, float]] = OrderedDict()
-        self._guard = threading.Lock()
+        super().__init__(most, seconds)
+        self._most_of_one = most_of_one
 
     def keep(self, owner: object, digest: str, value: object, weight: int) -> None:
-        """Keep it from now on; what is heavier than all that may be held isn't."""
-        weight = max(weight, _LEAST_WEIGHT)
+        """Keep it from now on; of one owner the newest."""
         with self._guard:
-            self._held.pop((owner, digest), None)
-            if weight <= self._most:
-                self._held[owner, digest] = value, weight, time.monotonic() + self._seconds
-            self._forget(owner)
+            self.put((owner, digest), value, max(weight, _LEAST_WEIGHT))
+            own = [key for key in self._held if isinstance(key, tuple) and key[0] == owner]
+            for key in own[: -self._most_of_one]:
+                del self._held[key]
 
     def find(self, owner: object, digest: str) -> Any:
         """What was kept for `owner` under that digest; None where nothing is."""
-        with self._guard:
-            self._forget(owner)
-            held_object = self._held.get((owner, digest))
-            return None if held_object is None else held_object[0]
-
-    def _forget(self, owner: object) -> None:
-        now = time.monotonic()
-        for key in [key for key, (_, _, until) in self._held.items() if until <= now]:
-            del self._held[key]
-        for key in [key for key in self._held if key[0] == owner][: -self._most_of_one]:
-            del self._held[key]
-        while sum(weight for _, weight, _ in self._held.values()) > self._most:
-            self._held.popitem(last=False)
+        value = self.get((owner, digest))
+        return None if value is NOTHING else value
 
 
 _kept = UploadCache()

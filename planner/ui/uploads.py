@@ -27,14 +27,17 @@ class ReadFiles(Record):
 
 def kept(key: str, nothing: T, *, of: object = None) -> T:
     """What was read from the files given at `key` for `of`; `nothing` where none were."""
-    stored_upload = st.session_state.get(f"{key}-kept")
-    return stored_upload.value if isinstance(stored_upload, ReadFiles) and stored_upload.of == of else nothing
+    return stored.value if (stored := _stored(key, of)) else nothing
 
 
 def names(key: str, *, of: object = None) -> tuple[str, ...]:
     """What was given is called so; () where nothing was."""
-    stored_upload = st.session_state.get(f"{key}-kept")
-    return stored_upload.names if isinstance(stored_upload, ReadFiles) and stored_upload.of == of else ()
+    return stored.names if (stored := _stored(key, of)) else ()
+
+
+def _stored(key: str, of: object) -> ReadFiles | None:
+    upload = st.session_state.get(f"{key}-kept")
+    return upload if isinstance(upload, ReadFiles) and upload.of == of else None
 
 
 def keep(key: str, value: object, *, names: Sequence[str], of: object = None) -> None:

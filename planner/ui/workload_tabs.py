@@ -15,8 +15,6 @@ from planner.health.drift.model import EnvironmentSuggestion, ServiceDrift
 from planner.health.restarts.model import Activity, Confidence, LineVerdict, LogLine, Loop
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import drift, memory, restarts
-from planner.questions import drift as plan_drift
-from planner.questions import restarts as plan_restarts
 from planner.questions.memory import MemoryWhatIf
 from planner.questions.question import Inputs, Question
 from planner.spot.savings_inputs import workloads
@@ -37,7 +35,7 @@ from planner.ui import (
 
 ROLLOUT: Final = "Rollout"
 SPOT: Final = "Spot"
-_WHAT_IF: Final = "What another request, limit or setting of the kubelets would change"
+_WHAT_IF: Final = "What another request or limit would change"
 
 
 def tabs(key: str, *, rolls_out: bool) -> Sequence[Any]:
@@ -95,7 +93,7 @@ def _restarts(snapshot: Snapshot, key: str) -> None:
 
 @errors.part
 def _memory(snapshot: Snapshot, key: str) -> None:
-    """Risks of memory that are about it, and what another request, limit or kubelet would change."""
+    """Risks of memory that are about it, and what another request or limit would change."""
     if _unseen(memory.QUESTION, snapshot):
         return
     place = st.container()
@@ -109,8 +107,8 @@ def _memory(snapshot: Snapshot, key: str) -> None:
     is_open = link.says(health_inputs.OF_WHAT_IF)
     with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
         if is_drawn:
-            change, then = health_inputs.what_if(snapshot, key, kubelet)
-            memory_change(shared_answers.answer(memory.memory_what_if, snapshot, kubelet, change, then, stats))
+            change = health_inputs.what_if(snapshot, key)
+            memory_change(shared_answers.answer(memory.memory_what_if, snapshot, kubelet, change, stats))
 
 
 @errors.part
@@ -158,7 +156,13 @@ def loop_details(loop: Loop, snapshot: Snapshot) -> None:
     with what:
         st.header("What would help")
         cure(loop, snapshot)
-    with st.expander(log_title(loop), icon=":material/description:"):
+    if not loop.has_log:
+        lacking = "none of these pods was read: add one below, or make the snapshot with kubectl cluster-info dump"
+        st.caption(f"Its log: {lacking if loop.container else 'gone with its pods'}.")
+        return
+    meant = words.plural(len(loop.suspects), "means", "mean")
+    title = f"Its log: {words.count(len(loop.suspects), 'line')} that {meant} something, {len(loop.noise):,} of noise"
+    with st.expander(title, icon=":material/description:"):
         lines(loop)
 
 
@@ -175,15 +179,16 @@ def story(loop: Loop) -> None:
 @errors.part
 def evidence(loop: Loop) -> None:
     """What the cause rests on, one line each: where it is from, and what it says."""
-    for evidence_line in loop.diagnosis.evidence:
-        st.markdown(f"- :gray[{evidence_line.source.words}:] {words.literal(evidence_line.text)}")
+    st.markdown(
+        "\n".join(f"- :gray[{line.source.words}:] {words.literal(line.text)}" for line in loop.diagnosis.evidence)
+    )
 
 
 @errors.part
 def cure(loop: Loop, snapshot: Snapshot) -> None:
     """What would help; where values are suggested, whether there is room and what their rollout does."""
     st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
-    restart_cure = shared_answers.answer(plan_restarts.cure, snapshot, loop)
+    restart_cure = shared_answers.answer(restarts.cure, snapshot, loop)
     if restart_cure is None:
         return
     apply_view.suggestion(restart_cure.suggestion)
@@ -191,25 +196,9 @@ def cure(loop: Loop, snapshot: Snapshot) -> None:
     apply_view.outcome(restart_cure)
 
 
-def log_title(loop: Loop) -> str:
-    """What is in the log, before one opens it."""
-    if not loop.has_log:
-        return "Its log: none was read"
-    return f"Its log: {words.count(len(loop.suspects), 'line')} that {words.plural(len(loop.suspects), 'means', 'mean')} something, {len(loop.noise):,} of noise"
-
-
 @errors.part
 def lines(loop: Loop) -> None:
     """Alarming log lines, noise apart."""
-    if not loop.container:
-        st.caption("These pods have gone, and their logs with them.")
-        return
-    if not loop.has_log:
-        st.info(
-            "No log of these pods was read: add one below, or make the snapshot with kubectl cluster-info dump.",
-            icon=":material/description:",
-        )
-        return
     meaning, noise = st.columns(2, gap="large")
     with meaning:
         st.markdown("**Means something**")
@@ -235,7 +224,7 @@ _MOST_RISKS: Final = 8
 def memory_change(answer: MemoryWhatIf) -> None:
     """The sentence, the rollout's verdict, and every value that changes."""
     if not answer.differences and answer.rollout is None:
-        st.info(f"{answer.sentence} Change a value or a setting above.", icon=":material/difference:")
+        st.info(f"{answer.sentence} Change a value above.", icon=":material/difference:")
         return
     if answer.rollout is not None:
         verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
@@ -251,7 +240,7 @@ def memory_change(answer: MemoryWhatIf) -> None:
 
 
 _MOST_EXPLAINED = 3
-_BESIDE = 2  # suggestions in a row
+_BESIDE, _MOST_SUGGESTIONS = 2, 4  # suggestions in a row, and in all: each is put to the engine
 
 
 def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
@@ -301,7 +290,8 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
         st.caption("Nothing measured suggests other values.")
         return
     card_columns = st.columns(_BESIDE, gap="small")
-    for place, suggestion in enumerate(health_inputs.suggestions(service, key)):
+    own = [suggestion for suggestion in service.suggestions if suggestion.workload == key]
+    for place, suggestion in enumerate((own or service.suggestions)[:_MOST_SUGGESTIONS]):
         with card_columns[place % _BESIDE], st.container(border=True):
             _suggestion(suggestion, snapshot)
 
@@ -312,7 +302,7 @@ def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
     apply_view.suggestion(value, today=str(suggestion.today))
     if "/" in suggestion.environment or snapshot.workload(suggestion.workload) is None:
         return  # of another cluster: its rollout is asked for there
-    adopted = shared_answers.answer(plan_drift.adopt, snapshot, suggestion)
+    adopted = shared_answers.answer(drift.adopt, snapshot, suggestion)
     apply_view.outcome(adopted)
     with st.expander("As YAML", icon=":material/code:"):
         st.code(adopted.patch_yaml, language=None)

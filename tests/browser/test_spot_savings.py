@@ -1,4 +1,4 @@
-"""The tab Spot of a workload in a real browser: the demo's story, links that keep what was assumed, a mix that is chosen."""
+"""The tab Spot of a workload in a real browser: the demo's story, links that keep what was assumed."""
 
 from __future__ import annotations
 
@@ -36,17 +36,6 @@ def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit
     expect(other.main().get_by_text("4 of 6 nodes on spot").first).to_be_visible()
     expect(other.page.get_by_label("Of these, kept on demand", exact=True).first).to_have_value("2")
     assert asked(other) == asked(visitor)
-
-
-def test_a_selected_mix_is_adopted(visit: Callable[..., Visitor]) -> None:
-    visitor = visit(height=4000)
-    visitor.open(f"rollout?about=Spot&spot=true&workload={WORKER}&runs=1000&availability=0.5&part=Until when it pays")
-    mixes = visitor.main().get_by_test_id("stDataFrame").filter(visible=True).first
-    mixes.scroll_into_view_if_needed()
-    mixes.click(position={"x": 12, "y": 50})  # the box before the first row: no node on spot
-    visitor.answered()
-    assert asked(visitor)["base_nodes"] == ["6"]
-    expect(visitor.main().get_by_text("Chosen now").first).to_be_visible()
 
 
 def test_download_carries_the_assumptions(visit: Callable[..., Visitor]) -> None:

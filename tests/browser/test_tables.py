@@ -16,7 +16,7 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table in sight
-    "headroom?part=Node pools": ["Pool", "Nodes", "GPUs", "GPUs held"],
+    "headroom?part=Node pools": ["Pool", "Nodes", "Machine"],
     "costs": ["Namespace", "Share", "$/month"],
     "fleet_savings": ["Move", "Workload"],
 }

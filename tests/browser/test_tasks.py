@@ -219,25 +219,6 @@ def test_why_a_pod_restarts_takes_one_click(user: Callable[..., User]) -> None:
     assert somebody.clicks == 1
 
 
-@pytest.mark.parametrize("user", ["demo"], indirect=True)
-def test_a_change_is_seen_as_it_comes_after_one_click(user: Callable[..., User]) -> None:
-    """The demo's moments, which are made up and said to be; a cluster that really changes: `tests.browser.test_live`."""
-    somebody = user()
-    somebody.open()
-    somebody.click(somebody.visitor.main().get_by_role("button", name="Watch it change"))
-    somebody.sees(
-        "A change, made for this example: moment "
-    )  # which, hangs on how busy the machine is: each stands for seconds
-    somebody.visitor.go("Workload")  # every page answers for the moment, and goes on
-    last = somebody.visitor.main().get_by_text("moment 3 of 3").filter(visible=True).first
-    expect(last).to_be_visible()  # and stays
-    somebody.visitor.go("Now")
-    somebody.sees("5 of 20 workloads would get stuck")
-    somebody.visitor.page.get_by_role("button", name="Stop").click()
-    somebody.visitor.answered()
-    expect(somebody.visitor.main().get_by_role("button", name="Watch it change")).to_be_visible()
-
-
 def test_the_least_that_makes_all_rollable_takes_one_click(user: Callable[..., User]) -> None:
     somebody = user()
     somebody.open()

@@ -25,7 +25,7 @@ def test_the_demo_says_which_pod_is_evicted_first() -> None:
     words = shown(app)
     assert "No node is past its eviction threshold" in words
     assert "Is within 10% of its memory limit." in shown(page())
-    assert "Change a value or a setting above" in shown(page(query={**CELERY, "memory_what_if": "true"}))
+    assert "Change a value above" in shown(page(query={**CELERY, "memory_what_if": "true"}))
 
 
 def test_a_link_shows_another_node_and_a_soft_threshold() -> None:
@@ -41,12 +41,6 @@ def test_what_if_joins_the_rollout() -> None:
     assert "Class Burstable becomes Guaranteed" in shown(app)
     assert "Rollout: completes" in shown(app)
     assert str(app.code[-1].value).startswith("kubectl patch deployment/celery -n dev -p ")
-
-
-def test_settings_alone_change_values_without_a_rollout() -> None:
-    app = page(query={**CELERY, "then_qos": "tiered"})
-    assert "change" in app.info[-1].value
-    assert "Rollout" not in app.info[-1].value
 
 
 @pytest.mark.parametrize(

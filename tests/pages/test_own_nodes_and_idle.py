@@ -38,8 +38,6 @@ def test_gpus_that_are_held_and_not_used(address: str) -> None:
     words = read(app, "_gpu_use", address)
     assert "4 GPUs over 1 day from http" in words
     assert "2 of 26 held GPUs are held and not used by 2 pods, $378 a month" in words
-    figures = {one.label.strip(): f"{one.value} {one.delta}" for one in app.metric}
-    assert figures["Held and not used"] == "2 of 26"
     app.number_input(key="idle_minutes").set_value(10 * 60.0).run()
     assert "1 of 26 held GPUs is held and not used" in said(app)
 
@@ -51,8 +49,7 @@ def test_what_a_million_tokens_cost_where_prometheus_has_the_counters_of_vllm(tm
     (tokens,) = [one.value for one in app.dataframe if "$/million tokens" in one.value]
     assert list(tokens["Model"])[:1] == ["llama"]
     assert str(tokens["$/million tokens"].iloc[0]).startswith("$")
-    bill = next(one.value for one in app.metric if one.label == "The bill")
-    assert f"${tokens['$/month'].sum():,.0f}" == bill
+    assert f"${tokens['$/month'].sum():,.0f} a month" in said(app)
 
 
 def test_a_prometheus_without_exporters_is_a_sentence(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_risks_come_with_the_cluster() -> None:
 
 
 def test_a_request_that_fits_rolls_out_and_cures() -> None:
-    answer = memory_what_if(cluster(), DEFAULT, change(request_bytes=3 * GIB), DEFAULT)
+    answer = memory_what_if(cluster(), DEFAULT, change(request_bytes=3 * GIB))
     assert answer.rollout is not None
     assert answer.rollout.verdict is Verdict.COMPLETES
     assert [one.code for one in answer.cured] == ["memory-evicted-first-within-limit"]
@@ -113,25 +113,22 @@ def test_a_request_that_fits_rolls_out_and_cures() -> None:
 
 
 def test_a_request_that_no_node_has_is_stuck() -> None:
-    answer = memory_what_if(cluster(), DEFAULT, change(request_bytes=20 * GIB, limit_bytes=20 * GIB), DEFAULT)
+    answer = memory_what_if(cluster(), DEFAULT, change(request_bytes=20 * GIB, limit_bytes=20 * GIB))
     assert answer.rollout is not None
     assert answer.rollout.verdict is Verdict.STUCK
     assert "Rollout: stuck" in answer.sentence
 
 
 def test_a_bare_pod_has_no_rollout() -> None:
-    answer = memory_what_if(cluster(), DEFAULT, change("main", "Pod/dev/bare", request_bytes=2 * GIB), DEFAULT)
+    answer = memory_what_if(cluster(), DEFAULT, change("main", "Pod/dev/bare", request_bytes=2 * GIB))
     assert answer.rollout is None
     assert answer.command == ""
     assert {one.object for one in answer.differences} == {"dev/bare", "Node/node"}
 
 
-def test_settings_alone() -> None:
-    answer = memory_what_if(cluster(), DEFAULT, None, KubeletSettings(memory_qos=True))
-    assert answer.rollout is None
-    assert {one.field for one in answer.differences} == {"memory.high", "memory.min", "memory.low"}
-    nothing = memory_what_if(cluster(), DEFAULT, None, DEFAULT)
-    assert nothing.sentence == "No value changes."
+def test_without_a_change_nothing_changes() -> None:
+    nothing = memory_what_if(cluster(), DEFAULT, None)
+    assert (nothing.rollout, nothing.sentence) == (None, "No value changes.")
 
 
 def test_a_container_that_only_the_template_lacks() -> None:
@@ -139,4 +136,4 @@ def test_a_container_that_only_the_template_lacks() -> None:
     spec = PodSpec(containers=(container("other"),))
     changed = replace(given, workloads=(replace(given.workloads[0], template=Template(labels=FrozenMap(), spec=spec)),))
     with pytest.raises(ChangeError, match='no container "api"'):
-        memory_what_if(changed, DEFAULT, change(request_bytes=GIB), DEFAULT)
+        memory_what_if(changed, DEFAULT, change(request_bytes=GIB))

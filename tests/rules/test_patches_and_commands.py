@@ -76,7 +76,7 @@ def test_memory_restarts_drift_and_rollout_get_one_answer_to_one_patch() -> None
         limit_bytes=value.memory_limit_bytes,
     )  # fmt: skip
     settings = KubeletSettings()
-    memory = memory_question.memory_what_if(found, settings, change, settings)
+    memory = memory_question.memory_what_if(found, settings, change)
     adopted = drift_question.adopt(found, suggested)
     asked = WorkloadChange(workload=cure.workload, patch=json.dumps(value.patch))
     direct = rollout_with_remedies.rollout(found, Scenario(changes=(asked,), with_remedies=False))

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from planner.sources.dashboard_access import Person
-from planner.ui import sign_in, upload_cache
+from planner.ui import least_used_cache, sign_in, upload_cache
 from planner.ui.upload_cache import UploadCache
 from planner.ui.web_security import BROWSER
 
@@ -25,7 +25,7 @@ def test_it_is_found_by_its_owner_and_its_digest_together() -> None:
 
 def test_it_is_forgotten_an_hour_after_it_was_last_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(upload_cache, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(least_used_cache, "time", SimpleNamespace(monotonic=lambda: now[0]))
     store = UploadCache()
     store.keep("ann", "x", "hers", 3)
     now[0] = upload_cache.SECONDS - 1

@@ -15,7 +15,7 @@ from tests.pages.visiting import said, visit
 
 @pytest.mark.parametrize(
     ("page", "key"),
-    [("rollout", "then_swap_gib"), ("rollout", "replicas")],
+    [("rollout", "throttling_factor"), ("rollout", "replicas")],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "value", ["1e400", "-1e400", "nan", "99999999999999999999", "²", ":material/home: https://e.example"]

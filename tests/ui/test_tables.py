@@ -24,12 +24,6 @@ def test_what_has_room_has_the_width_of_its_longest_cell() -> None:
     assert lines == 1
 
 
-def test_a_name_with_wide_letters_has_the_room_it_takes() -> None:
-    narrow, wide = "Deployment/prod/filesystem", "Deployment/prod/mwmwmwmwmw"
-    both = [fitted([{"workload": name, "why": "no room " * 40}], 500)[0]["workload"] for name in (narrow, wide)]
-    assert both[1] > both[0] + 10
-
-
 def test_a_heading_is_never_cut() -> None:
     rows: Rows = [
         {"name": "kube-system/nvidia-gpu-device-plugin-6kwvw/nvidia-gpu-device-plugin", "File of 4 GiB, again": "✓"}
@@ -89,16 +83,13 @@ def test_one_long_text_makes_many_rows_two_lines_high_and_no_higher() -> None:
     assert not short.proto.row_height
 
 
-def test_a_phone_has_the_first_rows_as_cards_with_money_and_percent_as_their_columns_show_them() -> None:
+def test_a_phone_has_the_first_rows_as_cards_with_money_as_its_column_shows_it() -> None:
     def page() -> None:
-        import streamlit as st
-
         from planner.ui import tables
 
-        bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
-        rows = [{"pool": f"p{place}", "held": 25, "cost": -1234.5, "why": None} for place in range(7)]
-        tables.show(rows, alt="pools", columns={"held": bar}, money=["cost"])
-        tables.show(rows, alt="pools", columns={"held": bar}, money=["cost"])  # a second one is shown without cards
+        rows = [{"pool": f"p{place}", "held": "25%", "cost": -1234.5, "why": None} for place in range(7)]
+        tables.show(rows, alt="pools", money=["cost"])
+        tables.show(rows, alt="pools", money=["cost"])  # a second one is shown without cards
 
     app = AppTest.from_function(page).run()
     assert not app.exception
