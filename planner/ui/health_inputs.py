@@ -179,7 +179,7 @@ def what_if(snapshot: Snapshot, key: str) -> MemoryChange | None:
     change = None
     if pod is not None:
         names = [container.name for container in running_containers(pod.spec)]
-        container = link.select("Container", names, key="container")
+        container = link.select("Container", names, key="container") if names[1:] else names[0]
         widgets = SettingsForm(MemoryWhatIfSettings)
         with st.grid(3, vertical_alignment="bottom"):
             widgets.show("request", placeholder="as now", help='"2Gi"; "0" removes it')

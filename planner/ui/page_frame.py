@@ -18,10 +18,10 @@ _QUEUES: Final = "Queues"
 
 def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any], below: Callable[[], None]) -> None:
     """The rooms in the sidebar, that of `page` in bold, and what stands `below` them. `pages`: each file's page. A room opens at its
-    first view; what has no room stands in no list, and queues stand there only where the cluster has Kueue's."""
+    first view; queues stand there only where the cluster has Kueue's."""
     here = _room(table, page, pages)
     with st.sidebar, st.container(gap="xxsmall"):
-        places = {room: st.empty() for room in table if room}
+        places = {room: st.empty() for room in table}
         for room, place in places.items():
             if room != _QUEUES:
                 _to_room(place, table[room], pages, _named(room, room == here))
@@ -40,12 +40,12 @@ def _room(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> st
 
 
 def head(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> None:
-    """The room's name as the page's title, and the room's views, that of `page` in bold. A page about one workload, and one in no room,
-    has a title of its own."""
+    """The room's name as the page's title, and the room's views, that of `page` in bold. A page about one workload has a
+    title of its own."""
     here = _room(table, page, pages)
-    if here and page.url_path not in link.OF_ONE_WORKLOAD:
+    if page.url_path not in link.OF_ONE_WORKLOAD:
         st.title(here)
-    if here and len(table[here]) > 1:
+    if len(table[here]) > 1:
         with st.container(horizontal=True, gap="xsmall", key="views"):
             for file, title, *_ in table[here]:
                 st.page_link(pages[file], label=_named(title, pages[file] is page))

@@ -46,13 +46,13 @@ def show(
     if st.session_state.get(_ANSWERED) == asked or pasted_manifest.is_one(snapshot):
         whole = shared_answers.ask(rollout_question.QUESTION, snapshot, settings, given)
     early = whole or shared_answers.ask(_FIRST, snapshot, settings, given)
+    is_open = getattr(tab, "open", None) is not False
     with place:
         pasted_manifest.note(snapshot)
         asked_for(differs)
         box, beside = st.empty(), st.empty()
         with box.container():
-            answer(early)
-    is_open = getattr(tab, "open", None) is not False
+            answer(early, is_whole=is_open)
     with tab:
         strategies = _played(snapshot, settings, given, early) if is_open else None
     result = whole or shared_answers.ask(rollout_question.QUESTION, snapshot, settings, given)
@@ -60,10 +60,9 @@ def show(
     with place:
         if _shown(early) != _shown(result):
             with box.container():
-                answer(result)
-        if is_open:  # on the other tabs the verdict alone
-            with beside.container():
-                notes(result, snapshot, differs)
+                answer(result, is_whole=is_open)
+        with beside.container():
+            notes(result, snapshot, differs, is_whole=is_open)
     if strategies is not None:
         with strategies:
             download(snapshot, settings, result)
@@ -86,8 +85,8 @@ def _played(snapshot: Snapshot, settings: RolloutSettings, given: Inputs, early:
 
 
 @errors.part
-def notes(result: RolloutResult, snapshot: Snapshot, differs: str) -> None:
-    """What the verdict depends on."""
+def notes(result: RolloutResult, snapshot: Snapshot, differs: str, *, is_whole: bool) -> None:
+    """What the verdict depends on; `is_whole`: and what else was found."""
     rooms = [
         pasted_manifest.room(part.workload, part.room.sentence) for part in result.workloads if part.room is not None
     ]
@@ -106,7 +105,8 @@ def notes(result: RolloutResult, snapshot: Snapshot, differs: str) -> None:
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
-    findings.show([finding for finding in result.findings if finding.code not in AS_DOUBTS])
+    if is_whole:
+        findings.show([finding for finding in result.findings if finding.code not in AS_DOUBTS])
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, RolloutSettings]:
@@ -141,9 +141,11 @@ def asked_for(differs: str) -> None:
 
 
 @errors.part
-def answer(result: RolloutResult) -> None:
-    """The verdict in a sentence; the reason in full, and in Kubernetes' own words, where one asks for it."""
+def answer(result: RolloutResult, *, is_whole: bool) -> None:
+    """The verdict in a sentence; `is_whole`: the reason in full, and in Kubernetes' own words, where one asks for it."""
     reason = verdict.in_short(result.verdict, result.headline, result.sentence)
+    if not is_whole:
+        return
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     first = result.workloads[0]

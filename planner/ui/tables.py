@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from math import ceil
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
@@ -16,10 +17,8 @@ from planner.ground.table_formats import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
 from planner.ui import object_page_links
 
-T = TypeVar("T")
-
 _PAGE_PIXELS = 890  # what a window of 1,280 pixels leaves for a table
-_LINE_PIXELS, _EDGE_PIXELS, _LETTER_PIXELS = 20, 18, 7.2
+_LINE_PIXELS, _EDGE_PIXELS, _LETTER_PIXELS = 20, 26, 6.4
 _SHORT_LETTERS = 16  # a name so short stays in one line
 _MARK_PIXELS = 34  # of the boxes that select a row
 _ROW_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of `row`
@@ -68,7 +67,7 @@ def _said(value: object) -> str:
 
 
 def _pixels(texts: Iterable[str]) -> int:
-    return int(max(map(len, texts)) * _LETTER_PIXELS) + _EDGE_PIXELS
+    return ceil(max(map(len, texts)) * _LETTER_PIXELS) + _EDGE_PIXELS
 
 
 def show(

@@ -35,8 +35,10 @@ def box(title: str, text: str | Text) -> None:
 
 
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
-    """The verdict's box, and what more there is to say under it."""
-    if more := in_short(verdict, headline, sentence):
+    """The verdict of something beside the page's own: a line where it completes, else its box and what more there is to say under it."""
+    if verdict is Verdict.COMPLETES:
+        st.markdown(f":green[{GLYPH[verdict]}] {literal(as_sentence(sentence))}")
+    elif more := in_short(verdict, headline, sentence):
         st.caption(literal(more))
 
 

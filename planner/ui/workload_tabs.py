@@ -62,8 +62,9 @@ def show(snapshot: Snapshot, key: str, spot: Any, health: Any, elsewhere: Any) -
         if health.open:
             _restarts(snapshot, key)
             _memory(snapshot, key)
-            health_inputs.add_logs(snapshot)
-            health_inputs.ask_usage(snapshot)
+            with st.grid(2):
+                health_inputs.add_logs(snapshot)
+                health_inputs.ask_usage(snapshot)
     with elsewhere:
         if elsewhere.open:
             _drift(snapshot, key)
@@ -218,6 +219,7 @@ def _lines(log_lines: Sequence[LogLine], empty: str) -> None:
 
 
 _MOST_RISKS: Final = 8
+_FEW_VALUES, _VALUES_PIXELS = 5, 180  # of more values the table scrolls
 
 
 @errors.part
@@ -230,7 +232,8 @@ def memory_change(answer: MemoryWhatIf) -> None:
         verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
-    answer_view.table(memory.WHAT_IF, answer, "differences")
+    height = _VALUES_PIXELS if len(answer.differences) > _FEW_VALUES else "content"
+    answer_view.table(memory.WHAT_IF, answer, "differences", height=height)
     for title, findings_group in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
         if findings_group:
             st.caption(title)
@@ -240,18 +243,13 @@ def memory_change(answer: MemoryWhatIf) -> None:
 
 
 _MOST_EXPLAINED = 3
-_BESIDE, _MOST_SUGGESTIONS = 2, 4  # suggestions in a row, and in all: each is put to the engine
+_MOST_SUGGESTIONS = 4  # each is put to the engine
 
 
 def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
     """Columns that are the same in every row as one: the first's name → the heading, such as ``dev-0 and 41 more``."""
     groups = alike(names, lambda name: (name if name in alone else "", tuple(row[name] for row in rows)))
     return {group_names[0]: str(words.listing(group_names, most=1)) for group_names in groups}
-
-
-def _say_shown(shown: int, every: int) -> None:
-    if shown_text := shown_environments.said_of(shown, every):
-        st.caption(words.literal(f"{shown_text} The download has all of them."))
 
 
 @errors.part
@@ -277,7 +275,8 @@ def service_drift(service: ServiceDrift, *, everything: bool) -> None:
         [{"what": row["what"], **{head: row[name] for name, head in columns.items()}} for row in rows],
         names=list(columns.values()), empty="Nothing differs between these environments.",
     )  # fmt: skip
-    _say_shown(len(excerpt.environments), len(service.environments))
+    if shown_text := shown_environments.said_of(len(excerpt.environments), len(service.environments)):
+        st.caption(words.literal(f"{shown_text} The download has all of them."))
     st.caption(
         f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
     )
@@ -289,11 +288,11 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot, key: str) -> None:
     if not service.suggestions:
         st.caption("Nothing measured suggests other values.")
         return
-    card_columns = st.columns(_BESIDE, gap="small")
     own = [suggestion for suggestion in service.suggestions if suggestion.workload == key]
-    for place, suggestion in enumerate((own or service.suggestions)[:_MOST_SUGGESTIONS]):
-        with card_columns[place % _BESIDE], st.container(border=True):
-            _suggestion(suggestion, snapshot)
+    with st.grid(2, gap="small"):
+        for suggestion in (own or service.suggestions)[:_MOST_SUGGESTIONS]:
+            with st.container(border=True):
+                _suggestion(suggestion, snapshot)
 
 
 def _suggestion(suggestion: EnvironmentSuggestion, snapshot: Snapshot) -> None:
