@@ -70,7 +70,9 @@ def test_serving_asks_for_requests_not_for_jobs() -> None:
 
 def test_flex_start_that_is_cheaper_is_told() -> None:
     app = page(None, **WORKER, flex_start_usd_per_hour="0.2", part="Every way of buying")
-    ways = next(one.value for one in app.dataframe if "Cheapest" in one.value)
+    assert "Cheaper still: flex-start is expected to cost $" in said(app)
+    ways = next(one.value for one in app.dataframe if "Cheapest" in one.value).set_index("Way")
+    assert "none for up to 7 days" in ways.loc["flex-start", "Risk"]
 
 
 def test_spot_that_does_not_pay_is_said_aloud() -> None:
