@@ -13,7 +13,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.setting_declarations import setting, settings_within
-from planner.ground.words import plural
+from planner.ground.words import plural, usd
 from planner.ground.work_budget import allowed
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
@@ -83,6 +83,15 @@ def _figures(answer: WhatIfAnswer) -> list[Beside]:
     ]
 
 
+def _change(today: float | None, then: float | None) -> float | None:
+    return None if today is None or then is None else then - today
+
+
+def _written(unit: str, amount: float | None) -> str | None:
+    """An amount for people; money in whole dollars."""
+    return None if amount is None else usd(amount) if unit == USD_A_MONTH else f"{amount:,.0f}"
+
+
 def _told(step: Step) -> str:
     """What a change came to, who is held back, who finds no place."""
     drain = step.drain
@@ -100,9 +109,9 @@ _FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
     columns=(
         Column("figure", lambda of: of[0]),
         Column("unit", lambda of: of[1], heading=None),
-        Column("today", lambda of: of[2]),
-        Column("then", lambda of: of[3]),
-        Column("change", lambda of: None if of[2] is None or of[3] is None else of[3] - of[2]),
+        Column("today", lambda of: of[2], words=lambda of: _written(of[1], of[2])),
+        Column("then", lambda of: of[3], words=lambda of: _written(of[1], of[3])),
+        Column("change", lambda of: _change(*of[2:]), words=lambda of: _written(of[1], _change(*of[2:]))),
     ),
 )
 _FITS: Final[Listing[WhatIfAnswer, FitChange]] = Listing(

@@ -25,7 +25,7 @@ def test_without_a_change_the_dialog_says_how_they_are_written() -> None:
 def test_nodes_added_stand_beside_today() -> None:
     app = visit("what_if", full(), changes="add:gpu=2", limits="gpu=9")
     assert "Every change gets through" in said(app)
-    assert figures(app)["Nodes"][2] == "2"
+    assert figures(app)["nodes"][2] == "2"
     fits = table(app, "Shape").set_index("Shape")
     assert {(row.Today, row.Then) for row in fits.itertuples()} >= {(0, 2)}
 
@@ -45,8 +45,8 @@ def test_a_drain_names_budgets_and_pods_without_a_place() -> None:
 
 def test_a_cost_that_stays_is_no_change() -> None:
     app = visit("what_if", changes="drain:pool/gpu-t4")
-    assert figures(app)["Cost"] == ["$36,972", "$36,972", "$0"]
-    assert figures(app)["Nodes"][2] == "0"
+    assert figures(app)["cost"] == ["$36,972", "$36,972", "$0"]
+    assert figures(app)["nodes"][2] == "0"
     turned = next(one.value for one in app.dataframe if {"Today", "Then", "Why"} <= set(one.value.columns))
     assert list(turned["Then"]) == ["✗ Stuck"]
     assert turned["Why"].iloc[0].startswith("No node matches the new pod")

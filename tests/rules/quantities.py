@@ -13,13 +13,12 @@ NUMBER = r"(?:\\?\$)?([\d,]+(?:\.\d+)?)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """`tiles`: labels of key figures on pages that are it. `least`: places (pages, commands, exports) that must say it."""
+    """`least`: places (pages, commands, exports) that must say it."""
 
     name: str
     scope: str
     where: str
     patterns: tuple[str, ...] = ()
-    tiles: tuple[str, ...] = ()
     least: int = 2
 
 
@@ -33,19 +32,19 @@ QUANTITIES = (
             rf"{NUMBER} a month for \d[\d,]* nodes", rf"{NUMBER} a month; [$\d,]+ of it isn't requested", rf"of the {NUMBER} a month: \d", rf"add up to the bill, {NUMBER},",
             rf"; {NUMBER} a month\.$", rf"instead of {NUMBER}\.$", r"^cost_with_sustained_use,,([\d.]+),USD/month",
         ),
-        tiles=("The bill", "The bill, today"), least=8,
+        least=8,
     ),
     Quantity(
         name="idle cost",
         scope="of the bill: what no bound pod requests of its node",
         where="Now, Money, report; costs, trends",
-        patterns=(rf"a month for \d[\d,]* nodes?; {NUMBER} of it isn't requested", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), tiles=("Idle",), least=3,
+        patterns=(rf"a month for \d[\d,]* nodes?; {NUMBER} of it isn't requested", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), least=3,
     ),
     Quantity(
         name="list price",
         scope="all nodes, a month, before sustained use; said beside the bill only, and called so",
         where="Money; costs",
-        patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"), tiles=("List price",),
+        patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"),
     ),
     Quantity(
         name="workloads that would get stuck",
@@ -57,19 +56,19 @@ QUANTITIES = (
         name="workloads that can be rolled out",
         scope="each workload's own rollout with its own strategy, if it changed now and nothing else moved",
         where="Suppose all of it; plan",
-        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Can roll out now",), least=3,
+        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), least=3,
     ),
     Quantity(
         name="workloads that restart or fail to start",
         scope="of all containers, those that do so still",
         where="Restarts; restarts",
-        patterns=(r"\b([\d,]+) workloads? restarts? or fails? to start",), tiles=("Workloads in trouble",), least=3,
+        patterns=(r"\b([\d,]+) workloads? restarts? or fails? to start",), least=3,
     ),
     Quantity(
         name="GPUs that are free",
         scope="on nodes that take new pods, held by no bound pod; whatever a pod needs beside them",
         where="What fits, report; overview, capacity",
-        patterns=(r"\b([\d,]+) of [\d,]+ GPUs (?:is|are) free",), tiles=("GPUs free", "Free"), least=3,
+        patterns=(r"\b([\d,]+) of [\d,]+ GPUs (?:is|are) free",), least=3,
     ),
     Quantity(
         name="GPUs in all",
@@ -81,7 +80,7 @@ QUANTITIES = (
         name="what spot saves",
         scope="of the bill, by all moves together, expected, after interruptions and moves of the spot price",
         where="Money, report; savings",
-        patterns=(rf"Spot would save {NUMBER} of the", rf"saved by spot\s+{NUMBER}"), tiles=("Saved by spot",), least=3,
+        patterns=(rf"Spot would save {NUMBER} of the", rf"saved by spot\s+{NUMBER}"), least=3,
     ),
     Quantity(
         name="a T4 node",

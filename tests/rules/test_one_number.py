@@ -53,8 +53,8 @@ def places_of(commands: Iterable[str], visited: Iterable[str], given: Snapshot |
                 found[f"{command} -o {form}"] = printed(f"{command} -o {form} -q").replace("\\", "")
     for path in visited:
         app = visit(path or "overview", given, **(ASKED.get(path, {}) if given is None else {}))
-        tiles = "".join(f"\ntile {one.label}: {one.value}" for one in app.metric)
-        found[f"page {path}"] = said(app) + tiles
+        assert not app.metric, "what stands in a tile isn't looked at here"
+        found[f"page {path}"] = said(app)
     return found
 
 
@@ -68,8 +68,7 @@ def figures(quantity: Quantity, text: str) -> Iterator[float]:
     plain = (
         re.sub(r"\s*\n(?=[a-z$(])", " ", text) if not text.startswith("metric,") else text
     )  # lines that were wrapped
-    labels = [rf"^tile {re.escape(label)}: \$?([\d,.]+)$" for label in quantity.tiles]
-    for pattern in (*quantity.patterns, *labels):
+    for pattern in quantity.patterns:
         for version in {text, plain}:
             yield from (float(one.replace(",", "")) for one in re.findall(pattern, version, re.MULTILINE))
 
