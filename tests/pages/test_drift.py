@@ -118,7 +118,4 @@ def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkey
     assert len(app.table[0].value.columns) == 4  # what it is, and three that differ
     assert [one.proto.title for one in app.warning] == ["△ dev-00 and 18 more"]
     assert "So it is in" not in words
-    assert asked == ["Deployment/dev-07/api", "Deployment/dev-00/api"]
-    app.selectbox(key="suggested").set_value("dev-08, api").run()
-    assert "**dev-08**" in shown(app)
-    assert asked[2:] == ["Deployment/dev-08/api"]
+    assert asked[1:] == [f"Deployment/dev-0{place}/api" for place in range(4)]  # the first ones: it has none itself

@@ -38,11 +38,11 @@ def played(monkeypatch: pytest.MonkeyPatch, question: ModuleType) -> list[str]:
     """The workloads whose patches the module `question` puts to the engine from now on."""
     asked: list[str] = []
 
-    def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
+    def simulate(snapshot: Snapshot, key: str, patch: Object) -> Patched:
         asked.append(key)
         return patch_outcome.simulate_patch(snapshot, key, patch)
 
-    monkeypatch.setattr(question, "put", put)
+    monkeypatch.setattr(question, "simulate_patch", simulate)
     return asked
 
 
