@@ -89,7 +89,7 @@ def _change(today: float | None, then: float | None) -> float | None:
 
 def _written(unit: str, amount: float | None) -> str | None:
     """An amount for people; money in whole dollars."""
-    return None if amount is None else usd(amount) if unit == USD_A_MONTH else f"{amount:,.0f}"
+    return None if amount is None else usd(amount) if unit == USD_A_MONTH else f"{amount:,.0f}".replace("-", "−")
 
 
 def _told(step: Step) -> str:

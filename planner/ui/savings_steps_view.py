@@ -170,7 +170,7 @@ def moves(answer: SavingsAnswer) -> None:
 
 
 _FEW_MOVES: Final = 40
-_SHOWN: Final = ("move", "workload", "expected_usd", "fit", "pod_hours_at_risk", "nodes_freed")
+_SHOWN: Final = ("workload", "move", "expected_usd", "fit", "pod_hours_at_risk", "nodes_freed")
 
 
 def _alike(move: Move) -> Hashable:

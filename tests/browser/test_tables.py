@@ -18,7 +18,7 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
 FIRST = {  # on a phone, of the first table in sight
     "headroom?part=Node pools": ["Pool", "Nodes", "Machine"],
     "costs": ["Namespace", "Share", "$/month"],
-    "fleet_savings": ["Move", "Workload"],
+    "fleet_savings": ["Workload", "Move"],
 }
 
 

@@ -41,12 +41,6 @@ QUANTITIES = (
         patterns=(rf"a month for \d[\d,]* nodes?; {NUMBER} of it isn't requested", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), least=3,
     ),
     Quantity(
-        name="list price",
-        scope="all nodes, a month, before sustained use; said beside the bill only, and called so",
-        where="Money; costs",
-        patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"),
-    ),
-    Quantity(
         name="workloads that would get stuck",
         scope="each workload's own rollout with its own strategy, if it changed now and nothing else moved",
         where="Now, Every workload, Other clusters, report; overview, fleet, report",
