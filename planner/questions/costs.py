@@ -85,10 +85,6 @@ def _list(of: PoolCost | ClusterBill) -> float | None:
     return None if of.usd_per_month is None else of.list_usd_per_month
 
 
-def _unpriced(answer: ClusterBill) -> int:
-    return sum(len(group.nodes) for group in answer.unpriced)
-
-
 def _notes(answer: ClusterBill) -> Iterator[str]:
     for group in answer.unpriced:
         more = f" (and {len(group.nodes) - 1:,} more)" if len(group.nodes) > 1 else ""
@@ -177,7 +173,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(
         Figure("cost", _list, USD_A_MONTH),
-        Figure("nodes_without_price", _unpriced, "nodes"),
+        Figure("nodes_without_price", lambda bill: sum(len(group.nodes) for group in bill.unpriced), "nodes"),
         Figure("cost_with_sustained_use", lambda answer: answer.usd_per_month, USD_A_MONTH),
         *(Figure("idle_with_sustained_use", _idle(part), USD_A_MONTH, also={"paid_for": part}) for part in ("gpu", "cpu", "memory")),
         Figure("nodes_priced", lambda answer: len(answer.nodes), "nodes"),
