@@ -15,8 +15,7 @@ def test_the_order_and_the_sums_are_there() -> None:
     assert "On demand $35,700.02 = kept $793.38 + freed $34,906.64" in words
     moves = next(one.value for one in app.dataframe if "Move" in one.value)
     assert list(moves["Workload"][:2]) == ["Deployment/prod/llm-serve", "Deployment/dev/inference-api"]
-    bearers = next(one.value for one in app.dataframe if "Kept" in one.value)
-    assert round(bearers["Freed"].sum(), 2) == 34_906.64
+    assert not [one for one in app.dataframe if "Kept" in one.value], "who bears what is Who pays', and the terminal's"
     assert "Deployment/batch/trainer: holds no node now" in words.replace("**", "")
     assert "Prices are of 2026-07-16" in words
 
