@@ -148,7 +148,7 @@ def _cards(
             parts = [
                 f"{name}: {usd_cents(float(str(cell))) if name in money else shown(cell, unknown)}"
                 for name, cell in others
-                if cell not in (None, "")
+                if cell is not None and str(cell)
             ]
             text = f":small[{literal(' · '.join(parts))}]"
             if target is not None:
