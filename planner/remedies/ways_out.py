@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
 from planner.remedies.levers.stuck_rollout_trial import Grow, StuckRollout
-from planner.rollout.answers import Reason, Remedy, RemedyKind
+from planner.rollout.answers import GROWING_REASONS, Reason, Remedy, RemedyKind
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run
 from planner.rollout.stuck_diagnosis import Impasse
@@ -101,12 +101,12 @@ _HELD = (Reason.HOLD_AND_WAIT,)
 _SHORT = (*_HELD, Reason.INSUFFICIENT_RESOURCE)
 _Search = Callable[[StuckRollout], Iterator[Remedy]]
 # What is looked for, in this order, and for which reasons: None for all.
-_SEARCHES: tuple[tuple[frozenset[RemedyKind], _Search, tuple[Reason, ...] | None], ...] = (
+_SEARCHES: tuple[tuple[frozenset[RemedyKind], _Search, Collection[Reason] | None], ...] = (
     (frozenset({RemedyKind.WAIT}), order.ways_out, None),
     (frozenset({RemedyKind.SWITCH_STRATEGY}), strategy.ways_out, None),
     (frozenset({RemedyKind.RECREATE}), strategy.recreated, None),
     (frozenset({RemedyKind.SCALE_DOWN_FIRST}), lending.own_pods, _HELD),
-    (frozenset({RemedyKind.ADD_NODE}), nodes.ways_out, (*_SHORT, Reason.TOO_MANY_PODS)),
+    (frozenset({RemedyKind.ADD_NODE}), nodes.ways_out, GROWING_REASONS),
     (frozenset({RemedyKind.SMALLER_REQUEST}), template.smaller_request, _SHORT),
     (frozenset({RemedyKind.RAISE_QUOTA}), quota.ways_out, (Reason.QUOTA,)),
     (frozenset({RemedyKind.FREE_CAPACITY}), lending.pods_of_others, _SHORT),

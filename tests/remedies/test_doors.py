@@ -23,15 +23,17 @@ from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.questions.pool_limit_settings import PoolSettings
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.levers.nodes import MoreNodes, added
+from planner.remedies.levers.nodes import MoreNodes, added, grown_by
 from planner.remedies.pareto_plans_report import certificate
 from planner.remedies.rollout_with_remedies import rollout
-from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.prepared_change import Scenario
+from planner.rollout.answers import Reason, RemedyKind, Verdict
+from planner.rollout.prepared_change import Scenario, prepare
+from planner.rollout.run import simulate
 from planner.rollout.strategy_grid import strategy_grid
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import ZONE, Item, deployment, node, pod, pod_spec, read_items, snapshot
+from tests.builders.volumes import DRIVER, csi_driver
 from tests.capacity.test_certificate import random_case
 from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_patience
 from tests.conformance.test_certificate import stuck_cases
@@ -243,6 +245,67 @@ def test_the_place_and_the_machine_of_a_new_node_are_the_same_at_every_door(name
         title for title, _ in titles
     ]
     assert [measure.change for measure in added_nodes] == [way.change for way in ways if way.extra_nodes]
+
+
+APART_BY_NODE: dict[str, Any] = {
+    "labelSelector": {"matchLabels": {"app": "b"}},
+    "topologyKey": "kubernetes.io/hostname",
+}
+ANTI = pod_spec(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART_BY_NODE]}})
+ON_TWO_NODES = {**APART_BY_NODE, "maxSkew": 1, "minDomains": 2, "whenUnsatisfiable": "DoNotSchedule"}
+SPREAD = pod_spec(topologySpreadConstraints=[ON_TWO_NODES])
+PORT = pod_spec()
+PORT["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+CLAIM = {"storageClassName": "disk", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+EPHEMERAL = pod_spec(volumes=[{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}])
+
+
+def one_volume_a_node(*pods: str) -> Snapshot:
+    """A Deployment whose pods each bring a volume, on a node that takes one of its driver."""
+    storage_class: Item = {
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "disk"}, "provisioner": DRIVER,
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }  # fmt: skip
+    limit: Item = {
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n0"},
+        "spec": {"drivers": [{"name": DRIVER, "nodeID": "n0", "allocatable": {"count": 1}}]},
+    }  # fmt: skip
+    rolls = deployment("b", list(pods), EPHEMERAL, strategy=rolling(1, 0))
+    return snapshot(node("n0", pool="gpu"), storage_class, csi_driver(), limit, rolls)
+
+
+def beside(spec: Item, *pods: str, other: Item | None = None, **more: Any) -> Snapshot:
+    """A Deployment `b` with a surge of one on a node of pool gpu, beside another one's pod."""
+    held = deployment("other", ["n0"], other, strategy=rolling(0, 1)) if other else []
+    return snapshot(node("n0", pool="gpu", **more), held, deployment("b", list(pods), spec, strategy=rolling(1, 0)))
+
+
+GROWN: dict[str, tuple[Snapshot, Reason, int]] = {
+    "anti-affinity": (beside(ANTI, "n0"), Reason.POD_AFFINITY, 1),
+    "topology spread": (beside(SPREAD, "n0", ""), Reason.TOPOLOGY_SPREAD, 1),
+    "a host port": (beside(PORT, "", other=PORT), Reason.HOST_PORT, 2),
+    "the pods of a node": (beside(pod_spec(), "", other=pod_spec(), extra={"pods": "1"}), Reason.TOO_MANY_PODS, 2),
+    "the volumes of a node": (one_volume_a_node("n0"), Reason.VOLUME, 1),
+    "the volumes of a node, of three pods": (one_volume_a_node("n0", "", ""), Reason.VOLUME, 3),
+}
+"""Stuck for want of a node for another reason than an amount, and how many more do: the new pod of the surge has one of its own."""
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_more_nodes_are_a_way_out_wherever_a_pool_would_grow(name: str) -> None:
+    found, reason, number = GROWN[name]
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    alone = rollout(found, scenario)
+    assert (alone.verdict, alone.reason) == (Verdict.STUCK, reason)
+    assert [way.extra_nodes for way in alone.remedies if way.kind is RemedyKind.ADD_NODE] == [number]
+    doors = ask(found, "Deployment/ml/b")
+    assert doors.grown is not None
+    assert (doors.grown.verdict, doors.grown.extra_nodes) == (Verdict.NEEDS_GROWTH, number)
+    assert not list(contradictions(doors))
+    cluster = Cluster(found)
+    for more in range(number + 1):  # so many do, and no fewer
+        run = simulate(grown_by(cluster, cluster.nodes[0], more), prepare(found, scenario).revisions)
+        assert run.completed is (more == number)
 
 
 @pytest.mark.parametrize(("gpus", "like"), [((0, 2), "n1"), ((2, 0), "n0")])
