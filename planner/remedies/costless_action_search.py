@@ -20,7 +20,7 @@ from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
-from planner.remedies.levers.lending import keeps_replicas
+from planner.remedies.levers.lending import keeps_replicas, may_preempt
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
 from planner.remedies.plan_actions import (
@@ -40,6 +40,7 @@ from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.rollout_summary import OwnRollout, OwnRollouts
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import shape_of
 
 _Changed = tuple[Pair, OwnRollout]
 """maxSurge and maxUnavailable, and the state with them."""
@@ -266,8 +267,10 @@ class FreeMeasures:
             self.state.take(key, [*order[1], order_measure(key, first, self.state.share)])
 
     def _who_only_waits(self, key: str) -> list[Workload]:
-        """Others without a pod on any node, so that scaling them down for a while disturbs no pod."""
+        """Others without a pod on any node, so that scaling them down for a while disturbs no pod, and that take the place of none that
+        rolls out when they come back."""
         cluster, workloads = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
+        turns = [shape_of(cluster, workloads[turn]) for turn in (*self.state.turns, key)]
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
         others = (
             workloads[pending_key]
@@ -277,6 +280,7 @@ class FreeMeasures:
         return [
             workload for workload in others
             if workload.traits.surges_freely and keeps_replicas(cluster.snapshot, workload, 0)
+            and not may_preempt(shape_of(cluster, workload), turns)
             and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
         ]  # fmt: skip
 

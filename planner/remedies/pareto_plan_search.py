@@ -56,20 +56,23 @@ def dominates(costs: Costs, other: Costs) -> bool:
 
 def search(
     case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most,
-    does: Callable[[PlanOutcome], bool] | None = None,
+    does: Callable[[PlanOutcome], bool] | None = None, may: Callable[[PlanOutcome], bool] = lambda _: True,
 ) -> SearchOutcome:  # fmt: skip
     """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
-    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
-    looking = _PlanSearch(Player(case, knobs, book), knobs, does)
+    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`).
+    `may`: one that may not be taken counts as one that doesn't complete, and beats none."""
+    looking = _PlanSearch(Player(case, knobs, book), knobs, does, may)
     outcomes = looking.run(units)
     # The plan that cut the search short was beaten in the end: what it had kept out is looked at after all.
     is_lost = looking.anchor is not None and looking.anchor not in outcomes.best  # beaten by one that isn't looked for
-    return search(case, knobs, book, units=units) if is_lost else outcomes
+    return search(case, knobs, book, units=units, may=may) if is_lost else outcomes
 
 
 class _PlanSearch:
-    def __init__(self, player: Player, knobs: Knobs, does: Callable[[PlanOutcome], bool] | None = None) -> None:
-        self.player, self.knobs, self.does = player, knobs, does
+    def __init__(
+        self, player: Player, knobs: Knobs, does: Callable[[PlanOutcome], bool] | None, may: Callable[[PlanOutcome], bool]
+    ) -> None:  # fmt: skip
+        self.player, self.knobs, self.does, self.may = player, knobs, does, may
         self.anchor: PlanOutcome | None = None  # what does and asks least of others
         self.best: list[PlanOutcome] = []
         self.unsure: list[tuple[Costs, PlanOutcome]] = []
@@ -141,7 +144,7 @@ class _PlanSearch:
         # Remembered for `_makes_none`: a quota that lets in no new pod does so however many nodes are added or pods moved.
         if run is not None and plan == _by_itself(plan) and not plan_outcome.completes and self.player.made_none(run):
             self._none_made[plan.ways] = plan_outcome
-        is_worth = plan_outcome.completes and not self._is_beaten(plan_outcome.costs)
+        is_worth = plan_outcome.completes and not self._is_beaten(plan_outcome.costs) and self.may(plan_outcome)
         # Other placements are drawn only for a plan that would be kept: most plans are beaten, and a draw costs as much as the play.
         plan_outcome = self.player.confirmed(plan_outcome) if is_worth else plan_outcome
         if run is not None and self.knobs.quota and not plan.quota:

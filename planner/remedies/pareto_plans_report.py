@@ -250,10 +250,10 @@ class _Writer:
     def _said_of_lender(self, outcome: PlanOutcome, lender: Lender, replicas_left: int) -> Iterator[str]:
         workload = lender.workload
         name = f"{workload.namespace}/{workload.name}"
-        if not lender.bound:
-            yield f"{name} only waits today"
-        elif not outcome.gives_back(lender, replicas_left):
+        if not outcome.gives_back(lender, replicas_left):
             yield f"{name} stays so until there is other room"
+        elif not lender.bound:
+            yield f"{name} only waits today"
         if lending.may_be_moved(self.case.cluster.snapshot, workload, replicas_left):
             yield f"{name}'s autoscaler may scale it back meanwhile"
 

@@ -58,10 +58,9 @@ def unbeaten_plans(
     try:
         can = is_small or _does_with_all(case, case_knobs)
         units = limits.SEARCH_UNITS.most if is_small else limits.PLAN_UNITS.most
-        best = search(case, case_knobs, units=units, does=lambda plan: is_fair(plan) and does(plan)).best if can else ()
+        plans = search(case, case_knobs, units=units, does=does, may=is_fair).best if can else ()
     except HeadroomError:
         return ()
-    plans = tuple(filter(is_fair, best))
     if cache_key is not None and not plans:
         in_vain.add(cache_key)
     return plans

@@ -33,14 +33,16 @@ MOST_NODES = 1  # of a pool, so that trying all doesn't take long
 PLAYED = ALL - {Lever.MOVES, Lever.ORDER}
 
 
-def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED, key: str = WORKER) -> tuple[PlanCase, Knobs]:
+def asked(
+    found: Snapshot, levers: frozenset[Lever] = PLAYED, key: str = WORKER, most_nodes: int = MOST_NODES
+) -> tuple[PlanCase, Knobs]:
     prepared = prepare(found, Scenario(changes=(WorkloadChange(workload=key),)))
     cluster = compiled(prepared.snapshot)
     run = simulate(cluster, prepared.revisions)
     case = PlanCase(cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run)
     lacking = () if run.completed else explain(run, prepared.revisions[0]).lacking
     known = knobs(case, levers, (), lacking)
-    return case, replace(known, pools=tuple(replace(one, most=min(one.most, MOST_NODES)) for one in known.pools))
+    return case, replace(known, pools=tuple(replace(one, most=min(one.most, most_nodes)) for one in known.pools))
 
 
 def of(*items: Item | list[Item], levers: frozenset[Lever] = ALL) -> Certificate:

@@ -179,6 +179,42 @@ def test_what_an_operator_made_lends_at_no_door(is_owned: bool) -> None:
     assert bool(certificate(found, scenario, {Lever.LEND}).plans) is not is_owned
 
 
+def classed(name: str, value: int, **more: str) -> tuple[Item, Item]:
+    """A priority class, and a pod with a GPU in it."""
+    of = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+    return {**of, **more}, pod_spec(gpus=1, priorityClassName=name, priority=value, **more)
+
+
+@pytest.mark.parametrize(
+    ("then", "policy", "is_given_back"),
+    [(0, "PreemptLowerPriority", False), (0, "Never", True), (50, "PreemptLowerPriority", True)],
+)
+def test_what_would_preempt_the_new_pod_is_not_given_back(then: int, policy: str, is_given_back: bool) -> None:
+    """`pkg/scheduler/framework/preemption`: a pod that only waited while it was lent comes back, and takes the place of a lower one."""
+    (high, before), (low, _) = classed("high", 100), classed("low", then)
+    middle, asks = classed("middle", 50, preemptionPolicy=policy)
+    nodes = [node(f"n{number}", pool="gpu", gpus=1) for number in range(2)]
+    found = snapshot(
+        high,
+        low,
+        middle,
+        nodes,
+        worker("n0", surge=0, unavailable=1, spec=before),
+        deployment("other", ["n1", ""], asks),
+    )
+    patch = json.dumps({"spec": {"template": {"spec": {"priorityClassName": "low", "priority": None}}}})
+    lent = by_kind(ask(found, patch=patch))[RemedyKind.FREE_CAPACITY]
+    assert (
+        str(lent.title)
+        == f"One pod of ml/other fewer {'while rolling out' if is_given_back else 'until there is other room'}"
+    )
+    back = "Scale ml/other back to 2"
+    assert (back in [step.what for step in lent.steps]) is is_given_back
+    changed = Scenario(changes=(WorkloadChange(workload=WORKER, patch=patch),))
+    (plan,) = certificate(found, changed, {Lever.LEND}).plans
+    assert (back in [step.what for step in plan.steps]) is is_given_back
+
+
 def test_no_way_out_scales_what_an_autoscaler_scales_back_at_once() -> None:
     other = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
     waits = worker("", surge=0, unavailable=1)

@@ -126,8 +126,16 @@ def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
 def is_given_back(run: Run, lender: Lender, replicas_left: int) -> bool:
     """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
     own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
-    number = lender.disturbed(replicas_left)
-    return not number or has_room(run, shape_of(run.simulation.cluster, lender.workload), number)
+    workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
+    # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
+    may_preempt_new = may_preempt(shape, run.new_shapes.values())
+    number = workload.replicas - replicas_left if may_preempt_new else lender.disturbed(replicas_left)
+    return not number or has_room(run, shape, number)
+
+
+def may_preempt(shape: Shape, others: Iterable[Shape]) -> bool:
+    """Whether a pod that waits may take the place of one of these, since its priority is higher (`pkg/scheduler/framework/preemption`)."""
+    return shape.may_preempt and any(other.priority < shape.priority for other in others)
 
 
 # ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -240,15 +248,17 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
         return
     run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))
     if run is not None and all(_comes_to_rest(case, rival, 0) for rival in others):
+        lent = [Lender(workload=rival, replicas=(0,), bound=_bound(case.cluster, rival)) for rival in others]
+        is_lent = all(is_given_back(run, lender, 0) for lender in lent)
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         rivals_text = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
             replace(position_of(workload, ONE_BY_ONE), kind=RemedyKind.FREE_CAPACITY, change=""),
             f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod",
             run,
-            title=f"{ONE_BY_ONE.title}, with {rivals_text} at 0 replicas meanwhile",
+            title=f"{ONE_BY_ONE.title}, with {rivals_text} at 0 replicas {'meanwhile' if is_lent else 'until there is other room'}",
             first=tuple(scale(rival, 0) for rival in others),
-            last=tuple(map(scale_back, others)),
-            disturbs=sum(_bound(case.cluster, other) for other in others),
+            last=tuple(map(scale_back, others)) if is_lent else (),
+            disturbs=sum(lender.bound for lender in lent),
             lenders=len(others),
         )
