@@ -204,10 +204,20 @@ def _timeout(seconds: float) -> str:
 def chain(shell_commands: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequence[str] = ()) -> str:
     """Commands in one line, each run where the one before succeeded. Whatever becomes of them, those of `always` run; those
     of `on_failure` where one failed."""
-    line = " && ".join(shell_commands)
+    if len(shell_commands) + len(always) + len(on_failure) < 2:
+        return "".join((*shell_commands, *always, *on_failure))
+    line = " && ".join(map(_before_others, shell_commands))
     if always:
-        return f"{line}; {' && '.join(always)}"
-    return f"{line} || {{ {'; '.join(on_failure)}; false; }}" if on_failure else line
+        return f"{line}; {' && '.join(map(_before_others, always))}"
+    return f"{line} || {{ {'; '.join(map(_before_others, on_failure))}; false; }}" if on_failure else line
+
+
+def _before_others(text: str) -> str:
+    """A command with which a line can go on: a comment would swallow the rest of it. What is done by hand is waited for, as in a script."""
+    if text.startswith("#"):
+        wish = command("echo", f"By hand: {text.lstrip('# ')}. Enter goes on.")
+        return f"{{ {wish}; read -r _; }}"
+    return f"{{ {text}\n}}" if "  # " in text else text
 
 
 def comment(text: str) -> str:

@@ -99,7 +99,7 @@ def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, i
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
     measure = Measure(
         kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(), change=quota.as_change(space, hard),
-        command=" && ".join(step.commands), undo=" && ".join(step.undo),
+        command=shell_commands.chain(step.commands), undo=shell_commands.chain(step.undo),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, quotas={(space, name, key): amount for name, key, amount in hard})
 
@@ -117,8 +117,8 @@ def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], wai
     names = listing([short_name(lender_key) for lender_key in whose], None)
     what = f"while {names} {plural(len(whose), 'rolls', 'roll')} out: {listing(parts, None)}"
     return Measure(
-        kind=MeasureKind.LEND, what=Text(what), workload=whose[-1], command=" && ".join(commands_),
-        undo=" && ".join(undo), makes=(),
+        kind=MeasureKind.LEND, what=Text(what), workload=whose[-1], command=shell_commands.chain(commands_),
+        undo=shell_commands.chain(undo), makes=(),
     )  # fmt: skip
 
 

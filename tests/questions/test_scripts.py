@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.shell_commands import chain, comment, remark
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
 from planner.remedies import rollout_with_remedies
@@ -30,7 +31,9 @@ def asked(**change: object) -> tuple[str, int]:
     return script(title, steps, source="demo"), len(steps)
 
 
-def run(folder: Path, text: str, *arguments: str, kubectl: str = "", **env: str) -> tuple[int, list[str], str]:
+def run(
+    folder: Path, text: str, *arguments: str, kubectl: str = "", typed: str = "", **env: str
+) -> tuple[int, list[str], str]:
     """Exit status, what kubectl was called with, and what was said on standard error."""
     note = folder / "note"
     note.unlink(missing_ok=True)
@@ -39,7 +42,7 @@ def run(folder: Path, text: str, *arguments: str, kubectl: str = "", **env: str)
     (folder / "way-out.sh").write_text(text)
     done = subprocess.run(
         ["sh", "way-out.sh", *arguments], check=False, cwd=folder, capture_output=True, text=True, timeout=60,
-        stdin=subprocess.DEVNULL, env={"PATH": f"{folder}:{os.environ['PATH']}", **env},
+        input=typed, env={"PATH": f"{folder}:{os.environ['PATH']}", **env},
     )  # fmt: skip
     return done.returncode, note.read_text().splitlines() if note.exists() else [], done.stderr
 
@@ -116,6 +119,23 @@ def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None
         _, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 1;; esac')
         assert failing in calls[-2]
         assert calls[-1] == "scale deployment/llm-canary -n llm-lab --replicas=1"
+
+
+@pytest.mark.parametrize("typed", ["\n", ""])
+def test_a_comment_in_a_chain_swallows_nothing(tmp_path: Path, typed: str) -> None:
+    """What is done by hand is waited for; where nobody says that it is done, the chain ends there, and what was lent is given back."""
+    noted = f"kubectl get b{comment('its note')}"
+    texts = ["kubectl get a", noted, remark("get n0's kubelet to answer again"), "kubectl get c"]
+    chains = (
+        chain(texts), chain(texts, always=["kubectl get back", remark("by hand too")]), chain(texts, on_failure=[noted, "kubectl get back"]),
+    )  # fmt: skip
+    each = [f"get {name}" for name in ("abc" if typed else "ab")]
+    status, calls, _ = run(tmp_path, chains[0], typed=typed)
+    assert (status == 0, calls) == (bool(typed), each)
+    assert run(tmp_path, chains[1], typed=typed * 2)[1] == [*each, "get back"]
+    status, calls, _ = run(tmp_path, chains[2], typed=typed)
+    assert (status == 0, calls) == (bool(typed), each if typed else [*each, "get b", "get back"])
+    assert chain([noted]) == noted
 
 
 @pytest.mark.parametrize("place", range(2))

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.change import document_of
+from planner.inventory.change import WorkloadChange, document_of
 from planner.kubernetes.object_records import Strategy
 from planner.kubernetes.strategic_merge_patch import merge
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import strategy
 from planner.remedies.levers.user_change_steps import patched
 from planner.remedies.plan_actions import strategy_measure
-from planner.rollout.answers import rolling
+from planner.remedies.rollout_with_remedies import rollout
+from planner.rollout.answers import RemedyKind, rolling
+from planner.rollout.prepared_change import Scenario
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, stateful_set
@@ -93,6 +95,22 @@ def test_every_strategy_of_the_lever_is_taken_and_given_back(kind: str, today: d
         step = patched(workload, way.title, way.patch)
         to = way.patch["spec"][workload.traits.strategy_field]["type"]
         goes_and_comes_back(items, key, step.commands[0], step.undo[0], workload.traits.strategy_field, to)
+
+
+def test_a_patch_that_takes_nothing_of_todays_is_not_taken_back() -> None:
+    """The change rolls where today's Recreate does: keeping that is the way out, and an empty patch would give nothing back."""
+    held = deployment("worker", ["n0"], pod_spec(gpus=1), strategy=RECREATE)
+    asked = snapshot(node("n0", gpus=1), held)
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    patch = json.dumps({"spec": {"strategy": strategy, "template": {"metadata": {"labels": {"new": "yes"}}}}})
+    found = rollout(asked, Scenario(changes=(WorkloadChange(workload=WORKER, patch=patch),)))
+    (way,) = (one for one in found.remedies if one.kind is RemedyKind.RECREATE)
+    (own, change) = way.steps
+    assert (own.commands, own.undo) == (
+        patched(asked.workload(WORKER), "", {"spec": {"strategy": {**RECREATE, "rollingUpdate": None}}}).commands,
+        (),
+    )
+    assert change.undo
 
 
 def test_a_strategy_that_keeps_rolling_update_is_seen() -> None:

@@ -173,9 +173,11 @@ def patched(before: Workload | None, title: str, patch: Object) -> Step:
     if before is None:  # there is nothing to patch yet
         wanted = shell_commands.remark(f"write it into {MANIFEST}: {json.dumps(patch)}")
         return Step(what=title, commands=(wanted,))
+    # Where only the user's change would set something else, nothing of today's is taken, and an empty patch gives nothing back.
+    back = taken_back(before, patch)
     return Step(
-        what=title, commands=(shell_commands.patch(before.key, patch),), undo=(shell_commands.patch(before.key, taken_back(before, patch)),),
-        target=before.key, before=json.dumps(taken_back(before, patch)), after=json.dumps(patch),
+        what=title, commands=(shell_commands.patch(before.key, patch),), undo=(shell_commands.patch(before.key, back),) if back else (),
+        target=before.key, before=json.dumps(back), after=json.dumps(patch),
     )  # fmt: skip
 
 
