@@ -16,6 +16,7 @@ from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Plan
 from planner.remedies.player import Costs, PlanOutcome, Player
 from planner.remedies.random_draw_checks import PlanCase
+from planner.remedies.ranking import WayCost
 
 
 class SearchOutcome(Record):
@@ -87,7 +88,7 @@ class _PlanSearch:
                 self._walk()
         except TooLargeError:
             is_whole = False
-        best = sorted(self.best, key=_ease)
+        best = sorted(self.best, key=self._rank)
         proven = [outcome.costs for outcome in best if outcome.is_proven]
         unsure = [plan for bound, plan in self.unsure if not any(dominates(costs, bound) for costs in proven)]
         return SearchOutcome(
@@ -180,6 +181,14 @@ class _PlanSearch:
             self.unsure.append((self.player.bound(plan), replace(by_itself, plan=plan, run=None)))
         return True
 
+    def _rank(self, outcome: PlanOutcome) -> tuple[float, ...]:
+        wanted = sum(revision.after.pods_wanted for revision in self.player.case.revisions)
+        cost = WayCost(
+            usd=outcome.usd, nodes=sum(outcome.plan.nodes), short=max(0, wanted - sum(outcome.lowest)), is_down=outcome.down_seconds > 0,
+            left=outcome.left, given_up=outcome.disturbed,
+        )  # fmt: skip
+        return (*cost.rank, outcome.seconds, *outcome.costs)
+
     def _is_beaten(self, costs: Costs) -> bool:
         return any(dominates(outcome.costs, costs) for outcome in self.best)
 
@@ -187,10 +196,3 @@ class _PlanSearch:
 def _by_itself(plan: Plan) -> Plan:
     """The changes' own ways, and nothing around them."""
     return Plan(ways=plan.ways, lent=(0,) * len(plan.lent), nodes=(0,) * len(plan.nodes))
-
-
-def _ease(outcome: PlanOutcome) -> tuple[float, ...]:
-    """What is easiest to agree to first: no money, no other workload disturbed, no downtime."""
-    money = float(sum(outcome.plan.nodes)) if outcome.usd is None else outcome.usd
-    lowest = (-number for number in outcome.lowest)
-    return (money, outcome.disturbed, outcome.left, outcome.down_seconds > 0, *lowest, outcome.seconds, *outcome.costs)

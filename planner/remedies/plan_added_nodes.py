@@ -22,6 +22,7 @@ from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import nodes
 from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.plan_actions import Change, Measure, MeasureKind, with_all
+from planner.remedies.ranking import WayCost
 from planner.remedies.readiness_plan_state import PlanState
 from planner.rollout.answers import RemedyKind
 
@@ -45,9 +46,9 @@ class _Offer(Record):
         return None if price is None else price.usd_per_month
 
     @property
-    def rank(self) -> tuple[bool, float, int, bool]:
-        """The cheapest first, then the fewest."""
-        return (self.usd_per_month is None, self.usd_per_month or 0.0, self.number, bool(self.changes))
+    def rank(self) -> tuple[float, ...]:
+        """The cheapest first, then the fewest, then those beside which nothing else is done. What others lend counts where it is asked for."""
+        return WayCost(usd=self.usd_per_month, nodes=self.number, short=bool(self.changes)).rank
 
 
 class SpareNodes:

@@ -134,8 +134,8 @@ def rollout(
             cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed, reached=reached,
             arrival=how.arrival_seconds,
         )  # fmt: skip
-        sorted_ways = (with_price(prepared.snapshot, book, remedy) for remedy in sorted(ways, key=preference))
-        remedies = [within_limit(remedy, pools, cluster) for remedy in sorted_ways]
+        priced_ways = (with_price(prepared.snapshot, book, way) for way in ways)
+        remedies = [within_limit(way, pools, cluster) for way in sorted(priced_ways, key=preference)]
         doubts += [_doubt_of_limits(reached)] if reached else []
     cures = tuple(_as_cure(remedy) for remedy in remedies if remedy.kind in VOLUME_CURES)
     evicting = next((p for p in parts if p.verdict is Verdict.EVICTIONS_BY_QUEUE), None)

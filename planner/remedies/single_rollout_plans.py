@@ -29,7 +29,7 @@ def unbeaten_plans(
     cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
     pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[PlanOutcome], bool] = lambda _: False,
 ) -> tuple[PlanOutcome, ...]:  # fmt: skip
-    """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one. Of
+    """The plans that make a rollout go that is stuck and that nothing beats, those that cost least first (`WayCost.rank`); () without one. Of
     those that disturb more than one that `does` not all.
 
     Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does, and all pods get the

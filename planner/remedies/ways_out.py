@@ -8,6 +8,7 @@ from typing import Final
 from planner.remedies import limits
 from planner.remedies.levers import lending, nodes, order, pods, quota, strategy, template
 from planner.remedies.levers.stuck_rollout_trial import Grow, StuckRollout
+from planner.remedies.ranking import WayCost
 from planner.rollout.answers import GROWING_REASONS, Reason, Remedy, RemedyKind
 from planner.rollout.pod_durations import PodTimes
 from planner.rollout.run import Revision, Run
@@ -55,20 +56,18 @@ def find_remedies(
             yield remedy
 
 
-def preference(remedy: Remedy) -> tuple[int, bool, int, int, int, float]:
-    """The order of ways out: what keeps all pods Ready for no money first; then what costs availability or money, no money first, most
-    Ready first; last what ends pods of others, the fewest first."""
-    is_free = not remedy.extra_nodes and remedy.lowest_ready >= remedy.replicas
-    asks_many = remedy.lenders > limits.LENDERS_ALONE.most
-    group = 0 if remedy.kind is RemedyKind.WAIT else 3 if remedy.disturbs or asks_many else 1 if is_free else 2
-    return (
-        group,
-        bool(remedy.extra_nodes),
-        remedy.disturbs + remedy.lenders * asks_many,
-        -remedy.lowest_ready,
-        _PREFERRED.index(remedy.kind),
-        remedy.seconds,
-    )
+def preference(remedy: Remedy) -> tuple[float, ...]:
+    """The order of ways out, once they have prices: by what they cost; of equals what is simplest to do and to undo, and then what is done
+    soonest."""
+    month, once = remedy.usd_per_month, remedy.usd_per_rollout
+    usd = None if month is None else (month if remedy.is_kept else 0.0) + (once or 0.0)
+    # To wait for others changes nothing: it keeps what today's strategy keeps.
+    short = 0 if remedy.kind is RemedyKind.WAIT else max(0, remedy.replicas - remedy.lowest_ready)
+    asked = remedy.lenders if remedy.lenders > limits.LENDERS_ALONE.most else 0
+    cost = WayCost(
+        usd=usd, nodes=remedy.extra_nodes, short=short, is_down=0 < short == remedy.replicas, given_up=remedy.disturbs + asked
+    )  # fmt: skip
+    return (*cost.rank, _PREFERRED.index(remedy.kind), remedy.seconds)
 
 
 VOLUME_CURES: Final = frozenset(
@@ -81,7 +80,7 @@ _LEAVES_IT: Final = frozenset(
 )  # fmt: skip
 """Those that set nothing on the workload itself: what another object made is set back by that one's controller."""
 
-# Among equals in availability: what is simplest to do and to undo.
+# Among equals in cost: what is simplest to do and to undo.
 _PREFERRED = (
     RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.DELETE_PODS, RemedyKind.FIX_SELECTOR, RemedyKind.SAME_NODE,
     RemedyKind.NODE_BACK, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST,
