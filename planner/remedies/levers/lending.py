@@ -146,29 +146,18 @@ def own_pods(case: StuckRollout) -> Iterator[Remedy]:
     of lower priority are pushed out again by pods that may.
     """
     workload, before, shape = case.workload, case.revision.before, case.shape
-    if (
-        before is None
-        or shape is None
-        or before.replicas != workload.replicas
-        or not (workload.traits.surges_freely and workload.replicas > 1)
-    ):
+    way = next(ways(case.cluster, case.revision, [], is_alone=True), None)
+    if way is None or way.replicas is None or before is None or shape is None:
         return
-    least = shape.priority if shape.may_preempt else None
+    fewer, least = way.replicas, shape.priority if shape.may_preempt else None
     if rivals(case.run, workload.key, shape, least_priority=least):
         return
-    fewer = workload.replicas - 1
-    run = (
-        case.attempt(replace(workload, replicas=fewer))
-        if keeps_replicas(case.cluster.snapshot, workload, fewer)
-        else None
-    )
-    if run is None or not has_room(run, shape, 1):  # for the one that comes back
+    run = case.attempt(way.changed(workload))
+    if run is None or not has_room(run, shape, workload.replicas - fewer):  # for those that come back
         return
     if _comes_to_rest(case, before, fewer):
         yield case.remedy(
-            LeverPosition(
-                kind=RemedyKind.SCALE_DOWN_FIRST, title=f"Scale to {fewer} first, and back afterwards", replicas=fewer
-            ),
+            replace(way, kind=RemedyKind.SCALE_DOWN_FIRST, title=f"Scale to {fewer} first, and back afterwards"),
             f"{fewer} of {workload.replicas} pods during the rollout, {case.at_worst(run)}{_autoscaled(case, workload, fewer)}",
             run,
             last_seconds=case.pod_times.startup_seconds,

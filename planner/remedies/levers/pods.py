@@ -47,7 +47,7 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
         kind=RemedyKind.DELETE_PODS, title=what, happenings=(event,), then=Step(what=what, commands=(deleted,)),
         costs=f"{plural(len(names), 'it is', 'they are')} not Ready today; {{}}",
     )  # fmt: skip
-    yield from filter(None, [case.in_way(way)])
+    yield from case.first_of([way])
 
 
 def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:

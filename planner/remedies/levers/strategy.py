@@ -6,7 +6,6 @@ How far it goes: every value of maxSurge and maxUnavailable up to `limits.STRATE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from math import ceil
 from typing import Any, Final
 
@@ -60,9 +59,7 @@ def recreated(case: StuckRollout) -> Iterator[Remedy]:
 
 
 def _first_of(case: StuckRollout, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
-    """The first of other strategies that completes."""
-    remedies = (case.in_way(replace(position_of(case.workload, way), kind=kind)) for way in ways)
-    yield from islice(filter(None, remedies), 1)
+    return case.first_of(replace(position_of(case.workload, way), kind=kind) for way in ways)
 
 
 def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from planner.capacity.scale_up_simulation import waiting_shape
@@ -137,6 +138,10 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         if run is None:
             return None
         return self.remedy(way, way.costs.format(self.at_worst(run)) or self.availability(run), run)
+
+    def first_of(self, ways: Iterable[LeverPosition]) -> Iterator[Remedy]:
+        """The first of them that completes."""
+        yield from islice(filter(None, map(self.in_way, ways)), 1)
 
     def remedy(
         self, way: LeverPosition, sentence: str, run: Run, *, title: str = "", step: Step | None = None, first: tuple[Step, ...] = (),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
         template=replace(template, spec=_asking(template.spec, name, free)), patch=in_template({"containers": [container]}),
         costs="{}; only if the program can live with it",
     )  # fmt: skip
-    yield from filter(None, [case.in_way(way)])
+    yield from case.first_of([way])
 
 
 def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
@@ -71,7 +70,7 @@ def other_selector(case: StuckRollout) -> Iterator[Remedy]:
         )
         for key in selector
     )  # fmt: skip
-    yield from islice(filter(None, map(case.in_way, ways_out)), 1)
+    yield from case.first_of(ways_out)
 
 
 def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
