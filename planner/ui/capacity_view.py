@@ -12,6 +12,7 @@ from planner.capacity.capacity_answer import CapacityAnswer
 from planner.capacity.display_filter import ALL, Selection
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit
+from planner.capacity.node_for_pending_pods import PendingNode, pending_nodes
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.figures import seat_map
 from planner.ground import words
@@ -24,7 +25,6 @@ from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, seats
 from planner.questions.capacity import CapacitySettings
 from planner.remedies.make_room import MadeRoom
-from planner.remedies.node_for_pending_pods import PendingNode, pending_nodes
 from planner.ui import (
     answer_view,
     as_if,

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.display_filter import Selection
+from planner.capacity.node_for_pending_pods import pending_node
 from planner.capacity.rollout_readiness import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import review_first_page
@@ -27,7 +28,6 @@ from planner.questions.plan import PlanSettings
 from planner.questions.question import Inputs
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
-from planner.remedies.node_for_pending_pods import pending_node
 from planner.remedies.plan_actions import Measure, MeasureKind, price_of
 from planner.remedies.readiness_planner import PlanAnswer
 from planner.rollout import recording_agreement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.hypothetical_node_groups import growable_pools
+from planner.capacity.node_for_pending_pods import pending_node
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -15,7 +16,6 @@ from planner.questions.question import NOTHING
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
 from planner.remedies.lever_ranges import Lever
-from planner.remedies.node_for_pending_pods import pending_node
 from planner.remedies.pareto_plans_report import certificate
 from planner.remedies.plan_actions import MeasureKind
 from planner.remedies.rollout_with_remedies import rollout

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.change_comparison import changed
+from planner.capacity.node_for_pending_pods import pending_node
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions.costs import CostsSettings
 from planner.questions.costs import answer as bill
 from planner.questions.question import Inputs
-from planner.remedies.node_for_pending_pods import pending_node
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import deployment, node, pod_spec, snapshot
