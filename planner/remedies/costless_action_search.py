@@ -249,7 +249,7 @@ class FreeMeasures:
         own = [None, *self.strategies_that_wait(key)]
         changes = [[change for change in pair if change] for pair in product((None, loan) if idle else (None,), own)]
         thens = [with_all(world, change_set) for change_set in changes]
-        ways = [(then.revision(key), then.lent(key)) for then in thens]
+        ways = [in_turn.RolloutTurn(revision=then.revision(key), lent=then.lent(key)) for then in thens]
         before, others = ([*map(world.revision, keys)] for keys in (self.state.turns, self.state.others_ready()))
         with part():
             order = in_turn.first_turns(world.cluster, before, others, ways, self.state.share)

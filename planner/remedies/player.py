@@ -27,7 +27,7 @@ from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.random_draw_checks import PlanCase, other_draws, placements, preempted_of_others
-from planner.rollout.in_flight import in_flight
+from planner.rollout.in_flight import is_midway
 from planner.rollout.pod_durations import seconds_at
 from planner.rollout.race_doubts import on_other_clocks, racing_autoscalers
 from planner.rollout.room_when_empty import RoomWhenEmpty, has_room, kept_nodes
@@ -324,18 +324,13 @@ class Player:
     def _revisions(self, plan: Plan) -> list[Revision]:
         ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
         revisions = [way.revised(revision) for revision, way in ways]
-        order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
+        order, keys = self.knobs.orders[plan.order], [revision.after.key for revision in revisions]
+        waits = any(plan.lent) and not is_midway(self.case.cluster, keys)
         waits = waits if order else order is None or (waits and len(revisions) == 1)
         return [
             replace(revision, after_seconds=WHEN_AT_REST) if waits or (order and turn) else revision
             for turn, revision in enumerate(revisions[place] for place in order or range(len(revisions)))
         ]
-
-    @cached_property
-    def _is_midway(self) -> bool:
-        """Whether a change meets its own workload in flight: what a later one begins with isn't known."""
-        flying = {flight.key for flight in in_flight(self.case.cluster)}
-        return any(r.after.key in flying for r in self.case.revisions)
 
     def _times(self, plan: Plan, run: Run) -> tuple[tuple[int, ...], float, float]:
         """Of each change its lowest Ready; seconds until all are complete, and how many of them some has no pod Ready."""

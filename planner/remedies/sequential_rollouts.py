@@ -26,8 +26,12 @@ from planner.rollout.tie_break_sensitivity import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, shape_of
 
-Way = tuple[Revision, tuple[Revision, ...]]
-"""A rollout, with those that are scaled before the first of all."""
+
+class RolloutTurn(Record, eq=False):
+    """A rollout in its turn. `lent`: workloads of others that are scaled down for it, and back afterwards."""
+
+    revision: Revision
+    lent: tuple[Revision, ...] = ()
 
 
 def simulated_order(
@@ -54,18 +58,18 @@ def _in_sequence(cluster: Cluster, revisions: Sequence[Revision], scaled: Sequen
 
 
 def first_turns(
-    cluster: Cluster, before: Sequence[Revision], others: Iterable[Revision], ways: Sequence[Way], share: float
-) -> tuple[tuple[Revision, ...], Way] | None:
-    """Who of `others` comes before one rollout, after those `before`, so that it goes in one of its `ways`: as few as do; and the way."""
-    if not (shape := _shape_with_room(cluster, ways[0][0])):
+    cluster: Cluster, before: Sequence[Revision], others: Iterable[Revision], ways: Sequence[RolloutTurn], share: float
+) -> tuple[tuple[Revision, ...], RolloutTurn] | None:
+    """Who of `others` comes before one rollout, after those `before`, so that it goes in one of its `ways`: as few as do; and the way. Who
+    lends to it is scaled before the first of all."""
+    if not (shape := _shape_with_room(cluster, ways[0].revision)):
         return None
     near = list(_near(cluster, others, shape))
     for number in range(0 if before else 1, limits.BEFORE.most + 1):
         for turns in permutations(near, number):
             for way in ways:
-                revision, scaled = way
                 try:
-                    if simulated_order(cluster, (*before, *turns, revision), share, scaled) is not None:
+                    if simulated_order(cluster, (*before, *turns, way.revision), share, way.lent) is not None:
                         return turns, way
                 except HeadroomError:
                     return None
@@ -97,13 +101,6 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
 
 
 # ── the order of a plan ──────────────────────────────────────────────────────────────────────────────────────────────
-class RolloutTurn(Record, eq=False):
-    """A rollout in its turn. `lent`: workloads of others that are scaled down for it, and back afterwards."""
-
-    revision: Revision
-    lent: tuple[Revision, ...] = ()
-
-
 class PlayedOrder(Record, eq=False):
     """An order in which each rollout completes with its share Ready after those before it (`is_played`), or the order that was asked
     for: then `why` says that each completes by itself, and why no more is known."""

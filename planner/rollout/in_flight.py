@@ -13,7 +13,7 @@ Sources: kubernetes `pkg/controller/deployment/sync.go` `isScalingEvent`, `getNe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -156,6 +156,11 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         and settled_replicas(snapshot, scalable_workload) != scalable_workload.replicas
     ]
     return tuple(flight for flight in flights if flight is not None)
+
+
+def is_midway(cluster: Cluster, keys: Collection[str]) -> bool:
+    """Whether one of these workloads is in flight itself: what a later change of it begins with isn't known."""
+    return any(flight.key in keys for flight in in_flight(cluster))
 
 
 @once_at_any_size

@@ -13,7 +13,7 @@ from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import PATIENCE, SCALE_SECONDS
 from planner.rollout.answers import Remedy, RemedyKind, Step
-from planner.rollout.in_flight import in_flight
+from planner.rollout.in_flight import is_midway
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.scheduling.cluster import Cluster
@@ -23,7 +23,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
     flying = [flight.key for flight in case.run.others if flight.is_rolling]
     # A change of a workload in flight replaces that very rollout: there is nothing to wait for.
-    if not flying or case.cluster.later or any(flight.key == case.workload.key for flight in in_flight(case.cluster)):
+    if not flying or case.cluster.later or is_midway(case.cluster, [case.workload.key]):
         return
     run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
     if run is None:
@@ -50,8 +50,7 @@ def orders(cluster: Cluster, revisions: Sequence[Revision], run: Run, cut: list[
         yield from permutations(range(number))
     elif number > 1:
         cut.append(limits.ORDERED.reached(number=number))
-    own, flying = {r.after.key for r in revisions}, {flight.key for flight in in_flight(cluster)}
-    if not own & flying and any(flight.is_rolling for flight in run.others):
+    if any(flight.is_rolling for flight in run.others) and not is_midway(cluster, [r.after.key for r in revisions]):
         yield None
 
 

@@ -26,7 +26,7 @@ from planner.remedies.levers.user_change_steps import (
 )
 from planner.remedies.random_draw_checks import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.answers import Remedy, Step
-from planner.rollout.in_flight import in_flight, perhaps_in_flight
+from planner.rollout.in_flight import is_midway, perhaps_in_flight
 from planner.rollout.pod_durations import PodTimes, seconds_at
 from planner.rollout.room_when_empty import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -112,9 +112,8 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         self, lent: Sequence[Revision], revisions: Sequence[Revision] | None = None, *, draws: bool = True
     ) -> Run | None:
         """The run in which others are scaled first and the changes come once they are at rest, as the printed steps wait for them."""
-        own = {flight.key for flight in in_flight(self.cluster)}
         later = self.revisions if revisions is None else revisions
-        if len(later) == 1 and self.workload.key not in own:
+        if len(later) == 1 and not is_midway(self.cluster, [self.workload.key]):
             later = [replace(rollout, after_seconds=WHEN_AT_REST) for rollout in later]
         return self.played([*lent, *later], draws=draws)
 
