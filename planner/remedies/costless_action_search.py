@@ -340,7 +340,7 @@ class FreeMeasures:
             return
         before, own_place = self.state.so_far(), len(self.state.taken)
         ready = {key for key in self.state.states if self.state.is_ready(key)}
-        effect = partial(LeveredCluster.with_room, after=Cluster(after))
+        effect = partial(replace, base=Cluster(after))
         moves = Measure(
             kind=MeasureKind.MOVES, what=room_plan.sentence, workload=wanting[0], moves=len(room_plan.moves), makes=(),
             command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",

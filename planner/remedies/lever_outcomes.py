@@ -92,10 +92,6 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         after = workload if strategy is None else replace(workload, strategy=strategy)
         return Revision(before=workload, after=after, has_new_template=True)
 
-    def with_room(self, after: Cluster) -> LeveredCluster:
-        """Once pods were moved."""
-        return replace(self, base=after)
-
     def more(self, nodes: tuple[MoreNodes, ...] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:
         """With these beside what is applied already, or in its place: `nodes`, or more of a field of its name."""
         merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}

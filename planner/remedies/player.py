@@ -15,7 +15,7 @@ import numpy as np
 
 from planner.capacity.node_count_lower_bound import staying
 from planner.ground.records import Record, replace
-from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of, moves_between, settled_replicas
+from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
 from planner.kubernetes.object_records import Workload
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.kubernetes.workload_kinds import DEPLOYMENT, RECREATE
@@ -214,12 +214,12 @@ class Player:
     ) -> bool:
         """Whether neither ties, others in flight, autoscalers nor seconds could make the run another; what stands in doubt of every plan
         is the certificate's (`told`)."""
-        snapshot = cluster.snapshot
         if self._may_be_moved or not holds_in_every_placement(run, changes):
             return False
-        for lender, replicas_left in lent:
-            if moves_between(autoscalers_of(snapshot, lender.workload.key), replicas_left) is not None:
-                return False
+        if any(
+            lending.may_be_moved(cluster.snapshot, lender.workload, replicas_left) for lender, replicas_left in lent
+        ):
+            return False
         clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
         return clocks.is_proven and not clocks.sentence
 
