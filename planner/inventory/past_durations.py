@@ -206,15 +206,18 @@ def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, f
 
 
 def _end_of(pod: Pod, key: str, events: _SeenEvents) -> Iterator[tuple[str, str, float, float]]:
-    """Of a pod that is being deleted, where all its containers have finished, and an event tells since when: its deletionTimestamp has the
-    grace period of the request in it, which needn't be its own."""
+    """Of a pod that is being deleted, where all its containers have finished, and the pod tells since when, or an event does."""
     finished = [state.finished_at for state in pod.containers if not state.is_init and state.state == "terminated"]
     times = [at for at in finished if at is not None]
     if pod.deleted_at is None or not times or len(times) < len(pod.spec.containers):
         return
     until = max(times)
-    since = events.ends_since(pod.uid, _longest(pod.spec), until)
-    if since is not None and until - since <= _longest(pod.spec):
+    # Between requests with a longer and a shorter grace period both fields change, and what they tell together doesn't (apiserver
+    # `pkg/registry/rest/delete.go` `BeforeDelete`).
+    since = pod.deletion_asked_at
+    if since is None:
+        since = events.ends_since(pod.uid, _longest(pod.spec), until)
+    if since is not None and 0 <= until - since <= _longest(pod.spec):
         yield key, pod.name, since, until
 
 

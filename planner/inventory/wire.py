@@ -108,6 +108,7 @@ class Metadata(Wire):
     owner_references: list[OwnerReference] | None = None
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: Int64 | None = None
 
 
 class WorkloadMetadata(Metadata):

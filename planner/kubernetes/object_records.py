@@ -372,6 +372,7 @@ class Pod(Record):
     annotations: Labels = EMPTY
     created_at: float | None = None
     deleted_at: float | None = None  # metadata.deletionTimestamp: the pod is terminating
+    deletion_asked_at: float | None = None  # that less metadata.deletionGracePeriodSeconds
     node_name: Word = ""  # empty: not bound
     nominated_node_name: Word = ""
     phase: Word = "Pending"  # Pending | Running | Succeeded | Failed | Unknown

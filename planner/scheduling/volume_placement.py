@@ -458,8 +458,8 @@ class Volumes:
 
     def bind(self, demand: StorageDemand, node: int) -> None:
         """Bind the pod's late claims as the scheduler does once the pod has its node."""
-        # without a key it is the pod's own (a generic ephemeral volume), which no other pod shares; a shared one may be bound by now
-        claims = [c for c in demand.late if c.key is None or c.key not in self.bound]
+        # One without a key is the pod's own (a generic ephemeral volume), which no other pod shares: it is never among the bound ones.
+        claims = [c for c in demand.late if c.key not in self.bound]
         # A number says why none fits: of a pod that was bound without being tried here.
         chosen = self._choose(claims, node)
         for claim, volume in zip(claims, () if isinstance(chosen, int) else chosen, strict=False):

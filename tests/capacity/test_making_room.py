@@ -226,6 +226,12 @@ def test_pods_of_a_node_that_isnt_ready_never_end() -> None:
     assert {kept.why: kept.pods for kept in found.kept} == {Stays.NODE: 4}
 
 
+def test_a_pod_of_a_node_that_has_gone_is_moved_as_any_other() -> None:
+    """Its object is still there, and its node isn't in the list: nobody says that the node isn't Ready."""
+    found = made(four_halves(), deployment("b", ["gone"], pod_spec(gpus=1)))
+    assert (len(found.moves), found.kept) == (2, ())
+
+
 def test_waits_are_as_long_as_pods_take() -> None:
     items = four_halves()
     slow = [

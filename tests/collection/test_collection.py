@@ -8,6 +8,7 @@ from tests.architecture.tree import ROOT
 from tests.collection.asking import NO_CLUSTER, Asked, Outcome, everything, with_tables
 from tests.collection.clusters import CLUSTERS
 from tests.collection.manifests import Seen, cases
+from tests.seen import each
 
 
 def test_it_is_as_large_as_it_says() -> None:
@@ -18,7 +19,7 @@ def test_it_is_as_large_as_it_says() -> None:
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_nothing_passes_unseen(cluster: str) -> None:
-    faults = [f"{one.case.name}: {one.fault}" for one in everything(cluster) if one.fault]
+    faults = [f"{one.case.name}: {one.fault}" for one in each(everything(cluster)) if one.fault]
     assert not faults, "\n".join(faults)
 
 
@@ -32,7 +33,7 @@ def test_with_room_for_all_each_has_its_one_right_answer() -> None:
     # asks to be paused: a new Deployment that is paused makes no ReplicaSet
     wrong = [
         f"{one.case.name}: {one.outcome}: {one.sentence[:200]}"
-        for one in everything("roomy")
+        for one in each(everything("roomy"))
         if one.outcome not in right[one.case.seen] and one.case.name != "deployment-paused"
     ]
     assert not wrong, "\n".join(wrong)
@@ -81,7 +82,7 @@ BY_HAND = {
 
 
 def test_what_is_said_without_a_cluster_is_what_was_worked_out_by_hand() -> None:
-    asked = {one.case.name: one for one in everything(NO_CLUSTER)}
+    asked = {one.case.name: one for one in each(everything(NO_CLUSTER))}
     assert len(asked) == len(cases())
     said = {name: (asked[name].outcome, words in asked[name].sentence) for name, (_, words) in BY_HAND.items()}
     assert said == {name: (outcome, True) for name, (outcome, _) in BY_HAND.items()}

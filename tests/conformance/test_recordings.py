@@ -15,6 +15,7 @@ from tests.conformance.__main__ import main, summary
 from tests.conformance.comparison import Comparison, cases
 from tests.conformance.counts import RENEW, WHAT, counted, told
 from tests.rollout.rollouts import stateful_set
+from tests.seen import each
 
 HERE = Path(__file__).parent
 
@@ -71,7 +72,7 @@ def test_every_verdict_agrees(compared: list[Comparison]) -> None:
 
 def test_every_field_agrees(compared: list[Comparison]) -> None:
     skipped = UNDECIDED | NOT_YET
-    wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in skipped}
+    wrong = {(c.case, c.field): (c.expected, c.got) for c in each(compared) if not c.agrees and c.case not in skipped}
     assert wrong == {}
 
 

@@ -99,6 +99,16 @@ def test_equal_environments_show_nothing() -> None:
     assert str(service.sentence) == "service api is set up the same in prod and dev."
 
 
+def test_what_was_measured_is_no_difference_of_how_they_are_set_up() -> None:
+    cluster = Cluster()
+    cluster.node()
+    for namespace, used in (("dev", 100), ("prod", 700)):
+        cluster.pod(cluster.workload("api", namespace, spec("1Gi")), working_set=used * MIB)
+    service = only(cluster)
+    assert [row.aspect for row in service.rows if row.differs] == [Aspect.WORKING_SET]
+    assert str(service.sentence) == "service api is set up the same in prod and dev."
+
+
 @pytest.mark.parametrize("name", ["api", "api-v2", "Api"])
 def test_a_name_keeps_its_case_where_a_sentence_begins(name: str) -> None:
     """As every page shows it (`sentence`); names have capitals in what isn't Kubernetes' own."""

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from planner.ground import words
 from tests.architecture.tree import ROOT, parsed, python_files
+from tests.seen import each
 
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
@@ -169,7 +170,7 @@ def test_sentences_of_answers_are_words_for_people() -> None:
     """A record's field named `sentence` or `…_message` can't be asked."""
     found = [
         f"{path}:{field.lineno}"
-        for path in python_files(*(f"planner/{room}" for room in LOW_ROOMS))
+        for path in each(python_files(*(f"planner/{room}" for room in LOW_ROOMS)))
         for record in ast.walk(parsed(path))
         if isinstance(record, ast.ClassDef)
         for field in record.body
@@ -193,7 +194,7 @@ def test_no_rounded_number_has_a_unit_of_time_beside_it() -> None:
     """An f-string that rounds a number and writes a unit of time or bytes after it is a second spelling."""
     found = [
         f"{path}:{node.lineno}: {ast.unparse(node)}"
-        for path in OTHERS
+        for path in each(OTHERS)
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.JoinedStr)
         for value, after in zip(node.values, node.values[1:], strict=False)
@@ -206,7 +207,7 @@ def test_no_rounded_number_has_a_unit_of_time_beside_it() -> None:
 
 
 def test_nobody_else_makes_plurals() -> None:
-    found = [str(path) for path in OTHERS if _PLURAL.search((ROOT / path).read_text(encoding="utf-8"))]
+    found = [str(path) for path in each(OTHERS) if _PLURAL.search((ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "planner.ground.words has `count` and `plural`"
 
 

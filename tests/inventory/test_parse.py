@@ -353,6 +353,7 @@ def test_a_running_pod() -> None:
     one["metadata"] |= {
         "creationTimestamp": "2026-11-20T09:00:00Z",
         "deletionTimestamp": "2026-11-20T09:30:00Z",
+        "deletionGracePeriodSeconds": 20,
         "ownerReferences": [
             {"kind": "Other", "name": "x", "uid": "1"},
             {"kind": "ReplicaSet", "name": "api", "uid": "2", "controller": True},
@@ -393,6 +394,9 @@ def test_a_running_pod() -> None:
     assert read_one.node_name == "gpu-0"
     assert read_one.is_ready
     assert read_one.ready_at == read_one.created_at + 31 if read_one.created_at else False
+    assert read_one.created_at is not None
+    assert read_one.deleted_at == read_one.created_at + 1800
+    assert read_one.deletion_asked_at == read_one.created_at + 1780
     assert read_one.claim_names == {"gpu": "api-1-gpu"}
     main, init = read_one.containers
     assert (main.restart_count, main.state, main.last_reason, main.last_exit_code, main.last_signal) == (

@@ -218,6 +218,16 @@ def test_a_pod_whose_containers_have_finished_tells_how_long_they_took() -> None
     assert seconds_of(RolloutActivity.END, *deleted(AT - 60), told) == {}  # it had finished before
 
 
+@pytest.mark.parametrize(("asked", "seconds"), [(20.0, [8.0]), (11.0, []), (5_000.0, [])])
+@pytest.mark.parametrize("grace", [10, 45])
+def test_a_pod_that_is_being_deleted_tells_itself_since_when(asked: float, seconds: list[float], grace: int) -> None:
+    """Its deletionTimestamp has the grace period of the request in it, whichever that was. What a finalizer keeps for an hour tells nothing."""
+    items = deleted(AT - 12)
+    until = event("", items[-1], "", AT - asked + grace)["firstTimestamp"]
+    items[-1]["metadata"] |= {"deletionTimestamp": until, "deletionGracePeriodSeconds": grace}
+    assert seconds_of(RolloutActivity.END, *items) == ({KEY: seconds} if seconds else {})
+
+
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def came(made: float) -> Item:
     one = node("n0", pool="gpu", gpus=1)

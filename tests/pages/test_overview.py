@@ -21,6 +21,7 @@ from tests.builders import objects
 from tests.builders.objects import read_items
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
+from tests.seen import each
 
 
 def words_of(app: AppTest) -> str:
@@ -113,7 +114,7 @@ def test_what_is_not_judged_is_said(given: Snapshot) -> None:
 def test_names_out_of_a_cluster_stay_names() -> None:
     given = snapshot(node("node-0", 0), *worker(1), source="[a](http://elsewhere.example) <b>")
     app = visit("overview", given)
-    assert not [text.value for text in app.caption if "[a](http" in text.value]
+    assert not [text.value for text in each(app.caption) if "[a](http" in text.value]
 
 
 def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest.MonkeyPatch) -> None:

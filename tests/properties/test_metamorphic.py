@@ -20,7 +20,7 @@ DRAWN = random.Random(610).sample(recordings(), k=RECORDINGS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_of_a_recording_changes_no_answer(form: str) -> None:
     """Verdict, reasons, whether it is proven, ways out and doubts are the recorded cluster's."""
-    found = [line for number in seeds(RECORDINGS) for line in differences(DRAWN[number], {form: FORMS[form]})]
+    found = [line for number in each(seeds(RECORDINGS)) for line in differences(DRAWN[number], {form: FORMS[form]})]
     assert found == []
 
 

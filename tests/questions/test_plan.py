@@ -210,18 +210,15 @@ def test_what_the_plan_makes_rollable_is_so_once_it_is_applied() -> None:
 
 def test_each_measure_is_needed() -> None:
     found = planned()
-    for own in found.measures:
-        if own.kind is MeasureKind.LEND or own.workload in {
-            m.workload for m in found.measures if m.kind is MeasureKind.LEND
-        }:
-            continue
+    lends = {measure.workload for measure in each(found.measures) if measure.kind is MeasureKind.LEND}
+    for own in each(measure for measure in found.measures if measure.workload not in lends):
         rest = replace(found, measures=tuple(one for one in found.measures if one is not own))
         settled = at_rest(after(demo.read(), rest)).snapshot  # who waits takes the new nodes first
         lines = {line.workload: line.verdict for line in overview(settled).workloads}
         turns = [turn for turn in found.order if not lent(found, turn)]
         assert any(lines[turn.workload] is not Verdict.COMPLETES for turn in turns), own.what
     without = {line.workload: line.verdict for line in overview(demo.read()).workloads}
-    assert all(without[one.workload] is Verdict.STUCK for one in found.measures if one.kind is MeasureKind.LEND)
+    assert all(without[workload] is Verdict.STUCK for workload in each(lends))
 
 
 @pytest.mark.parametrize(("nodes", "ready"), [(0, 17), (1, 18), (2, 19)])

@@ -135,6 +135,21 @@ def test_a_quota_that_takes_no_such_pod_is_not_used_up_by_the_old_ones() -> None
         assert not found.wait_for
 
 
+def test_old_pods_are_named_beside_a_quota_only_where_they_go_when_new_ones_are_ready() -> None:
+    """More replicas wait for nobody's going, nor do pods of a workload that had none; the claims that a quota counts beside pods aren't pods."""
+    full, one = quota({"pods": "1"}, {"pods": "1"}), deployment("other", ["n-0"], pod_spec())
+    surged = one_of_two_devices("worker-1-0-extended-resources-x", "container-0-request-0")
+    key = "count/resourceclaims.resource.k8s.io"
+    for found in (
+        why(node("n-0"), worker("n-0"), full, new_revision=False, replicas=2),
+        why(node("n-0"), one, worker(replicas=1), full),
+        why(surged, worker("n-0", spec=pod_spec(gpus=1)), quota({key: "1"}, {key: "1"})),
+    ):
+        assert (found.reason, found.wait_for) == (Reason.QUOTA, ())
+        assert "beside the old ones" not in str(found.headline)
+    assert why(node("n-0"), worker("n-0"), full).wait_for
+
+
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_nodes_limit_of_volumes_is_no_volume_in_use(is_own: bool) -> None:
     """`pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`: what is short is a place for one more volume on the node."""

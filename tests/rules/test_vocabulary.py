@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from planner.ground import well_known_names
+from tests.seen import each
 
 PLANNER = Path(__file__).parents[2] / "planner"
 # a label key, an annotation key, an extended resource: a domain, a slash, a name
@@ -54,7 +55,7 @@ def test_no_name_of_the_vocabulary_is_spelt_again() -> None:
     known = spelt()
     again = [
         f"planner/{name}:{line}: {text!r} is in planner/ground/well_known_names.py"
-        for name, path in modules() if name not in TABLES
+        for name, path in each(modules()) if name not in TABLES
         for line, text in literals(path) if text in known
     ]  # fmt: skip
     assert not again, "\n".join(again)
@@ -62,7 +63,7 @@ def test_no_name_of_the_vocabulary_is_spelt_again() -> None:
 
 def test_an_outside_name_that_two_modules_need_is_in_the_vocabulary() -> None:
     places: dict[str, set[str]] = defaultdict(set)
-    for name, path in modules():
+    for name, path in each(modules()):
         for _, text in () if name in TABLES else literals(path):
             if OUTSIDE.fullmatch(text):
                 places[text].add(name)

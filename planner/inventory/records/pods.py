@@ -120,10 +120,13 @@ def finished(
             elif condition.reason == "Unschedulable":
                 unschedulable_message = said(condition.message or "")
     claims = status.resource_claim_statuses
+    deleted_at = seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None
+    grace = metadata.deletion_grace_period_seconds
     record = model.Pod(
         namespace=text(metadata.namespace or DEFAULT_NAMESPACE), name=metadata.name or "", uid=metadata.uid or "", labels=labels,
         spec=pod_spec, owner=owner, annotations=annotations_of(metadata), created_at=seconds(metadata.creation_timestamp),
-        deleted_at=seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None, node_name=text(node_name),
+        deleted_at=deleted_at, deletion_asked_at=None if deleted_at is None or grace is None else deleted_at - grace,
+        node_name=text(node_name),
         nominated_node_name=text(status.nominated_node_name), phase=text(status.phase) or "Pending", is_ready=is_ready,
         ready_at=ready_at, scheduled_at=scheduled_at, unschedulable_message=text(unschedulable_message),
         started_at=seconds(status.start_time), containers=_container_states(status, text, seconds),
