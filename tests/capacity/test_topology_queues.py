@@ -144,6 +144,19 @@ def test_whom_kueue_evicts_for_places_is_not_known() -> None:
     assert outcomes(cramped)["w"][0] is AdmissionOutcome.QUOTA  # nor does it help if all went
 
 
+def test_whom_kueue_reclaims_from_for_places_is_not_known_either() -> None:
+    """Another queue of the cohort has borrowed what its workload's places are in; without `reclaimWithinCohort` it keeps them."""
+    for reclaim, outcome in (("Any", AdmissionOutcome.UNKNOWN), ("Never", AdmissionOutcome.QUOTA)):
+        there = runs("old", ["n0", "n2"], 4)
+        there[0]["status"]["admission"]["clusterQueue"] = "r"
+        other = [queue("r", {"f": ("0",)}, cohort="c"), local("a", "r", "other")]
+        there[0]["spec"]["queueName"] = "other"
+        own = cluster(
+            *there, *other, wants("w", 2, 4, **REQUIRED), cohort="c", preemption={"reclaimWithinCohort": reclaim}
+        )
+        assert outcomes(own)["w"][0] is outcome, reclaim
+
+
 @pytest.mark.parametrize(
     ("request_of", "said"),
     [
