@@ -250,7 +250,7 @@ class _Writer:
     def _said_of_lender(self, outcome: PlanOutcome, lender: Lender, replicas_left: int) -> Iterator[str]:
         workload = lender.workload
         name = f"{workload.namespace}/{workload.name}"
-        if not outcome.gives_back(lender, replicas_left):
+        if not lending.is_given_back(outcome.run, lender, replicas_left):
             yield f"{name} stays so until there is other room"
         elif not lender.bound:
             yield f"{name} only waits today"
@@ -278,7 +278,7 @@ class _Writer:
         for revision, way in own:
             yield from user_change_steps.after_change(revision, way)
         for lender, replicas_left in outcome.lent:
-            if outcome.gives_back(lender, replicas_left):
+            if lending.is_given_back(outcome.run, lender, replicas_left):
                 yield user_change_steps.scale_back(lender.workload)
 
     def _changes(self, outcome: PlanOutcome, case_knobs: Knobs) -> Iterator[Step]:

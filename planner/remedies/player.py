@@ -86,11 +86,6 @@ class PlanOutcome(Record, eq=False):
         """How many nodes stay in use."""
         return sum(more.kept for more in self.nodes)
 
-    def gives_back(self, lender: Lender, replicas_left: int) -> bool:
-        """`lending.is_given_back` of a plan that completes."""
-        assert self.run is not None, "a plan that completes was played"
-        return lending.is_given_back(self.run, lender, replicas_left)
-
 
 class Player:
     """Plays the plans of a case."""
@@ -188,12 +183,15 @@ class Player:
         price = self._price(plan, rolling, staying_nodes)
         seconds = round(rolling + self._arrival(plan), _PRECISION)
         disturbed = self._lent_disturbed(plan) + preempted
+        quotas = (
+            tuple(quota.binding_quotas(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
+        )
         old_pods = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
         return PlanOutcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
                 tuple(-ready_count for ready_count in lowest), rolling, plan, disturbed, old_pods, price),
             lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price,
-            quotas=self._quotas(plan, run), nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
+            quotas=quotas, nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
             disturbed=disturbed, left=old_pods, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent),
         )  # fmt: skip
@@ -307,9 +305,6 @@ class Player:
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
         pairs = zip(self.knobs.lenders, plan.lent, strict=True)
         return [(lender, lender.replicas[position - 1]) for lender, position in pairs if position]
-
-    def _quotas(self, plan: Plan, run: Run) -> tuple[quota.Raised, ...]:
-        return tuple(quota.binding_quotas(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:

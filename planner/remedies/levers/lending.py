@@ -123,9 +123,10 @@ def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
     return moves_between(autoscalers_of(snapshot, workload.key), replicas) is not None
 
 
-def is_given_back(run: Run, lender: Lender, replicas_left: int) -> bool:
+def is_given_back(run: Run | None, lender: Lender, replicas_left: int) -> bool:
     """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
     own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
+    assert run is not None, "a plan that completes was played"
     workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
     # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
     may_preempt_new = may_preempt(shape, run.new_shapes.values())
