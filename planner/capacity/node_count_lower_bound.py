@@ -23,7 +23,7 @@ from planner.rollout.independent_actors import may_take, possible_departures
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
 from planner.scheduling.pod import NOWHERE
-from planner.scheduling.shape import Shape, Static, allowed, compile_alike, seats, shape_of
+from planner.scheduling.shape import Shape, Static, allowed, asks_of, seats, shape_of
 from planner.scheduling.volume_placement import storage_demand
 
 
@@ -83,7 +83,7 @@ def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collect
     occupied = {key: np.zeros_like(cluster.allocatable) for key in ("", *lenders)}
     for group, node, key in staying_groups:
         if cluster.priority_of(group.spec) >= level:
-            for row, amount in (*compile_alike(cluster, group.namespace, group.labels, group.spec).asks, (PODS_ROW, 1)):
+            for row, amount in (*asks_of(cluster, group.spec), (PODS_ROW, 1)):
                 occupied[key][row, node] += amount
     return occupied
 

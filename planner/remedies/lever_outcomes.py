@@ -6,14 +6,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any
-from weakref import WeakValueDictionary
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.ground.work_budget import part
 from planner.kubernetes.derived import Same
-from planner.kubernetes.object_records import EMPTY, Node, Strategy
+from planner.kubernetes.object_records import EMPTY, Node, Snapshot, Strategy
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levers import lending, quota
 from planner.remedies.levers.nodes import MoreNodes, with_more_nodes
@@ -43,10 +42,11 @@ class _Played:
         self.known: dict[Hashable, OwnRollout] = {}
 
 
-def _in_use(_: Cluster) -> WeakValueDictionary[Hashable, _Played]:
-    """What levers made of a cluster, as long as somebody has it: the same levers make the same cluster, where the same is played."""
-    # `LeveredCluster.base` has to be without `expecting` and `closing`: such a cluster shares what is derived with the one it comes of.
-    return WeakValueDictionary()
+def _played_with(
+    _: Snapshot, base: Same[Cluster], quotas: frozenset[tuple[tuple[str, str, str], int]], likes: tuple[Same[Node], ...]
+) -> _Played:
+    """What levers make of a cluster: the same make the same, where the same is played."""
+    return _Played(with_more_nodes(quota.with_bounds(base.value, dict(quotas)), [like.value for like in likes]))
 
 
 class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
@@ -73,12 +73,9 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
 
     @cached_property
     def _played(self) -> _Played:
-        in_use = self.base.remember(_in_use)
-        levers = frozenset(self.quotas.items()), tuple(map(Same, self.likes))  # strategies are the revisions' matter
-        played = in_use.get(levers)
-        if played is None:
-            played = in_use[levers] = _Played(with_more_nodes(quota.with_bounds(self.base, self.quotas), self.likes))
-        return played
+        snapshot, likes = self.base.snapshot, tuple(map(Same, self.likes))  # strategies are the revisions' matter
+        quotas = frozenset(self.quotas.items())
+        return snapshot.derived.while_held(_played_with, snapshot, Same(self.base), quotas, likes)
 
     @property
     def likes(self) -> list[Node]:

@@ -85,11 +85,11 @@ def fewest(
 
 def fewest_of(numbers: Sequence[int], attempt: Callable[[int], T | None], likely: int = 0) -> tuple[int, T] | None:
     """The fewest of `numbers` (ascending) that are enough, and what the attempt gives: where the most don't do, fewer don't either. The
-    first is tried, the `likely` one with its neighbors, the last, then by halving. Where the search begins changes no answer as long as more
-    is never worse."""
+    `likely` one is tried with its neighbors, the first, the last, then by halving: one that is right proves by the number before it that the
+    first doesn't do. Where the search begins changes no answer as long as more is never worse."""
     too_few, best = -1, None
     near = [numbers.index(number) for number in (likely, likely - 1, likely + 1) if number in numbers]
-    for place in (0, *near, len(numbers) - 1):
+    for place in (*near, 0, len(numbers) - 1):
         if not too_few < place < (len(numbers) if best is None else best[0]):
             continue
         if (outcome := attempt(numbers[place])) is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from planner.capacity.node_pools import NodePool, pool_key
@@ -14,17 +15,18 @@ from planner.ground.records import Record, replace
 from planner.ground.setting_declarations import setting
 from planner.ground.work_budget import part
 from planner.kubernetes.derived import Same
-from planner.kubernetes.object_records import Snapshot, Strategy
+from planner.kubernetes.object_records import Node, Snapshot, Strategy
 from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
-from planner.remedies.levers.nodes import grown_by
+from planner.remedies.levers.nodes import MoreNodes
 from planner.remedies.plan_actions import Change, Effect, Measure, MeasureKind, strategy_measure, with_all
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import pod_times_of
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.rollout_summary import OwnRollout, glance
+from planner.scheduling.cluster import Cluster
 
 T = TypeVar("T")
 
@@ -63,7 +65,8 @@ class PlanState:
         self.doubts: tuple[str, ...] = ()
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._share_done = 0.0
-        self._grown = lru_cache(maxsize=limits.GROWN.most)(grown_by)
+        # The last few with more nodes: the next workload asks for the same, and what is adopted of them is played there.
+        self._held = deque[LeveredCluster](maxlen=limits.GROWN.most)
         self.seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for what is alike
 
@@ -142,6 +145,11 @@ class PlanState:
                     break
             remaining_keys = [key for key in remaining_keys if not self.is_ready(key)]
 
+    def _grown(self, world: LeveredCluster, _: Cluster, like: Node, number: int) -> Cluster:
+        larger = world.more(nodes=(MoreNodes(like=like, number=number),))
+        self._held.append(larger)
+        return larger.cluster
+
     def remedies(self, key: str, kind: RemedyKind, world: LeveredCluster | None = None) -> list[Remedy]:
         world = world or self.world
         revision = world.revision(key)
@@ -156,7 +164,7 @@ class PlanState:
                 return []
             ways = find_remedies(
                 world.cluster, state.run.revisions, key, state.run, state.why, pod_times_of(world.cluster, revision),
-                kinds=frozenset({kind}), grown=self._grown,
+                kinds=frozenset({kind}), grown=partial(self._grown, world),
             )  # fmt: skip
             remedies = sorted(ways, key=preference)
         except HeadroomError:

@@ -13,6 +13,7 @@ from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.workload_kinds import several
 from planner.remedies import limits
 from planner.remedies.costless_action_search import FreeMeasures
+from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.plan_actions import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_added_nodes import COUNTING, SpareNodes, total_of
 from planner.remedies.readiness_plan_state import Aims, PlanState
@@ -165,12 +166,12 @@ class Planner:
             if is_strategy:  # counts for its own rollout, and for those that come after it
                 turns = self.state.world.turns
                 touched_keys = [key for key in ready_keys if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
-            if self._does_without(remaining_changes, touched_keys) and (own not in free or self._is_spare(own, free)):
-                self.state.taken, self.state.world = remaining_changes, with_all(self.state.today, remaining_changes)
+            world = with_all(self.state.today, remaining_changes)
+            if self._does(world, touched_keys) and (own not in free or self._is_spare(own, free)):
+                self.state.taken, self.state.world = remaining_changes, world
                 free = [change for change in free if change is not own]
 
-    def _does_without(self, remaining_changes: Sequence[Change], workload_keys: Iterable[str]) -> bool:
-        world = with_all(self.state.today, remaining_changes)
+    def _does(self, world: LeveredCluster, workload_keys: Iterable[str]) -> bool:
         return all(world.state(key).keeps(self.state.share) for key in workload_keys)
 
     def _is_spare(self, own: Change, free: Sequence[Change]) -> bool:
@@ -178,7 +179,7 @@ class Planner:
         world = with_all(self.state.today, free)
         touched = {key for measure, _ in free for key in (*measure.makes, measure.workload)}
         ready = [key for key in touched if world.state(key).keeps(self.state.share)]
-        return self._does_without([change for change in free if change is not own], ready)
+        return self._does(with_all(self.state.today, [change for change in free if change is not own]), ready)
 
     def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
         measures = tuple(measure for measure, _ in self.state.taken)

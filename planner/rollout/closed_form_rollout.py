@@ -314,23 +314,38 @@ def _restless_nodes(cluster: Cluster) -> BoolArray:
 
 # ── courses ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> CertainCourse | None:
-    """Surge 0: each new pod takes the place its predecessor left, `unavailable` at a time, two ticks a turn."""
+    """Surge 0: each new pod takes the place its predecessor left, `unavailable` at a time, two ticks a turn. Nodes that have just come get
+    their pods first, in a tick of their own: until they are Ready they count as unavailable (kubernetes `pkg/controller/daemon/update.go`
+    `rollingUpdate`)."""
     spec = daemon_spec(workload)
     targets = daemon_nodes(cluster, spec)
     places = sorted(cluster.node_index[p.node_name] for p in pods)
-    if places != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
+    new = [node for node in cluster.new_nodes if node in targets]
+    if [*places, *new] != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
         return None
     shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
-    if not _takes_its_place(cluster, shape, pods, targets, 0):
-        return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
-    turns = -(-len(targets) // unavailable)
-    return _turns(turns, lowest_ready=max(0, len(targets) - unavailable), pods=len(targets))
+    if not _takes_its_place(cluster, shape, pods, tuple(places), 0):
+        return None
+    if new and (len(new) < unavailable or not _finds_room(cluster, shape, new)):
+        return None
+    lowest = max(0, min(len(places), len(targets) - unavailable))
+    return _turns(
+        -(-len(places) // unavailable), lowest_ready=lowest, pods=len(targets), starts=((True, False),) * bool(new)
+    )
 
 
-def _turns(turns: int, *, lowest_ready: int, pods: int) -> CertainCourse:
-    """The course in which old pods go and new ones start in their places, so many times."""
-    pauses = ((False, True), (True, False)) * turns
+def _finds_room(cluster: Cluster, shape: Shape, nodes: list[int]) -> bool:
+    """Whether a pod surely fits on each of these empty nodes beside the pods that wait, none of which could preempt it there."""
+    demands = (demand for demand in cluster.remember(_demands) if demand.mask[nodes].any())
+    if any(demand.level is not None and demand.level > shape.priority for demand in demands):
+        return False
+    return bool(seats(shape, cluster.allocatable[:, nodes]).all()) and _leave_room(cluster, shape, nodes, 1)
+
+
+def _turns(turns: int, *, lowest_ready: int, pods: int, starts: tuple[tuple[bool, bool], ...] = ()) -> CertainCourse:
+    """The course in which old pods go and new ones start in their places, so many times, after those that `starts` are made."""
+    pauses = starts + ((False, True), (True, False)) * turns
     return CertainCourse(
         completes=True, ticks=len(pauses), lowest_ready=lowest_ready, peak_pods=pods, peak_bound=pods, pauses=pauses
     )

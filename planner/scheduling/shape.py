@@ -421,6 +421,12 @@ def seats(shape: Shape, free: IntArray) -> IntArray:
     return count
 
 
+def asks_of(cluster: Cluster, spec: PodSpec) -> tuple[tuple[int, int], ...]:
+    """`Shape.asks` of a pod with that spec."""
+    requests = pod_requests(spec).items()
+    return tuple((cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests if name in cluster.row)
+
+
 def compile_alike(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Shape:
     """The same, compiled once for the same objects: comparing and hashing what many pods have costs more."""
     return cluster.remember(_compile_same, namespace, Same(labels), Same(spec))
@@ -451,9 +457,6 @@ def _compile(
 def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> Shape:
     spec = of.value
     requests = pod_requests(spec)
-    row_requests = [
-        (cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests.items() if name in cluster.row
-    ]
     millicores, size = scored_requests(spec)
     scored = min(millicores, TOO_MUCH), min(size, TOO_MUCH)
     balanced = min(requests.get(CPU, 0), TOO_MUCH), min(requests.get(MEMORY, 0), TOO_MUCH)
@@ -471,7 +474,7 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         spec=spec,
         priority=cluster.priority_of(spec),
         may_preempt=policy != "Never" and not spec.node_name,  # kube-scheduler isn't asked for one that names its node
-        asks=tuple(row_requests),
+        asks=asks_of(cluster, spec),
         # A resource that a DeviceClass stands for (DRAExtendedResource) is no lack where no node has it: the
         # scheduler makes a claim for it.
         absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),

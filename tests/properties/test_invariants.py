@@ -126,10 +126,10 @@ def test_an_empty_node_more_keeps_no_rollout_from_completing(seed: int) -> None:
         assert any(engine(more, seed).run.completed for seed in range(5))
 
 
-def _compared_courses(snapshot: Snapshot) -> int:
+def _compared_courses(cluster: Cluster) -> int:
     """Certain courses held against simulated ones; how many there were."""
-    compared, cluster = 0, Cluster(snapshot)
-    for workload in snapshot.workloads:
+    compared = 0
+    for workload in cluster.snapshot.workloads:
         course = certain_course(cluster, workload)
         if course is None:
             continue
@@ -144,7 +144,7 @@ def _compared_courses(snapshot: Snapshot) -> int:
 
 
 def test_a_certain_course_is_the_simulated_one() -> None:
-    assert sum(_compared_courses(read_items(case_of(seed).items)) for seed in COURSES) > floor(40)
+    assert sum(_compared_courses(Cluster(read_items(case_of(seed).items))) for seed in COURSES) > floor(40)
 
 
 def _waiting(name: str, cpu: str, priority: int, gpus: int) -> Item:
@@ -183,8 +183,20 @@ def _beside_waiting(seed: int) -> Snapshot:
 
 
 def test_beside_pods_that_wait_too() -> None:
-    counted = [_compared_courses(_beside_waiting(seed)) for seed in seeds(400)]
+    counted = [_compared_courses(Cluster(_beside_waiting(seed))) for seed in seeds(400)]
     assert sum(counted) > floor(60)
+
+
+def test_a_certain_course_with_nodes_that_have_just_come_is_the_simulated_one_too() -> None:
+    counted = with_new = 0
+    for seed in seeds(400):
+        luck, snapshot = random.Random(seed), _beside_waiting(seed)
+        new = [replace(luck.choice(snapshot.nodes), name=f"new-{place}") for place in range(luck.randint(1, 3))]
+        cluster = Cluster(snapshot).grown(tuple(new))
+        (daemons,) = (workload for workload in snapshot.workloads if workload.traits.is_per_node)
+        with_new += certain_course(cluster, daemons) is not None
+        counted += _compared_courses(cluster)
+    assert with_new > floor(20), (with_new, counted)
 
 
 def _in_pools(seed: int) -> Snapshot:

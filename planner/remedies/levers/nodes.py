@@ -33,6 +33,7 @@ from planner.rollout.room_when_empty import kept_nodes
 from planner.rollout.run import Revision, Run
 from planner.rollout.snapshot_pending_groups import waiting_of
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.node_facts import node_pools
 from planner.scheduling.shape import Shape
 from planner.scheduling.template_node import empty_copy
 
@@ -227,7 +228,7 @@ def added(cluster: Cluster, more: MoreNodes, *, already: int = 0) -> Step:
     one add to the pool."""
     like, number, place, what = more.like, more.number, more.place, more.words
     pool = node_pool(like)
-    size = already + sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
+    size = already + node_pools(cluster).count(pool) if pool else 0
     place_text = "".join(f", {text}" for text in (more.machine, place) if text)
     if not pool:
         does, again = f"add {words.count(number, 'node')} like {like.name}{place_text}", "remove what was added"
