@@ -70,7 +70,8 @@ def test_each_strategy_says_what_it_brings_and_what_that_costs() -> None:
     brought = {one.name: one.brought for one in found.options}
     today = brought["maxSurge 2, maxUnavailable 1"]
     assert today is not None
-    assert today.words.startswith("up to 5 nodes for about 16 min, $0.")
+    # The first comes at 300 s, in the midst of a step, and is paid for from then on.
+    assert today.words.startswith("up to 5 nodes for about 17 min, $1.04")
     assert [one for one in found.options if (one.is_best or one.is_current) and one.brought is None] == []
     assert brought["Recreate"] is None  # beaten: not asked
     unknown = answer(demo.read(), replace(settings, rollout=replace(settings.rollout, pools=PoolSettings())))

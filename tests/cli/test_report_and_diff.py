@@ -77,10 +77,10 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
 
         monkeypatch.setattr(module, name, counting)
 
-    counted(rollout_readiness, "played")
+    counted(rollout_readiness, "simulated_readiness")
     counted(node_memory, "_cluster_memory")
     review(demo.read(), ReportSettings(), Inputs(book=embedded_book()))
-    assert sorted(made) == ["_cluster_memory", "played"]
+    assert sorted(made) == ["_cluster_memory", "simulated_readiness"]
 
 
 def test_html_asks_nobody(files: Path) -> None:
